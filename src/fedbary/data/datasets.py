@@ -1,0 +1,207 @@
+"""Real data sets by name, each already divided into a train and a test part."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedbary.data import sources
+from fedbary.data.columns import Array
+from fedbary.data.sources import Source
+from fedbary.data.table import Table, concat
+from fedbary.errors import SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A named data set.
+
+    Parameters
+    ----------
+    name, description
+        What it is.
+    train, test
+        Its two parts; labels of classes are integers.
+    class_names
+        The name of class 0, 1, …; empty for a regression.
+
+    Examples
+    --------
+    >>> len(load("digits").all())
+    1797
+    """
+
+    name: str
+    train: Table
+    test: Table
+    description: str
+    class_names: tuple[str, ...] = ()
+
+    def all(self) -> Table:
+        """Put the train and the test part together."""
+        return concat([self.train, self.test])
+
+
+@dataclass(frozen=True)
+class _Entry:
+    description: str
+    rows: int
+    features: int
+    classes: int
+    source: Source | Literal["load_digits", "load_breast_cancer", "load_diabetes"]
+
+
+_CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+_FASHION = (
+    *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+    *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
+)
+# OpenML numbers these classes; their names are in the papers.
+_CLASS_NAMES = {"cifar10-images": _CIFAR, "cifar10-embeddings": _CIFAR, "fashion-mnist": _FASHION}
+
+_ENTRIES = {
+    "digits": _Entry("Handwritten digits of 8 × 8 pixels", 1797, 64, 10, "load_digits"),
+    "breast-cancer": _Entry("Breast tumours, 30 measurements", 569, 30, 2, "load_breast_cancer"),
+    "diabetes": _Entry("Progress of diabetes after a year (regression)", 442, 10, 0, "load_diabetes"),
+    "cifar10-embeddings": _Entry(
+        "CIFAR-10 photographs as embeddings of a frozen ImageNet network",
+        *(25000, 512, 10),
+        Source("cifar10_embeddings.npz"),
+    ),
+    "cifar10-images": _Entry(
+        "CIFAR-10 photographs of 32 × 32 pixels in colour",
+        *(8000, 3072, 10),
+        Source("cifar10_images.npz", "CIFAR_10_small", (6000, 2000), (32, 32, 3), planar=True),
+    ),
+    "fashion-mnist": _Entry(
+        "Clothes of 28 × 28 grey pixels",
+        *(25000, 784, 10),
+        Source("fashion_mnist.npz", "Fashion-MNIST", shape=(28, 28)),
+    ),
+    "mnist": _Entry(
+        "Handwritten digits of 28 × 28 grey pixels",
+        *(25000, 784, 10),
+        Source("mnist.npz", "mnist_784", shape=(28, 28)),
+    ),
+    "dry-bean": _Entry(
+        "Seven kinds of dry beans, 16 standardised measurements",
+        *(13543, 16, 7),
+        Source("dry_bean.npz", "Dry_Bean_Dataset", (10543, 3000)),
+    ),
+}
+
+
+def names() -> list[str]:
+    """List the names that `load` knows.
+
+    Examples
+    --------
+    >>> names()[:3]
+    ['digits', 'breast-cancer', 'diabetes']
+    """
+    return list(_ENTRIES)
+
+
+def load(name: str = "digits") -> Dataset:
+    """Load a data set by name.
+
+    ``digits``, ``breast-cancer`` and ``diabetes`` come with scikit-learn. The others are ``.npz`` files,
+    looked for in ``$FEDBARY_DATA``, in ``../shared/data`` and in the user's cache, and otherwise fetched
+    from OpenML unless ``FEDBARY_OFFLINE=1``.
+
+    Raises
+    ------
+    DatasetUnavailable
+        Where the data set is nowhere to be had, saying what to do.
+
+    Examples
+    --------
+    >>> data = load("breast-cancer")
+    >>> len(data.train), len(data.test), data.class_names
+    (398, 171, ('malignant', 'benign'))
+    """
+    if name not in _ENTRIES:
+        close = difflib.get_close_matches(name, names(), n=1)
+        guess = f" (did you mean {close[0]!r}?)" if close else ""
+        raise SettingsError(f"there is no data set {name!r}{guess}; choose one of {', '.join(names())}")
+    entry = _ENTRIES[name]
+    if isinstance(entry.source, Source):
+        return _from_arrays(name, entry.description, entry.source)
+    return _from_sklearn(name, entry)
+
+
+def describe() -> pd.DataFrame:
+    """Tell, for every data set, how large it is and where it would come from.
+
+    Examples
+    --------
+    >>> describe().query("name == 'digits'")[["rows", "classes", "available"]].values.tolist()
+    [[1797, 10, True]]
+    """
+    import pandas as pd
+
+    rows = []
+    for name, entry in _ENTRIES.items():
+        available, where = _whereabouts(entry)
+        rows.append(
+            {
+                "name": name,
+                "rows": entry.rows,
+                "features": entry.features,
+                "classes": entry.classes,
+                "task": "classification" if entry.classes else "regression",
+                "available": available,
+                "where": where,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _whereabouts(entry: _Entry) -> tuple[bool, str]:
+    if not isinstance(entry.source, Source):
+        return True, "scikit-learn"
+    path = sources.find(entry.source)
+    if path is not None:
+        return True, str(path)
+    if entry.source.openml:
+        return False, f"OpenML {entry.source.openml} (needs the network)"
+    return False, f"a folder in FEDBARY_DATA with {entry.source.file}"
+
+
+def _from_sklearn(name: str, entry: _Entry) -> Dataset:
+    import sklearn.datasets
+    from sklearn.model_selection import train_test_split
+
+    bunch = getattr(sklearn.datasets, str(entry.source))()
+    columns = None if name == "digits" else [str(feature) for feature in bunch.feature_names]
+    table = Table.from_arrays(bunch.data, bunch.target, columns=columns, origin=name)
+    train, test = train_test_split(
+        np.arange(len(table)), test_size=0.3, random_state=0, stratify=table.labels if entry.classes else None
+    )
+    class_names = tuple(str(c) for c in bunch.target_names) if entry.classes else ()
+    return Dataset(name, table.take(train), table.take(test), entry.description, class_names)
+
+
+def _from_arrays(name: str, description: str, source: Source) -> Dataset:
+    stored = sources.arrays(name, source)
+    columns = None
+    if not source.shape and "feature_names" in stored:
+        columns = [str(feature) for feature in stored["feature_names"]]
+
+    def part(which: str) -> Table:
+        rows = _unit_range(stored[f"X_{which}"])
+        return Table.from_arrays(rows, stored[f"y_{which}"].astype(np.int64), columns=columns, origin=name)
+
+    classes = _CLASS_NAMES.get(name) or tuple(str(c) for c in stored.get("classes", range(10)))
+    return Dataset(name, part("train"), part("test"), description, classes)
+
+
+def _unit_range(rows: Array) -> Array:
+    """Bring pixels from 0…255 to 0…1; everything else stays."""
+    return rows.astype(np.float32) / np.float32(255) if rows.dtype == np.uint8 else rows

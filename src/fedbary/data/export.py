@@ -1,0 +1,93 @@
+"""Writing tables to CSV and Parquet files, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedbary.data.files import PARQUET, SEPARATORS, AnyPath, table_suffix
+from fedbary.data.table import Table
+from fedbary.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write(data: Table | pd.DataFrame, path: AnyPath) -> Path:
+    """Write a table or DataFrame to a CSV or Parquet file, as the suffix says.
+
+    A reader never sees half a file: the rows go to a temporary file beside it that then takes its
+    place. In CSV, text that a spreadsheet would run as a formula is prefixed with a single quote.
+    The index of a DataFrame is written only if it has a name. Parquet keeps a block as one column
+    of vectors; CSV spreads it over columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> table = Table({"note": ["=1+1"], "age": [-3]}, labels=[0])
+    >>> print(write(table, Path(tempfile.mkdtemp()) / "out.csv").read_text())
+    note,age,label
+    '=1+1,-3.0,0
+    <BLANKLINE>
+    """
+    path = Path(path)
+    suffix = table_suffix(path)
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: the folder {path.parent} does not exist; make it first")
+    if isinstance(data, Table):
+        frame = data.to_frame(blocks="lists" if suffix in PARQUET else "columns")
+    else:
+        frame = data.reset_index() if any(name is not None for name in data.index.names) else data
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        if suffix in PARQUET:
+            frame.to_parquet(temporary, index=False, engine="pyarrow")
+        else:
+            without_formulas(frame).to_csv(
+                temporary,
+                index=False,
+                sep=SEPARATORS[suffix],
+                compression="gzip" if suffix.endswith(".gz") else None,
+            )
+        os.replace(temporary, path)  # noqa: PTH105 - os.replace is atomic on every platform
+    except OSError as error:
+        raise DataError(f"{path}: the file cannot be written ({error.strerror}); check the folder") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Prefix with a single quote every text cell and header that a spreadsheet would run.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> without_formulas(pd.DataFrame({"=A1": ["@x", "fine"], "n": [-1, 2]}))
+       '=A1  n
+    0  '@x -1
+    1  fine  2
+    """
+    import pandas as pd
+
+    safe = frame.copy(deep=False)
+    for place, dtype in enumerate(frame.dtypes):
+        if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
+            continue
+        safe.isetitem(place, [quoted(cell) for cell in frame.iloc[:, place]])
+    return safe.set_axis([quoted(str(name)) for name in frame.columns], axis=1)
+
+
+def quoted(cell: Any) -> Any:
+    """Quote one cell if it is text that a spreadsheet would run; leave everything else as it is.
+
+    Examples
+    --------
+    >>> quoted("=1+1"), quoted(-1), quoted("a=1")
+    ("'=1+1", -1, 'a=1')
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell

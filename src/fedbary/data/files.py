@@ -1,0 +1,198 @@
+"""Reading tables from CSV and Parquet files: one file, or one file for each client."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+from fedbary.data.table import Table
+from fedbary.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AnyPath: TypeAlias = "str | PathLike[str]"
+Source: TypeAlias = "AnyPath | Iterable[AnyPath] | Mapping[str, AnyPath]"
+
+MAX_FILE_BYTES = 4 * 2**30
+SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t"}
+PARQUET = (".parquet", ".pq")
+
+
+def read(path: AnyPath, label: str, *, id: str | None = None) -> Table:  # noqa: A002 - public interface
+    r"""Read a table from a CSV (``.csv``, ``.csv.gz``, ``.tsv``) or Parquet (``.parquet``, ``.pq``) file.
+
+    Parameters
+    ----------
+    path
+        The file; its suffix says what it is.
+    label, id
+        The columns that hold the labels and, if there is one, the unique row ids.
+
+    Raises
+    ------
+    DataError
+        Naming the file, where it cannot be read or its rows cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "bank.csv"
+    >>> _ = path.write_text("age,bought\n31,yes\n45,no\n")
+    >>> read(path, label="bought")
+    Table(2 rows, 1 columns, label 'bought')
+    """
+    path = Path(path)
+    suffix = table_suffix(path)
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file; check the path")
+    size = path.stat().st_size
+    if size == 0:
+        raise DataError(f"{path}: the file is empty; expected a header and rows")
+    if size > MAX_FILE_BYTES:
+        raise DataError(
+            f"{path}: the file has {size:,} bytes, more than the limit of {MAX_FILE_BYTES:,}; "
+            "sample its rows or split it"
+        )
+    frame = _read_parquet(path) if suffix in PARQUET else _read_csv(path, SEPARATORS[suffix])
+    return Table.from_frame(frame, label, id=id, origin=path.name)
+
+
+@overload
+def read_clients(
+    source: Source, label: str, *, id: str | None = ..., errors: Literal["raise"] = ...
+) -> dict[str, Table]: ...
+@overload
+def read_clients(
+    source: Source, label: str, *, id: str | None = ..., errors: Literal["collect"]
+) -> dict[str, Table | DataError]: ...
+def read_clients(
+    source: Source,
+    label: str,
+    *,
+    id: str | None = None,  # noqa: A002 - public interface
+    errors: Literal["raise", "collect"] = "raise",
+) -> Any:
+    r"""Read one table for each client; a client is called after its file.
+
+    Parameters
+    ----------
+    source
+        A glob pattern, a folder, a list of files, or a mapping from client to file.
+    label, id
+        As in `read`.
+    errors
+        With ``"collect"`` a file that cannot be used does not stop the others: its client's value
+        is the DataError.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "north.csv").write_text("age,label\n31,0\n")
+    >>> _ = (folder / "south.csv").write_text("age,label\n")
+    >>> read_clients(folder, "label", errors="collect")
+    {'north': Table(1 rows, 1 columns, label 'label'), 'south': DataError('south.csv: there are no rows ...')}
+    """
+    clients: dict[str, Table | DataError] = {}
+    for name, path in client_files(source).items():
+        try:
+            clients[name] = read(path, label, id=id)
+        except DataError as error:
+            if errors == "raise":
+                raise
+            clients[name] = error
+    return clients
+
+
+def client_files(source: Source) -> dict[str, Path]:
+    """Find the file of each client.
+
+    Examples
+    --------
+    >>> client_files(["data/north.csv.gz"])
+    {'north': PosixPath('data/north.csv.gz')}
+    """
+    if isinstance(source, Mapping):
+        return {str(name): Path(path) for name, path in source.items()}
+    files: dict[str, Path] = {}
+    for path in _matches(source):
+        name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        if name in files:
+            raise DataError(
+                f"client {name!r} has two files, {files[name]} and {path}; "
+                "rename one or pass a mapping of client to file"
+            )
+        files[name] = path
+    if not files:
+        raise DataError(f"no CSV or Parquet file matches {str(source)!r}; check the folder or the pattern")
+    return files
+
+
+def table_suffix(path: Path) -> str:
+    """Return the suffix that says how a table is stored, or raise a DataError.
+
+    Examples
+    --------
+    >>> table_suffix(Path("bank.CSV.gz"))
+    '.csv.gz'
+    """
+    known = (*SEPARATORS, *PARQUET)
+    for suffix in known:
+        if path.name.lower().endswith(suffix):
+            return suffix
+    raise DataError(f"{path}: the suffix {path.suffix!r} is not one of {', '.join(known)}; convert the file")
+
+
+def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:
+    if not isinstance(source, str | PathLike):
+        return [Path(path) for path in source]
+    path = Path(source)
+    if path.is_dir():
+        stored = (*SEPARATORS, *PARQUET)
+        return sorted(f for f in path.iterdir() if f.name.lower().endswith(stored) and f.name[0] != ".")
+    if path.is_file():
+        return [path]
+    # Path.glob takes no absolute pattern.
+    found = (Path(match) for match in glob.glob(str(source), recursive=True))  # noqa: PTH207
+    return sorted(match for match in found if match.is_file())
+
+
+def _read_csv(path: Path, separator: str) -> pd.DataFrame:
+    import pandas as pd
+
+    # The header is read on its own, as pandas would rename the second of two columns of one name; a row
+    # comes along, as pandas would take the surplus cell of rows longer than the header for an index.
+    try:
+        header = pd.read_csv(
+            path, sep=separator, header=None, nrows=2, dtype=str, keep_default_na=False, encoding="utf-8-sig"
+        )
+        frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: the file is not UTF-8 text; save it as UTF-8") from error
+    except Exception as error:  # a damaged file can fail in the parser, in gzip or in zlib
+        raise DataError(f"{path}: the file cannot be read as CSV ({_one_line(error)}); correct it") from error
+    names = [str(name).strip() for name in header.iloc[0]]
+    if "" in names:
+        raise DataError(
+            f"{path}: column {names.index('') + 1} of {len(names)} has no name; name it, "
+            "or write the file without the row numbers (to_csv(index=False))"
+        )
+    return frame.set_axis(names, axis=1)
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(path, engine="pyarrow")
+    except Exception as error:
+        raise DataError(f"{path}: the file cannot be read as Parquet ({_one_line(error)}); write it again") from error
+    return frame.set_axis([str(name).lstrip("\ufeff").strip() for name in frame.columns], axis=1)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,202 @@
+"""Where the files of the named data sets are: local folders first, then OpenML."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from fedbary.data.columns import Array
+from fedbary.errors import DataError, DatasetUnavailable
+
+Arrays: TypeAlias = dict[str, Array]
+
+KEYS = ("X_train", "y_train", "X_test", "y_test")
+OPENML_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file of a data set and, where there is one, its name on OpenML.
+
+    Parameters
+    ----------
+    file
+        Name of the ``.npz`` file.
+    openml
+        Name on OpenML, or "" where it is not there.
+    split
+        Rows of the train and test part cut from OpenML's single table.
+    shape
+        Shape of one row in the file.
+    planar
+        Whether OpenML keeps images colour plane by colour plane.
+
+    Examples
+    --------
+    >>> Source("mnist.npz", "mnist_784").openml
+    'mnist_784'
+    """
+
+    file: str
+    openml: str = ""
+    split: tuple[int, int] = (20000, 5000)
+    shape: tuple[int, ...] = ()
+    planar: bool = False
+
+
+def folders() -> list[Path]:
+    """List the folders that are searched, in order.
+
+    They are ``$FEDBARY_DATA``, ``../shared/data`` beside the current folder and beside the projects
+    that hold it and this package, and the user's cache.
+
+    Examples
+    --------
+    >>> folders()[-1].name
+    'fedbary'
+    """
+    named = os.environ.get("FEDBARY_DATA")
+    here = Path.cwd()
+    around = [here]
+    for start in (here, Path(__file__).resolve().parent):
+        around += [folder for folder in (start, *start.parents) if (folder / "pyproject.toml").is_file()][:1]
+    shared = [folder.parent / "shared" / "data" for folder in around]
+    return list(dict.fromkeys([*([Path(named)] if named else []), *shared, cache_folder()]))
+
+
+def cache_folder() -> Path:
+    """Return the folder in which fetched data sets are kept.
+
+    Examples
+    --------
+    >>> cache_folder().name
+    'fedbary'
+    """
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fedbary"
+
+
+def find(source: Source) -> Path | None:
+    """Return the first folder's file of a data set, or None.
+
+    Examples
+    --------
+    >>> find(Source("no-such-file.npz")) is None
+    True
+    """
+    return next((folder / source.file for folder in folders() if (folder / source.file).is_file()), None)
+
+
+def arrays(name: str, source: Source) -> Arrays:
+    """Read a data set from its file, or fetch it once from OpenML.
+
+    Raises
+    ------
+    DatasetUnavailable
+        Where it is in no folder and cannot be fetched, saying what to do.
+
+    Examples
+    --------
+    >>> arrays("nothing", Source("no-such-file.npz"))
+    Traceback (most recent call last):
+    fedbary.errors.DatasetUnavailable: the data set 'nothing' ...
+    """
+    path = find(source)
+    if path is not None:
+        return _read_npz(path)
+    if not source.openml:
+        why = "it has no source on OpenML"
+    elif os.environ.get("FEDBARY_OFFLINE") == "1":
+        why = "OpenML was not asked because FEDBARY_OFFLINE=1"
+    else:
+        fetched, why = _fetch_in_time(source)
+        if fetched is not None:
+            return fetched
+    raise DatasetUnavailable(
+        f"the data set {name!r} is not in {', '.join(str(folder) for folder in folders())}, and {why}; "
+        f"set FEDBARY_DATA to a folder with {source.file} (arrays {', '.join(KEYS)}), "
+        "or use 'digits', 'breast-cancer' or 'diabetes', which come with scikit-learn"
+    )
+
+
+def split_openml(source: Source, features: Array, labels: Array, names: list[str]) -> Arrays:
+    """Cut OpenML's single table into train and test arrays of the layout of our files.
+
+    Examples
+    --------
+    >>> X, y = np.arange(8.0).reshape(8, 1), np.array(["a", "b"] * 4)
+    >>> parts = split_openml(Source("t.npz", split=(4, 2)), X, y, ["size"])
+    >>> parts["X_train"].shape, parts["y_test"].tolist(), parts["classes"].tolist()
+    ((4, 1), [...], ['a', 'b'])
+    """
+    from sklearn.model_selection import train_test_split
+
+    classes, codes = np.unique(labels.astype(str), return_inverse=True)
+    train_rows, test_rows = source.split
+    train, test = train_test_split(
+        np.arange(len(codes)), train_size=train_rows, test_size=test_rows, stratify=codes, random_state=0
+    )
+    if source.planar:
+        height, width, colours = source.shape
+        features = features.reshape(-1, colours, height, width).transpose(0, 2, 3, 1)
+    if source.shape:
+        rows = features.reshape(-1, *source.shape).astype(np.uint8)
+    else:
+        rows = ((features - features[train].mean(axis=0)) / features[train].std(axis=0)).astype(np.float32)
+    parts = {"X_train": rows[train], "y_train": codes[train], "X_test": rows[test], "y_test": codes[test]}
+    return parts | {"classes": classes, "feature_names": np.array(names, dtype=str)}
+
+
+def _read_npz(path: Path) -> Arrays:
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            content = {key: stored[key] for key in stored.files}
+    except Exception as error:  # a damaged file can fail in zipfile, in zlib or in NumPy
+        raise DataError(
+            f"{path}: the file is not an .npz of plain arrays (pickled objects are never loaded); fetch it again"
+        ) from error
+    missing = [key for key in KEYS if key not in content]
+    if missing:
+        raise DataError(f"{path}: the arrays {', '.join(missing)} are missing; expected {', '.join(KEYS)}")
+    return content
+
+
+def _fetch_in_time(source: Source) -> tuple[Arrays | None, str]:
+    """Fetch in a thread, as a download has no overall time limit of its own.
+
+    A thread that comes too late still fills the cache for the next call.
+    """
+    outcome: list[Arrays | str] = []
+
+    def fetch() -> None:
+        try:
+            from sklearn.datasets import fetch_openml
+
+            data = fetch_openml(source.openml, version=1, as_frame=False, n_retries=0)
+            parts = split_openml(source, np.asarray(data.data), np.asarray(data.target), data.feature_names)
+            _keep(parts, cache_folder() / source.file)
+            outcome.append(parts)
+        except Exception as error:  # no network, no such data set, too few rows: all mean "not available"
+            outcome.append(f"OpenML did not give {source.openml!r} ({' '.join(str(error).split())[:120]})")
+
+    thread = threading.Thread(target=fetch, daemon=True)
+    thread.start()
+    thread.join(OPENML_SECONDS)
+    result = outcome[0] if outcome else f"OpenML did not answer within {OPENML_SECONDS:.0f} s (try again)"
+    return (None, result) if isinstance(result, str) else (result, "")
+
+
+def _keep(parts: Arrays, path: Path) -> None:
+    """Save to the cache; a cache that cannot be written to is no reason to fail."""
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.npz")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(temporary, allow_pickle=False, **parts)
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,292 @@
+"""A table: feature columns, a label for each row, and optional row ids."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbary.data.columns import (
+    Array,
+    as_column,
+    as_ids,
+    as_labels,
+    check_layout,
+    columns_from_array,
+    kind_of,
+    missing_rows,
+    naming,
+)
+from fedbary.data.frames import (
+    columns_from_frame,
+    labels_from_series,
+    labels_from_values,
+    require_column,
+    require_unique,
+    some,
+)
+from fedbary.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows with features and labels, checked once so that nothing below has to check again.
+
+    Parameters
+    ----------
+    columns
+        Name → float64, bool or object (text, None = missing) of shape (rows,), or a float *block* of
+        shape (rows, width) such as an embedding. NaN means missing; infinities are refused.
+    labels
+        One label for each row: integers, floats, booleans or text.
+    ids
+        Unique names of the rows; without them a row is known by its position.
+    label_name, id_name
+        What the label and the ids are called in files and messages.
+    origin
+        The file or client the rows come from, for messages only.
+
+    Examples
+    --------
+    >>> table = Table({"age": [31, 45], "job": ["nurse", None]}, labels=["yes", "no"])
+    >>> len(table), table.column_names, table.missing()
+    (2, ('age', 'job'), {'age': 0, 'job': 1})
+    """
+
+    columns: Mapping[str, Array]
+    labels: Array
+    ids: Array | None = None
+    label_name: str = "label"
+    id_name: str = "row"
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        with naming(self.origin):
+            columns = {str(name): as_column(str(name), values) for name, values in self.columns.items()}
+            labels = as_labels(self.label_name, self.labels)
+            ids = None if self.ids is None else as_ids(self.id_name, self.ids)
+            extra = {} if ids is None else {self.id_name: ids}
+            check_layout(columns, {**extra, self.label_name: labels})
+        for field, value in (("columns", columns), ("labels", labels), ("ids", ids)):
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        ids: Any = None,
+        columns: Sequence[str] | None = None,
+        origin: str = "",
+    ) -> Table:
+        """Build a table from features (array, nested list or DataFrame) and labels.
+
+        An array becomes one block ``x`` (images are flattened), or separate columns where their
+        names are given.
+
+        Examples
+        --------
+        >>> Table.from_arrays(np.zeros((3, 8, 8)), [0, 1, 1]).columns["x"].shape
+        (3, 64)
+        >>> Table.from_arrays([[31, 2.5]], ["yes"], columns=["age", "income"]).column_names
+        ('age', 'income')
+        """
+        import pandas as pd
+
+        label_name = str(getattr(y, "name", None) or "label")
+        with naming(origin):
+            framed = isinstance(X, pd.DataFrame)
+            features = columns_from_frame(X) if framed else columns_from_array(X, columns)
+            labels = labels_from_values(label_name, y)
+            if len(X) == 0:
+                raise DataError("X has no rows; expected at least one")
+            if len(X) != len(labels):
+                raise DataError(f"X has {len(X)} rows but y has {len(labels)} labels; pass one for each row")
+        return cls(features, labels, ids=ids, label_name=label_name, origin=origin)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        label: str = "label",
+        *,
+        id: str | None = None,  # noqa: A002 - the word of the public interface
+        origin: str = "",
+    ) -> Table:
+        """Build a table from a DataFrame: every column but the label and the id is a feature.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"age": [31, 45], "bought": ["yes", "no"]})
+        >>> Table.from_frame(frame, label="bought").labels
+        array(['yes', 'no'], dtype=object)
+        """
+        with naming(origin):
+            if id is not None and id not in frame.columns and id in frame.index.names:
+                frame = frame.reset_index()
+            names = [str(name) for name in frame.columns]
+            require_unique(names)
+            frame = frame.set_axis(names, axis=1)
+            require_column(names, label, role="label")
+            if id is not None:
+                require_column(names, id, role="id")
+                if id == label:
+                    raise DataError(f"column {id!r} cannot be both the label and the id; choose another id")
+            if len(frame) == 0:
+                raise DataError(f"there are no rows under the {len(names)} column names; expected at least one")
+            labels = labels_from_series(label, frame[label])
+            ids = None if id is None else np.asarray(frame[id].to_numpy())
+            features = columns_from_frame(frame.drop(columns=[label, *([] if id is None else [id])]))
+        return cls(features, labels, ids=ids, label_name=label, id_name=id or "row", origin=origin)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows, {len(self.columns)} columns, label {self.label_name!r})"
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the feature columns, in order."""
+        return tuple(self.columns)
+
+    @property
+    def row_names(self) -> Array:
+        """The ids, or the positions 0, 1, … where there are none."""
+        return np.arange(len(self)) if self.ids is None else self.ids
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the labels are classes rather than a quantity.
+
+        Float labels are a quantity when one is not whole or when there are many distinct ones.
+        """
+        if self.labels.dtype.kind != "f":
+            return True
+        distinct = np.unique(self.labels)
+        return bool(np.all(distinct == np.round(distinct))) and len(distinct) <= max(20, len(self) / 10)
+
+    def missing(self) -> dict[str, int]:
+        """Count, for each feature column, the rows in which it has no value."""
+        return {name: int(missing_rows(column).sum()) for name, column in self.columns.items()}
+
+    def take(self, rows: npt.ArrayLike) -> Table:
+        """Keep the rows at these positions, or those marked True in a mask of all rows."""
+        chosen = np.asarray(rows)
+        if chosen.dtype.kind == "b" and chosen.shape != (len(self),):
+            raise DataError(f"a mask of {chosen.size} rows does not fit a table of {len(self)} rows")
+        if chosen.size == 0:
+            chosen = chosen.astype(np.intp)
+        return self.replace(
+            columns={name: column[chosen] for name, column in self.columns.items()},
+            labels=self.labels[chosen],
+            ids=None if self.ids is None else self.ids[chosen],
+        )
+
+    def replace(self, **changes: Any) -> Table:
+        """Return a copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def to_frame(self, *, blocks: str = "columns") -> pd.DataFrame:
+        """Give ids (if any), features and labels as a DataFrame.
+
+        A block ``x`` becomes the columns ``x_0``, ``x_1``, …, or with ``blocks="lists"`` one column of
+        vectors, which is how Parquet keeps it.
+        """
+        import pandas as pd
+
+        series: list[tuple[str, Any]] = [] if self.ids is None else [(self.id_name, self.ids)]
+        for name, column in self.columns.items():
+            if column.ndim == 1:
+                series.append((name, column))
+            elif blocks == "lists":
+                series.append((name, list(column)))
+            else:
+                series.extend((f"{name}_{place}", column[:, place]) for place in range(column.shape[1]))
+        series.append((self.label_name, self.labels))
+        frame = dict(series)
+        if len(frame) < len(series):
+            raise DataError(f"the columns of a block take the name of another column: {list(frame)[:5]}; rename it")
+        return pd.DataFrame(frame)
+
+    def summary(self) -> dict[str, Any]:
+        """Describe the table in a few numbers that hold no row."""
+        missing = self.missing()
+        return {
+            "rows": len(self),
+            "columns": {n: {"kind": kind_of(c), "missing": missing[n]} for n, c in self.columns.items()},
+            "label": {"name": self.label_name, "distinct": len(np.unique(self.labels))},
+        }
+
+
+def as_table(data: Any, *, name: str = "", label: str | None = None) -> Table:
+    """Accept a Table, a pair ``(X, y)`` or a DataFrame with a label column.
+
+    Examples
+    --------
+    >>> as_table(([[1.0, 2.0]], [0]), name="clinic").origin
+    'clinic'
+    """
+    import pandas as pd
+
+    with naming(f"client {name!r}" if name else ""):
+        if isinstance(data, Table):
+            table = data
+        elif isinstance(data, pd.DataFrame):
+            found = next((n for n in (label, "label") if n is not None and n in data.columns), None)
+            if found is None:
+                raise DataError(
+                    f"the DataFrame has no column {label or 'label'!r} but {some(list(data.columns))}; "
+                    "name its label with fb.Table.from_frame(df, label=...)"
+                )
+            table = Table.from_frame(data, found)
+        elif isinstance(data, tuple | list) and len(data) == 2:
+            table = Table.from_arrays(data[0], data[1])
+        else:
+            raise DataError(
+                f"got {type(data).__name__}; expected a Table, a pair (X, y) or a DataFrame with a label column"
+            )
+        if len(table) == 0:
+            raise DataError("the table has no rows; expected at least one")
+    return table.replace(origin=name) if name else table
+
+
+def concat(tables: Iterable[Table]) -> Table:
+    """Put tables with the same columns under one another; ids are kept where all have them.
+
+    Examples
+    --------
+    >>> one = Table({"age": [31]}, labels=[0])
+    >>> len(concat([one, one]))
+    2
+    """
+    parts = list(tables)
+    if not parts:
+        raise DataError("there is no table to put together; pass at least one")
+    first = parts[0]
+    shapes = {n: (kind_of(c), c.shape[1:]) for n, c in first.columns.items()}
+    for position, part in enumerate(parts[1:], start=2):
+        theirs = {n: (kind_of(c), c.shape[1:]) for n, c in part.columns.items()}
+        differing = sorted(n for n in shapes | theirs if shapes.get(n) != theirs.get(n))
+        if differing or (part.labels.dtype.kind == "O") != (first.labels.dtype.kind == "O"):
+            raise DataError(
+                f"table {position} does not have the columns of table 1: "
+                f"{some(differing or [first.label_name])} differ; give all tables the same columns"
+            )
+    ids = None
+    if all(part.ids is not None for part in parts):
+        ids = np.concatenate([part.row_names for part in parts])
+    return first.replace(
+        columns={n: np.concatenate([part.columns[n] for part in parts]) for n in first.columns},
+        labels=np.concatenate([part.labels for part in parts]),
+        ids=ids,
+    )

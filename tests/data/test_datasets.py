@@ -1,0 +1,187 @@
+"""Named data sets have the shapes they announce, and an absent one says what to do."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedbary.data import datasets, sources
+from fedbary.errors import DataError, DatasetUnavailable, SettingsError
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+STORED = {
+    "cifar10-embeddings": (20000, 5000, 512),
+    "cifar10-images": (6000, 2000, 3072),
+    "fashion-mnist": (20000, 5000, 784),
+    "mnist": (20000, 5000, 784),
+    "dry-bean": (10543, 3000, 16),
+}
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch, tmp_path):
+    monkeypatch.setenv("FEDBARY_OFFLINE", "1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("FEDBARY_DATA", raising=False)
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    """A machine without the shared folder."""
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setattr(sources, "__file__", str(tmp_path / "project" / "sources.py"))
+
+
+@pytest.mark.parametrize(("name", "classes"), [("digits", 10), ("breast-cancer", 2)])
+def test_bundled_classes_are_split_70_30_and_stratified(name, classes):
+    data = datasets.load(name)
+    assert len(data.test) / len(data.all()) == pytest.approx(0.3, abs=0.002)
+    shares = [np.bincount(part.labels) / len(part) for part in (data.train, data.test)]
+    np.testing.assert_allclose(*shares, atol=0.01)
+    assert len(data.class_names) == classes
+    again = datasets.load(name)
+    np.testing.assert_array_equal(data.train.labels, again.train.labels)
+
+
+def test_digits_are_one_block_and_tumours_have_named_columns():
+    assert datasets.load("digits").train.columns["x"].shape == (1257, 64)
+    assert "mean radius" in datasets.load("breast-cancer").train.column_names
+
+
+def test_diabetes_is_a_regression():
+    data = datasets.load("diabetes")
+    assert not data.train.has_classes
+    assert data.class_names == ()
+    assert (data.all().labels.min(), data.all().labels.max()) == (25.0, 346.0)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"{SHARED} is not on this machine")
+@pytest.mark.parametrize("name", STORED)
+def test_shared_data_sets_have_their_announced_shapes(name):
+    train, test, features = STORED[name]
+    data = datasets.load(name)
+    assert (len(data.train), len(data.test)) == (train, test)
+    columns = data.train.columns
+    assert sum(column[0].size for column in columns.values()) == features
+    assert set(np.unique(data.test.labels)) == set(range(len(data.class_names)))
+    announced = datasets.describe().set_index("name").loc[name]
+    assert (announced["rows"], announced["features"]) == (train + test, features)
+    assert announced["available"]
+    if name == "dry-bean":
+        assert columns["Area"].dtype == np.float64
+    else:
+        assert columns["x"].dtype == np.float32
+    if name not in ("dry-bean", "cifar10-embeddings"):
+        assert (columns["x"].min(), columns["x"].max()) == (0, 1)
+
+
+def test_an_absent_data_set_says_where_it_was_sought_and_what_to_do(nowhere, tmp_path):
+    with pytest.raises(DatasetUnavailable) as caught:
+        datasets.load("mnist")
+    message = str(caught.value)
+    for part in (str(tmp_path / "shared" / "data"), str(tmp_path / "cache" / "fedbary"), "FEDBARY_OFFLINE=1"):
+        assert part in message
+    assert "set FEDBARY_DATA to a folder with mnist.npz (arrays X_train, y_train, X_test, y_test)" in message
+    assert not datasets.describe().set_index("name").loc["mnist", "available"]
+    with pytest.raises(DatasetUnavailable, match="it has no source on OpenML"):
+        datasets.load("cifar10-embeddings")
+
+
+def test_an_unknown_name_is_corrected():
+    with pytest.raises(SettingsError, match=r"no data set 'minst' \(did you mean 'mnist'\?\); choose one of digits"):
+        datasets.load("minst")
+
+
+def test_the_folder_of_fedbary_data_comes_first(monkeypatch, tmp_path):
+    images = np.full((2, 28, 28), 255, np.uint8)
+    arrays = {"X_train": images, "y_train": [0, 1], "X_test": images, "y_test": [1, 0]}
+    np.savez(tmp_path / "mnist.npz", **arrays)
+    monkeypatch.setenv("FEDBARY_DATA", str(tmp_path))
+    data = datasets.load("mnist")
+    assert len(data.train) == 2
+    assert data.train.columns["x"].max() == 1
+    assert data.train.labels.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"X_train": np.zeros(2)}, "the arrays y_train, X_test, y_test are missing"),
+        (None, "the file is not an .npz of plain arrays"),
+    ],
+)
+def test_a_bad_file_is_named(monkeypatch, tmp_path, content, message):
+    monkeypatch.setenv("FEDBARY_DATA", str(tmp_path))
+    if content is None:
+        (tmp_path / "mnist.npz").write_bytes(b"not a zip")
+    else:
+        np.savez(tmp_path / "mnist.npz", **content)
+    with pytest.raises(DataError, match=rf"mnist\.npz: {message}"):
+        datasets.load("mnist")
+
+
+def test_pickled_arrays_are_never_loaded(monkeypatch, tmp_path):
+    hostile = np.array([{"run": "me"}], dtype=object)
+    np.savez(tmp_path / "mnist.npz", X_train=hostile, y_train=hostile, X_test=hostile, y_test=hostile)
+    monkeypatch.setenv("FEDBARY_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="pickled objects are never loaded"):
+        datasets.load("mnist")
+
+
+def fake_openml(monkeypatch, answer):
+    """Stand in for the network, which no test may reach."""
+    monkeypatch.delenv("FEDBARY_OFFLINE")
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", answer)
+
+
+def test_what_openml_gives_is_cut_kept_and_read_again(nowhere, monkeypatch):
+    from sklearn.utils import Bunch
+
+    kinds = np.array(["SEKER", "BOMBAY", "CALI"])[np.arange(13611) % 3]
+    calls = []
+
+    def answer(name, **_):
+        calls.append(name)
+        beans = np.random.default_rng(0).normal(size=(13611, 2))
+        return Bunch(data=beans, target=kinds, feature_names=["Area", "Extent"])
+
+    fake_openml(monkeypatch, answer)
+    first, second = datasets.load("dry-bean"), datasets.load("dry-bean")
+    assert calls == ["Dry_Bean_Dataset"]
+    assert (len(first.train), len(first.test)) == (10543, 3000)
+    assert second.class_names == ("BOMBAY", "CALI", "SEKER")
+    assert second.train.column_names == ("Area", "Extent")
+    np.testing.assert_array_equal(first.train.columns["Area"], second.train.columns["Area"])
+
+
+def test_colour_planes_from_openml_become_pixels():
+    red, green, blue = np.full(4, 10), np.full(4, 20), np.full(4, 30)
+    planes = np.tile(np.concatenate([red, green, blue]), (8, 1)).astype(float)
+    source = sources.Source("t.npz", split=(4, 2), shape=(2, 2, 3), planar=True)
+    images = sources.split_openml(source, planes, np.array(["0", "1"] * 4), [])["X_train"]
+    assert images.dtype == np.uint8
+    np.testing.assert_array_equal(images, np.broadcast_to([10, 20, 30], (4, 2, 2, 3)))
+
+
+def test_measurements_from_openml_are_standardised():
+    rng = np.random.default_rng(0)
+    source = sources.Source("t.npz", split=(60, 20))
+    parts = sources.split_openml(source, rng.normal(5, 3, (100, 2)), np.array(["b", "a"] * 50), ["u", "v"])
+    np.testing.assert_allclose(parts["X_train"].mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(parts["X_train"].std(axis=0), 1, atol=1e-6)
+    assert parts["classes"].tolist() == ["a", "b"]
+
+
+def test_openml_that_fails_or_hangs_is_given_up(nowhere, monkeypatch):
+    def fail(name, **_):
+        raise OSError("no network")
+
+    fake_openml(monkeypatch, fail)
+    with pytest.raises(DatasetUnavailable, match=r"OpenML did not give 'mnist_784' \(no network\)"):
+        datasets.load("mnist")
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda name, **_: time.sleep(1))
+    monkeypatch.setattr(sources, "OPENML_SECONDS", 0.1)
+    with pytest.raises(DatasetUnavailable, match="did not answer within"):
+        datasets.load("mnist")

@@ -1,0 +1,81 @@
+"""What is written can be read again, runs in no spreadsheet, and appears whole or not at all."""
+
+import csv
+import string
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbary.data import Table, read, write
+from fedbary.errors import DataError
+
+numbers = st.one_of(st.just(float("nan")), st.floats(allow_nan=False, allow_infinity=False, width=32))
+words = st.text(string.ascii_letters + "\"', ;äß", min_size=1).map(lambda text: f"w{text}w")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rows=st.lists(st.tuples(numbers, words, words), min_size=1, max_size=8),
+    suffix=st.sampled_from([".csv", ".tsv", ".csv.gz", ".parquet"]),
+)
+def test_a_table_survives_the_round_trip(rows, suffix):
+    value, job, label = map(list, zip(*rows, strict=True))
+    table = Table({"value": value, "job": np.array(job)}, np.array(label), ids=np.arange(len(rows)))
+    with tempfile.TemporaryDirectory() as folder:
+        again = read(write(table, Path(folder) / f"t{suffix}"), "label", id="row")
+    np.testing.assert_array_equal(again.columns["value"], table.columns["value"])
+    assert again.columns["job"].tolist() == job
+    assert again.labels.tolist() == label
+    assert again.row_names.tolist() == table.row_names.tolist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(cells=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5), min_size=1))
+def test_no_cell_of_a_csv_starts_a_formula(cells):
+    frame = pd.DataFrame({"=cmd()": pd.Series(cells, dtype=object), "n": np.full(len(cells), -1.5)})
+    with tempfile.TemporaryDirectory() as folder:
+        text = write(frame, Path(folder) / "t.csv").read_bytes().decode()
+    stored = list(csv.reader(text.splitlines(keepends=True)))
+    assert stored[0] == ["'=cmd()", "n"]
+    for row in filter(None, stored):
+        assert not row[0].startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert stored[-1][-1] == "-1.5"
+
+
+def test_labels_ids_and_categories_are_quoted_too(tmp_path):
+    frame = pd.DataFrame({"c": pd.Categorical(["+1"]), "label": ["@a"]}, index=pd.Index(["-x"], name="id"))
+    assert write(frame, tmp_path / "t.csv").read_text() == "id,c,label\n'-x,'+1,'@a\n"
+
+
+def test_parquet_keeps_blocks_and_formulas_as_they_are(tmp_path):
+    table = Table({"x": np.eye(2, dtype=np.float32), "t": ["=1", None]}, ["a", "b"])
+    again = read(write(table, tmp_path / "t.parquet"), "label")
+    assert again.columns["x"].dtype == np.float32
+    np.testing.assert_array_equal(again.columns["x"], np.eye(2))
+    assert again.columns["t"].tolist() == ["=1", None]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path):
+    path = tmp_path / "t.parquet"
+    write(pd.DataFrame({"a": [1]}), path)
+    before = path.read_bytes()
+    with pytest.raises(Exception, match="Conversion failed"):
+        write(pd.DataFrame({"a": pd.Series([1, "x", [2]], dtype=object)}), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_bad_targets_are_named(tmp_path):
+    frame = pd.DataFrame({"a": [1]})
+    with pytest.raises(DataError, match=r"t\.xls: the suffix"):
+        write(frame, tmp_path / "t.xls")
+    with pytest.raises(DataError, match=r"the folder .*none does not exist"):
+        write(frame, tmp_path / "none" / "t.csv")
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(DataError, match=r"t\.csv: the file cannot be written"):
+        write(frame, tmp_path / "t.csv")

@@ -1,0 +1,135 @@
+"""Files are read by suffix; each bad one is named with what is wrong with it."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbary.data import files, read, read_clients
+from fedbary.data.table import Table
+from fedbary.errors import DataError
+
+
+def put(path, text="age,label\n31,0\n45,1\n"):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".pq", ".CSV"])
+def test_the_suffix_says_how_to_read(tmp_path, suffix):
+    path = tmp_path / f"bank{suffix}"
+    frame = pd.DataFrame({"patient": ["p", "q"], "age": [31, None], "job": ["cook", None], "bought": ["yes", "no"]})
+    if suffix in files.PARQUET:
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    table = read(path, label="bought", id="patient")
+    assert table.column_names == ("age", "job")
+    assert table.row_names.tolist() == ["p", "q"]
+    assert table.missing() == {"age": 1, "job": 1}
+    assert table.labels.tolist() == ["yes", "no"]
+    assert table.origin == path.name
+
+
+def test_headers_lose_byte_order_mark_and_spaces(tmp_path):
+    path = tmp_path / "excel.csv"
+    path.write_bytes("\ufeff age , label\n31,0\n".encode())
+    assert read(path, "label").column_names == ("age",)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("bank.xlsx", b"x", r"the suffix '.xlsx' is not one of .csv"),
+        ("bank.pkl", b"x", r"the suffix '.pkl' is not one of"),
+        ("bank.csv", None, r"there is no such file"),
+        ("bank.csv", b"", r"the file is empty"),
+        ("bank.csv", b"\n\n", r"cannot be read as CSV"),
+        ("bank.csv", b"age,label\n", r"there are no rows"),
+        ("bank.csv", "größe,label\n1,2\n".encode("latin-1"), r"not UTF-8"),
+        ("bank.csv", b'age,label\n"31,0\n', r"cannot be read as CSV"),
+        ("bank.csv", b"age,label\n1,2\n1,2,3\n", r"cannot be read as CSV"),
+        (
+            "bank.csv",
+            b"age,label\n7,1,2\n8,1,3\n",
+            r"cannot be read as CSV .*Expected 2 fields in line 2, saw 3",
+        ),
+        ("bank.csv", b"age,label\n0,1,2\n1,1,3\n", r"Expected 2 fields in line 2, saw 3"),
+        ("bank.csv", b"age,age,label\n1,2,0\n", r"column name 'age' occurs more than once"),
+        ("bank.csv", b",age,label\n0,31,1\n", r"column 1 of 3 has no name; name it.*index=False"),
+        ("bank.csv", b"age,target\n31,1\n", r"no label column 'label'"),
+        ("bank.csv.gz", b"age,label\n31,1\n", r"cannot be read as CSV"),
+        ("bank.csv.gz", gzip.compress(b"age,label\n" + b"31,1\n" * 999)[:-12], r"cannot be read as CSV"),
+        ("bank.parquet", b"PAR1 but not really PAR1", r"cannot be read as Parquet"),
+        ("bank.parquet", b"", r"the file is empty"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(DataError, match=message) as caught:
+        read(path, "label")
+    assert name in str(caught.value)
+
+
+def test_a_folder_is_not_a_file(tmp_path):
+    (tmp_path / "dir.csv").mkdir()
+    with pytest.raises(DataError, match="no such file"):
+        read(tmp_path / "dir.csv", "label")
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 10)
+    with pytest.raises(DataError, match=r"has 20 bytes, more than the limit of 10; sample"):
+        read(put(tmp_path / "bank.csv"), "label")
+
+
+def test_parquet_keeps_embeddings_as_a_block(tmp_path):
+    frame = pd.DataFrame({"e": list(np.eye(3, dtype=np.float32)), "label": [0, 1, 2]})
+    frame.to_parquet(tmp_path / "e.parquet")
+    block = read(tmp_path / "e.parquet", "label").columns["e"]
+    assert block.dtype == np.float32
+    np.testing.assert_array_equal(block, np.eye(3))
+
+
+def test_clients_by_folder_glob_list_and_mapping(tmp_path):
+    north, south = put(tmp_path / "north.csv"), put(tmp_path / "south.csv")
+    put(tmp_path / "README.md")
+    put(tmp_path / ".hidden.csv")
+    for source in (
+        tmp_path,
+        str(tmp_path),
+        f"{tmp_path}/*.csv",
+        [north, str(south)],
+        (p for p in (north, south)),
+    ):
+        clients = read_clients(source, "label")
+        assert list(clients) == ["north", "south"]
+        assert len(clients["south"]) == 2
+    assert list(read_clients(north, "label")) == ["north"]
+    assert list(read_clients({"n": north}, "label")) == ["n"]
+
+
+def test_clients_need_files_and_names_of_their_own(tmp_path):
+    with pytest.raises(DataError, match=r"no CSV or Parquet file matches '.*nothing\*'"):
+        read_clients(f"{tmp_path}/nothing*", "label")
+    put(tmp_path / "north.csv")
+    put(tmp_path / "north.tsv")
+    with pytest.raises(DataError, match=r"client 'north' has two files, .*north.csv and .*north.tsv"):
+        read_clients(tmp_path, "label")
+
+
+def test_one_bad_client_does_not_stop_the_others(tmp_path):
+    sources = [
+        put(tmp_path / "good.csv"),
+        put(tmp_path / "bad.csv", "age,label\n31,\n"),
+        tmp_path / "gone.csv",
+    ]
+    clients = read_clients(sources, "label", errors="collect")
+    assert isinstance(clients["good"], Table)
+    assert "bad.csv: the label column 'label' is missing in 1 of 1 rows" in str(clients["bad"])
+    assert isinstance(clients["gone"], DataError)
+    with pytest.raises(DataError, match=r"bad\.csv"):
+        read_clients(sources, "label")

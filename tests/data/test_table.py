@@ -1,0 +1,267 @@
+"""A table accepts what people have and refuses, with a remedy, what cannot be valued."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from fedbary.data import Table, as_table, concat
+from fedbary.data.columns import kind_of
+from fedbary.errors import DataError
+
+
+def small(**changes):
+    return Table({"age": [31.0, 45.0, np.nan], "job": ["nurse", None, "cook"]}, [0, 1, 0]).replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("series", "kind", "expected"),
+    [
+        (pd.Series([1, 2]), "number", [1.0, 2.0]),
+        (pd.Series([1, None], dtype="Int64"), "number", [1.0, np.nan]),
+        (pd.Series([0.5, None], dtype="Float64"), "number", [0.5, np.nan]),
+        (pd.Series([1, 2.5], dtype=object), "number", [1.0, 2.5]),
+        (pd.Series([True, False]), "bool", [True, False]),
+        (pd.Series([True, False], dtype="boolean"), "bool", [True, False]),
+        (pd.Series([True, None], dtype="boolean"), "number", [1.0, np.nan]),
+        (pd.Series([True, None], dtype=object), "number", [1.0, np.nan]),
+        (pd.Series(["a", None]), "text", ["a", None]),
+        (pd.Series(["a", None], dtype="string[pyarrow]"), "text", ["a", None]),
+        (pd.Series(["a", np.nan], dtype=object), "text", ["a", None]),
+        (pd.Series(["a", None], dtype="category"), "text", ["a", None]),
+        (pd.Series([3, 4], dtype="category"), "text", ["3", "4"]),
+        (pd.Series([None, None], dtype=object), "text", [None, None]),
+        (pd.Series([[1, 2], (3, 4)]), "block", [[1.0, 2.0], [3.0, 4.0]]),
+        (pd.Series([np.array([1.0, 2.0]), None]), "block", [[1.0, 2.0], [np.nan, np.nan]]),
+        (pd.Series(["01", "02"]), "text", ["01", "02"]),
+    ],
+)
+def test_every_pandas_dtype_becomes_one_of_four_kinds(series, kind, expected):
+    column = Table.from_frame(pd.DataFrame({"c": series, "label": [0, 1]})).columns["c"]
+    assert kind_of(column) == kind
+    np.testing.assert_array_equal(column, np.array(expected, dtype=column.dtype))
+
+
+def test_float32_vectors_stay_float32():
+    frame = pd.DataFrame({"e": [np.zeros(4, np.float32)] * 3, "label": [0, 1, 1]})
+    assert Table.from_frame(frame).columns["e"].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([3, 1], np.array([3, 1])),
+        (pd.array([3, 1], dtype="Int64"), np.array([3, 1])),
+        (pd.Categorical([3, 1]), np.array([3, 1])),
+        (pd.Categorical(["b", "a"]), np.array(["b", "a"], dtype=object)),
+        ([0.5, 1.5], np.array([0.5, 1.5])),
+        ([True, False], np.array([True, False])),
+        (np.array(["b", "a"]), np.array(["b", "a"], dtype=object)),
+        (np.array([[3], [1]]), np.array([3, 1])),
+        (np.array([3, 1], dtype=object), np.array([3, 1])),
+    ],
+)
+def test_labels_keep_their_kind(labels, expected):
+    from_arrays = Table.from_arrays([[1.0], [2.0]], labels).labels
+    assert from_arrays.dtype == expected.dtype
+    assert from_arrays.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"age": [1, "x", 3], "label": [0, 1, 0]}, r"'age' mixes numbers and text, such as 'x' in row 1"),
+        ({"age": ["1", "x", "3"], "label": [0, 1, 0]}, r"'age' mixes numbers and text, such as 'x' in row 1"),
+        ({"age": [1, "2", 3], "label": [0, 1, 0]}, r"'age' mixes numbers and text, such as '2' in row 1"),
+        ({"age": [1, 2, 3], "label": [0, None, 0]}, r"label column 'label' is missing in 1 of 3 rows; drop"),
+        ({"age": [1, 2, 3], "label": ["a", None, "b"]}, r"label column 'label' is missing in 1 of 3 rows"),
+        ({"age": [1, np.inf, -np.inf], "label": [0, 1, 0]}, r"column 'age' has 2 infinite values"),
+        ({"age": [1, 2, 3], "label": [0, np.inf, 1]}, r"column 'label' has 1 infinite value;"),
+        ({"e": [[1.0], [np.inf], [2.0]], "label": [0, 1, 0]}, r"column 'e' has 1 infinite value;"),
+        (
+            {"e": [[1, 2], [3], [4, 5]], "label": [0, 1, 0]},
+            r"'e' holds vectors of 2 numbers but row 1 .* 1 num",
+        ),
+        (
+            {"e": [[1, 2], 7, [4, 5]], "label": [0, 1, 0]},
+            r"'e' holds vectors of 2 numbers but row 1 .* has 7",
+        ),
+        ({"e": [["a"], ["b"], ["c"]], "label": [0, 1, 0]}, r"'e' holds vectors that are not all numbers"),
+        ({"e": [[], [], []], "label": [0, 1, 0]}, r"'e' holds values of shape \(0,\)"),
+        (
+            {"day": pd.to_datetime(["2020-01-01"] * 3), "label": [0, 1, 0]},
+            r"'day' holds datetime.* or drop it",
+        ),
+        ({"z": [1j, 2j, 3j], "label": [0, 1, 0]}, r"'z' holds complex"),
+        ({"d": [{}, {}, {}], "label": [0, 1, 0]}, r"'d' holds mixed values such as {}"),
+        ({"label": [0, 1, 0]}, r"no feature column"),
+        ({"age": [], "label": []}, r"there are no rows under the 2 column names"),
+        (
+            {"age": [1], "lable": [0]},
+            r"no label column 'label' \(did you mean 'lable'\?\); the 2 columns are 'age'",
+        ),
+    ],
+)
+def test_what_a_frame_may_not_hold(columns, message):
+    with pytest.raises(DataError, match=message) as caught:
+        Table.from_frame(pd.DataFrame(columns), origin="bank.csv")
+    assert str(caught.value).startswith("bank.csv: ")
+    assert str(caught.value).count("bank.csv") == 1
+
+
+def test_names_and_ids_must_be_unique():
+    twice = pd.DataFrame([[1, 2, 0]], columns=["a", "a", "label"])
+    with pytest.raises(DataError, match="column name 'a' occurs more than once"):
+        Table.from_frame(twice)
+    frame = pd.DataFrame({"id": ["p", "q", "p", "p"], "a": range(4), "label": 0})
+    with pytest.raises(DataError, match=r"'id' repeats an earlier id in 2 rows, such as 'p' in row 2"):
+        Table.from_frame(frame, id="id")
+    with pytest.raises(DataError, match="no id column 'patient'"):
+        Table.from_frame(frame, id="patient")
+    with pytest.raises(DataError, match="both the label and the id"):
+        Table.from_frame(frame, id="label")
+    with pytest.raises(DataError, match="missing in 1 rows"):
+        Table.from_frame(frame.assign(id=["p", None, "q", "r"]), id="id")
+
+
+def test_an_index_can_be_the_id():
+    frame = pd.DataFrame({"a": [1, 2], "label": [0, 1]}, index=pd.Index(["p", "q"], name="patient"))
+    assert Table.from_frame(frame, id="patient").row_names.tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (scipy.sparse.eye(3).tocsr(), [0, 1, 0], r"sparse matrix; make it dense with X.toarray\(\)"),
+        (np.zeros(3), [0, 1, 0], r"shape \(3,\).*X.reshape\(-1, 1\)"),
+        (np.array([["a"], [1]], dtype=object), [0, 1], r"array of object.*DataFrame"),
+        ([[1, 2], [3]], [0, 1], r"rows of X do not have the same length"),
+        (np.zeros((3, 2)), [0, 1], r"X has 3 rows but y has 2 labels"),
+        (np.zeros((3, 2)), np.eye(3), r"shape \(3, 3\).*argmax"),
+        (np.zeros((0, 2)), [], r"X has no rows"),
+        (np.zeros((2, 0)), [0, 1], r"so no features"),
+        (np.zeros((2, 1)), ["a", 1], r"mixes numbers and text"),
+        (pd.DataFrame({"label": [1, 2]}), [0, 1], r"'label' is a feature and also the label"),
+    ],
+)
+def test_what_arrays_may_not_be(X, y, message):
+    with pytest.raises(DataError, match=message):
+        Table.from_arrays(X, y)
+    with pytest.raises(DataError, match=f"^client 'clinic': .*{message}"):
+        as_table((X, y), name="clinic")
+
+
+def test_column_names_must_fit_the_array():
+    with pytest.raises(DataError, match=r"1 distinct names came for X of shape \(2, 2\)"):
+        Table.from_arrays(np.zeros((2, 2)), [0, 1], columns=["a", "a"])
+    table = Table.from_arrays([[1, 2], [3, 4]], [0, 1], columns=["a", "b"], ids=["p", "q"])
+    assert table.columns["b"].tolist() == [2.0, 4.0]
+    assert table.row_names.tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kept"),
+    [
+        ("uint8", "float32"),
+        ("float16", "float32"),
+        ("float32", "float32"),
+        ("float64", "float64"),
+        ("int64", "float64"),
+    ],
+)
+def test_images_become_one_float_block(dtype, kept):
+    block = Table.from_arrays(np.ones((2, 4, 4, 3), dtype=dtype), [0, 1]).columns["x"]
+    assert block.shape == (2, 48)
+    assert block.dtype == kept
+
+
+def test_as_table_accepts_what_people_have():
+    frame = pd.DataFrame({"a": [1, 2], "bought": ["yes", "no"], "label": [0, 1]})
+    assert as_table(frame, label="bought").label_name == "bought"
+    assert as_table(frame, label="no such").label_name == "label"
+    pair = as_table((frame[["a"]], frame["bought"]), name="north")
+    assert (pair.label_name, pair.origin, pair.column_names) == ("bought", "north", ("a",))
+    assert as_table(pair, name="south").origin == "south"
+    with pytest.raises(DataError, match=r"client 'north': .*no column 'label' but 'a'.*from_frame\(df, label"):
+        as_table(frame[["a"]], name="north")
+    with pytest.raises(DataError, match=r"got ndarray; expected a Table, a pair"):
+        as_table(np.zeros((3, 3)))
+    with pytest.raises(DataError, match=r"client 'north': the table has no rows"):
+        as_table(pair.take([]), name="north")
+
+
+def test_the_constructor_checks_lengths_and_kinds():
+    with pytest.raises(DataError, match="column 'a' has 2 rows but there are 3 labels"):
+        Table({"a": [1, 2]}, [0, 1, 2])
+    with pytest.raises(DataError, match="column 'a' is an object array of mixed-integer"):
+        Table({"a": np.array([1, "b"], dtype=object)}, [0, 1])
+    with pytest.raises(DataError, match="column 'a' is a 3-D array"):
+        Table({"a": np.zeros((2, 2, 2))}, [0, 1])
+    with pytest.raises(DataError, match="'row' has 1 rows but"):
+        Table({"a": [1, 2]}, [0, 1], ids=[7])
+
+
+def test_take_and_missing_and_summary():
+    table = small(ids=np.array([10, 20, 30]))
+    assert table.missing() == {"age": 1, "job": 1}
+    assert table.take([2, 0]).row_names.tolist() == [30, 10]
+    assert table.take(np.array([False, True, False])).labels.tolist() == [1]
+    assert len(table.take([])) == 0
+    assert small().row_names.tolist() == [0, 1, 2]
+    assert table.summary() == {
+        "rows": 3,
+        "columns": {"age": {"kind": "number", "missing": 1}, "job": {"kind": "text", "missing": 1}},
+        "label": {"name": "label", "distinct": 2},
+    }
+    with pytest.raises(DataError, match="a mask of 2 rows does not fit a table of 3"):
+        table.take([True, False])
+    with pytest.raises(DataError, match="repeats an earlier id"):
+        table.take([0, 0])
+
+
+def test_to_frame_spreads_or_keeps_blocks():
+    table = Table({"x": np.arange(4.0).reshape(2, 2), "a": [1, 2]}, [0, 1], ids=["p", "q"])
+    assert list(table.to_frame()) == ["row", "x_0", "x_1", "a", "label"]
+    again = Table.from_frame(table.to_frame(blocks="lists"), id="row")
+    np.testing.assert_array_equal(again.columns["x"], table.columns["x"])
+    clash = Table({"x": np.zeros((2, 2)), "x_1": [1, 2]}, [0, 1])
+    with pytest.raises(DataError, match="take the name of another column"):
+        clash.to_frame()
+
+
+def test_concat_needs_the_same_columns():
+    table = small(ids=np.array(["a", "b", "c"]))
+    both = concat([table, table.replace(ids=np.array(["d", "e", "f"]))])
+    assert both.row_names.tolist() == list("abcdef")
+    assert concat([table, small()]).ids is None
+    with pytest.raises(DataError, match="table 2 does not have the columns of table 1: 'job'"):
+        concat([table, table.replace(columns={"age": table.columns["age"]})])
+    with pytest.raises(DataError, match="'label' differ"):
+        concat([table, small(labels=np.array(["x", "y", "z"]))])
+    with pytest.raises(DataError, match="no table to put together"):
+        concat([])
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (np.arange(100), True),
+        (np.array([0.0, 1.0] * 50), True),
+        (np.arange(100) / 3, False),
+        (np.arange(100.0), False),
+        (np.array(["a", "b"] * 50), True),
+    ],
+)
+def test_whole_or_few_labels_are_classes(labels, classes):
+    assert Table({"a": np.zeros(100)}, labels).has_classes is classes
+
+
+def test_taking_rows_of_a_large_block_costs_the_rows_only():
+    table = Table.from_arrays(np.zeros((20000, 3072), np.float32), np.zeros(20000, int))
+    started = time.perf_counter()
+    for _ in range(20):
+        table.take(np.arange(100))
+    assert time.perf_counter() - started < 1
+    assert np.shares_memory(table.replace(origin="x").columns["x"], table.columns["x"])
