@@ -1,0 +1,28 @@
+"""Rows become points: the agreed schema, scaling, projection, whitening and label coordinates."""
+
+from fedbary.space.description import Description, describe
+from fedbary.space.embed import Points, embed, features
+from fedbary.space.fit import agree, fit_schema, needs_moments, table_moments, with_moments
+from fedbary.space.moments import Moments
+from fedbary.space.notes import fit_notes
+from fedbary.space.schema import Schema
+from fedbary.space.settings import Space
+from fedbary.space.split import split_reference
+
+__all__ = [
+    "Description",
+    "Moments",
+    "Points",
+    "Schema",
+    "Space",
+    "agree",
+    "describe",
+    "embed",
+    "features",
+    "fit_notes",
+    "fit_schema",
+    "needs_moments",
+    "split_reference",
+    "table_moments",
+    "with_moments",
+]

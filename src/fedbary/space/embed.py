@@ -1,0 +1,91 @@
+"""`embed`: a table becomes a weighted cloud of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.space.encode import encode, who
+from fedbary.space.labels import check_kind, class_names, label_coordinates
+from fedbary.space.linear import project
+from fedbary.space.schema import Schema
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The empirical measure of a table: its *distinct* points and their weights.
+
+    Equal rows are one point with more weight, and the points stand in an order that depends on their values
+    alone. So copying a whole table, or shuffling its rows, gives the same problem to the last bit or two, and
+    guards that count rows count different rows.
+
+    Attributes
+    ----------
+    points, weights : arrays
+        Distinct points ``[features ; label coordinates]`` and their weights, which sum to one.
+    point_of_row : array
+        For each row of the table, the index of its point.
+    feature_width : int
+        How many of the coordinates are features.
+    """
+
+    points: Floats
+    weights: Floats
+    point_of_row: NDArray[np.int64]
+    feature_width: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table, copies included."""
+        return len(self.point_of_row)
+
+    @property
+    def distinct(self) -> int:
+        """Different points."""
+        return len(self.points)
+
+
+def features(table: Table, schema: Schema) -> Floats:
+    """Scaled, projected and whitened features, one row per table row."""
+    coordinates = project(encode(table, schema), schema.projection)
+    return coordinates if schema.whitening is None else coordinates @ schema.whitening
+
+
+def embed(table: Table, schema: Schema) -> Points:
+    """Turn a table into points of the schema's space.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> table = fb.Table.from_arrays([[0.0], [2.0], [2.0]], ["a", "b", "b"])
+    >>> cloud = fb.embed(table, fb.fit_schema(table))
+    >>> cloud.rows, cloud.distinct
+    (3, 2)
+    """
+    check_kind(table.labels, schema.label, who=who(table))
+    values = features(table, schema)
+    codes = _label_codes(table, schema)
+    first, point_of_row, counts = _distinct(np.column_stack([values, codes]))
+    weights = counts / len(table)
+    values, labels = values[first], table.labels[first]
+    points = np.hstack([values, label_coordinates(labels, values, weights, schema.label)])
+    return Points(points, weights, point_of_row, values.shape[1])
+
+
+def _label_codes(table: Table, schema: Schema) -> Floats:
+    if schema.label.kind == "number":
+        return np.asarray(table.labels, dtype=np.float64)
+    return np.unique(class_names(table.labels), return_inverse=True)[1].astype(np.float64)
+
+
+def _distinct(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """First row, row → group, and size of each group of equal rows, in an order of their bytes."""
+    clean = np.ascontiguousarray(values + 0.0)  # −0.0 and 0.0 have different bytes
+    keys = clean.view(np.dtype((np.void, clean.dtype.itemsize * clean.shape[1]))).ravel()
+    _, first, group, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    return first, group, counts

@@ -1,0 +1,111 @@
+"""From a table's columns to one scaled matrix, as the schema says."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.errors import SchemaError
+from fedbary.space.schema import ColumnSpec, Schema
+
+Floats = NDArray[np.float64]
+
+
+def encode(table: Table, schema: Schema) -> Floats:
+    """One row per table row, one scaled coordinate per number and category; refuses what does not fit."""
+    _check_columns(table, schema)
+    return np.hstack([_encode_column(table, column, schema.missing) for column in schema.columns])
+
+
+def column_kind(values: NDArray[np.generic]) -> str:
+    """``block``, ``boolean``, ``numeric`` or ``categorical``."""
+    if values.ndim == 2:
+        return "block"
+    return {"b": "boolean", "f": "numeric"}.get(values.dtype.kind, "categorical")
+
+
+def who(table: Table) -> str:
+    """Prefix of a message: the client or file that it is about."""
+    return f"{table.origin}: " if table.origin else ""
+
+
+def _check_columns(table: Table, schema: Schema) -> None:
+    wanted = [column.name for column in schema.columns]
+    missing = [name for name in wanted if name not in table.columns]
+    if not missing:
+        return
+    if list(table.columns) == ["x"]:
+        raise SchemaError(
+            f"{who(table)}the columns have no names, but the schema names them ({_some(wanted)}): "
+            "pass fb.Table.from_arrays(X, y, columns=[...]) or a DataFrame."
+        )
+    extra = [name for name in table.columns if name not in wanted]
+    raise SchemaError(
+        f"{who(table)}the {'column' if len(missing) == 1 else 'columns'} {_some(missing)} of the schema "
+        f"{'is' if len(missing) == 1 else 'are'} missing"
+        + (f" (it has {_some(extra)} that the schema does not know)" if extra else "")
+        + f": rename or add {'it' if len(missing) == 1 else 'them'}."
+    )
+
+
+def _encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
+    values = table.columns[column.name]
+    if column.kind == "categorical":
+        return _encode_categories(table, values, column, missing)
+    width = values.shape[1] if values.ndim == 2 else 1
+    if width != column.width:
+        raise SchemaError(
+            f"{who(table)}column '{column.name}' has {width} coordinates, the schema has {column.width}: "
+            "use the same embedding or image size as the other parties."
+        )
+    if values.dtype.kind == "O":
+        row = next(i for i, value in enumerate(values) if value is not None)
+        raise SchemaError(
+            f"{who(table)}column '{column.name}' must be {column.kind}, but holds text such as {values[row]!r} "
+            f"(row {table.row_names[row]}): correct or remove it."
+        )
+    numbers = np.asarray(values, dtype=np.float64).reshape(len(table), width)
+    holes = np.isnan(numbers)
+    if holes.any():
+        _refuse_missing(table, column.name, int(holes.any(axis=1).sum()), missing)
+        numbers = np.where(holes, np.array(column.mean), numbers)
+    return np.asarray((numbers - np.array(column.mean)) / np.array(column.scale))
+
+
+def _encode_categories(table: Table, values: NDArray[np.generic], column: ColumnSpec, missing: str) -> Floats:
+    if values.ndim == 2:
+        raise SchemaError(
+            f"{who(table)}column '{column.name}' must be categorical, but it is a block of "
+            f"{values.shape[1]} numbers: check that the right file was given."
+        )
+    texts = category_texts(values)
+    absent = sum(text is None for text in texts)
+    if absent:
+        _refuse_missing(table, column.name, absent, missing)
+    position = {name: index for index, name in enumerate(column.categories)}
+    coordinates = np.zeros((len(texts), column.coordinates))
+    other = len(column.categories)
+    places = [other if text is None else position.get(text, other) for text in texts]
+    coordinates[np.arange(len(texts)), places] = 1.0
+    return coordinates
+
+
+def category_texts(values: NDArray[np.generic]) -> list[str | None]:
+    """Categories as text; whole numbers lose their '.0', so that 1, 1.0 and "1" are one category."""
+    if values.dtype.kind == "f":
+        numbers = np.asarray(values, dtype=float)
+        return [None if np.isnan(v) else str(int(v)) if v == int(v) else str(v) for v in numbers]
+    return [None if value is None else str(value).strip() for value in values]
+
+
+def _refuse_missing(table: Table, column: str, count: int, missing: str) -> None:
+    if missing == "refuse":
+        raise SchemaError(
+            f"{who(table)}column '{column}' has {count} missing {'value' if count == 1 else 'values'} in "
+            f"{len(table)} rows: fill or drop them, or ask for missing='impute'."
+        )
+
+
+def _some(names: list[str], most: int = 5) -> str:
+    return ", ".join(f"'{name}'" for name in names[:most]) + (", …" if len(names) > most else "")

@@ -1,0 +1,183 @@
+"""Fitting a schema: from a reference table, or from what the clients of a federation describe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fedbary.data.table import Table
+from fedbary.errors import SchemaError, SettingsError
+from fedbary.space.description import ColumnDescription, Description, describe
+from fedbary.space.embed import features
+from fedbary.space.encode import encode
+from fedbary.space.linear import principal_directions, random_directions, whitening_matrix
+from fedbary.space.moments import Moments, merged, moments
+from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
+from fedbary.space.settings import Space
+
+_PROJECT_ABOVE, _PROJECT_TO = 600, 64
+# A full covariance per row: beyond this many feature coordinates a point no longer fits in memory.
+_FULL_COVARIANCE_LIMIT = 64
+
+
+def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0) -> Schema:
+    """Fit the schema on one table, the server's validation rows.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits").train
+    >>> fb.fit_schema(digits, fb.Space(metric="within", labels="onehot")).feature_width
+    64
+    """
+    settings = (settings or Space()).with_defaults(metric="euclidean", labels="gaussian")
+    draft = _draft([describe(reference, settings)], settings)
+    width = _projected_width(draft, settings)
+    if width is not None:
+        draft = replace(draft, projection=principal_directions(encode(reference, draft), width, seed))
+    if not needs_moments(draft, settings):
+        return draft
+    return with_moments(draft, settings, [table_moments(reference, draft)])
+
+
+def agree(descriptions: Mapping[str, Description], settings: Space, *, seed: int = 0) -> tuple[Schema, dict[str, str]]:
+    """Agree on a schema without a reference; clients whose columns differ from the majority are left out.
+
+    Returns the schema (before `with_moments`, where the metric needs it) and, for each client that was left
+    out, the reason.
+    """
+    if not descriptions:
+        raise SchemaError("No client could describe its table, so there is nothing to agree on.")
+    shape = Counter((d.layout, d.label_kind) for d in descriptions.values()).most_common(1)[0][0]
+    kept = {name: d for name, d in descriptions.items() if (d.layout, d.label_kind) == shape}
+    reasons = {name: _difference(d, shape) for name, d in descriptions.items() if name not in kept}
+    draft = _draft(list(kept.values()), settings)
+    width = _projected_width(draft, settings)
+    if width is not None:
+        coordinates = sum(column.coordinates for column in draft.columns)
+        draft = replace(draft, projection=random_directions(coordinates, width, seed))
+    return draft, reasons
+
+
+def needs_moments(draft: Schema, settings: Space) -> bool:
+    """Whether whitening or the label weight has yet to be fitted from second moments."""
+    weighed = draft.label.coordinates in ("onehot", "numeric") and settings.label_weight is None
+    return settings.metric != "euclidean" or weighed
+
+
+def table_moments(table: Table, draft: Schema, *, min_group: int = 1) -> Moments:
+    """Second moments of a table's features before whitening."""
+    labels = table.labels if draft.label.kind == "classes" else None
+    return moments(features(table, draft), labels, min_group=min_group)
+
+
+def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Schema:
+    """Complete a draft: whitening by the asked covariance, and the label weight λ = E‖x − x'‖²."""
+    pooled = merged(parts)
+    if pooled.mean.shape != (draft.feature_width,):
+        raise SchemaError(f"The moments have {len(pooled.mean)} coordinates, the schema has {draft.feature_width}.")
+    whitening, spread = None, pooled.total_covariance
+    if settings.metric != "euclidean":
+        within = settings.metric == "within" and draft.label.kind == "classes"
+        covariance = pooled.within_covariance if within else pooled.total_covariance
+        whitening = whitening_matrix(covariance, settings.shrinkage)
+        spread = whitening @ spread @ whitening
+    label = draft.label
+    if label.coordinates in ("onehot", "numeric") and settings.label_weight is None:
+        label = replace(label, weight=float(2.0 * np.trace(spread)))
+    return replace(draft, whitening=whitening, label=label)
+
+
+def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
+    """Columns, scaling and label from descriptions, each party counting the same."""
+    first = descriptions[0]
+    notes: list[str] = []
+    described = [{column.name: column for column in d.columns} for d in descriptions]
+    columns = tuple(
+        _fit_column([columns[column.name] for columns in described], settings, notes) for column in first.columns
+    )
+    draft = Schema(columns, _fit_label(descriptions, settings), missing=settings.missing, notes=tuple(notes))
+    if (
+        draft.label.coordinates == "gaussian-full"
+        and (_projected_width(draft, settings) or draft.feature_width) > _FULL_COVARIANCE_LIMIT
+    ):
+        raise SettingsError(
+            f"labels='gaussian-full' keeps a full covariance per row, too much for {draft.feature_width} feature "
+            f"coordinates: use labels='gaussian', or projection={_FULL_COVARIANCE_LIMIT - 1} or less."
+        )
+    return draft
+
+
+def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list[str]) -> ColumnSpec:
+    first = parts[0]
+    if first.kind == "categorical":
+        categories = tuple(sorted(set().union(*(part.categories for part in parts))))
+        return ColumnSpec(first.name, first.kind, categories=categories)
+    mean = np.mean([part.mean for part in parts], axis=0)
+    variance = np.mean([part.variance for part in parts], axis=0) + np.var([part.mean for part in parts], axis=0)
+    # What rounding leaves of a constant column's variance is noise, not spread.
+    variance = np.where(variance > (1e-10 * mean) ** 2, variance, 0.0)
+    if settings.scaling == "none":
+        return ColumnSpec(first.name, first.kind, first.width, _tuple(np.zeros_like(mean)), _tuple(np.ones_like(mean)))
+    if settings.scaling == "standard":  # a single column is a block of one
+        variance = np.full_like(variance, variance.mean())
+    if first.kind != "block" and variance[0] == 0.0:
+        notes.append(f"column '{first.name}' is constant in the target, so it is centred but not scaled")
+    scale = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0)
+    return ColumnSpec(first.name, first.kind, first.width, _tuple(mean), _tuple(scale))
+
+
+def _fit_label(descriptions: Sequence[Description], settings: Space) -> LabelSpec:
+    first = descriptions[0]
+    weight = 1.0 if settings.label_weight is None else settings.label_weight
+    if first.label_kind == "number":
+        if settings.labels not in (None, "numeric", "gaussian"):
+            raise SettingsError(
+                f"labels='{settings.labels}' needs classes, but '{first.label_name}' is a number: "
+                "use labels='numeric', or task='classification'."
+            )
+        mean = float(np.mean([d.label_mean for d in descriptions]))
+        variance = float(
+            np.mean([d.label_variance for d in descriptions]) + np.var([d.label_mean for d in descriptions])
+        )
+        scale = float(np.sqrt(variance)) if variance > (1e-10 * mean) ** 2 else 1.0
+        return LabelSpec(first.label_name, "number", "numeric", mean=mean, scale=scale, weight=weight)
+    if settings.labels == "numeric":
+        raise SettingsError(
+            f"labels='numeric' needs a number, but '{first.label_name}' holds classes: "
+            "use labels='onehot' or 'gaussian', or task='regression'."
+        )
+    classes = tuple(sorted(set().union(*(d.classes for d in descriptions))))
+    return LabelSpec(first.label_name, "classes", settings.labels or "gaussian", classes, weight=weight)
+
+
+def _projected_width(draft: Schema, settings: Space) -> int | None:
+    coordinates = sum(column.coordinates for column in draft.columns)
+    if settings.projection == "none":
+        return None
+    if settings.projection == "auto":
+        return _PROJECT_TO if coordinates > _PROJECT_ABOVE else None
+    return settings.projection if settings.projection < coordinates else None
+
+
+def _difference(description: Description, shape: tuple[tuple[tuple[str, str, int], ...], str]) -> str:
+    layout, kind = shape
+    if description.label_kind != kind:
+        words = {"classes": "classes", "number": "a number"}
+        return (
+            f"its label column '{description.label_name}' holds {words[description.label_kind]}, the other clients "
+            f"have {words[kind]}: choose the right label column"
+        )
+    own, others = dict.fromkeys(description.layout), dict.fromkeys(layout)
+    missing = [name for name, *_ in (item for item in others if item not in own)]
+    extra = [name for name, *_ in (item for item in own if item not in others)]
+    parts = [f"lacks {', '.join(missing[:5])}"] if missing else []
+    parts += [f"has {', '.join(extra[:5])}"] if extra else []
+    return f"its columns differ from the other clients' ({'; '.join(parts) or 'another order'}): use the same columns"
+
+
+def _tuple(values: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(v) for v in values)

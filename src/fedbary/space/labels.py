@@ -1,0 +1,129 @@
+"""Labels: which kind they are, their canonical names, and their coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import DataError, SchemaError
+from fedbary.space.schema import LabelSpec
+from fedbary.space.settings import Task
+
+Floats = NDArray[np.float64]
+
+# Whole numbers stored as floats count as classes up to this many different values.
+_FEW_CLASSES = 20
+# So many different whole numbers, in more than this share of the rows, could be either kind.
+_MANY_CLASSES, _MANY_SHARE = 50, 0.2
+
+
+def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = "label") -> str:
+    """``"classes"`` or ``"number"``.
+
+    Text, booleans and whole numbers are classes; floats are numbers, unless they are whole and few. Whole
+    numbers with very many different values are refused until the user says what they are.
+    """
+    if task != "auto":
+        if task == "regression" and not _is_number(labels):
+            raise DataError(
+                f"The label column '{name}' holds text such as {str(labels[0])!r}, but task='regression' needs "
+                "numbers: choose another label column, or task='classification'."
+            )
+        return "number" if task == "regression" else "classes"
+    if not _is_number(labels):
+        return "classes"
+    distinct = np.unique(labels)
+    if labels.dtype.kind == "f":
+        whole = bool(np.all(distinct == np.round(distinct)))
+        return "classes" if whole and len(distinct) <= _FEW_CLASSES else "number"
+    if len(distinct) > max(_MANY_CLASSES, _MANY_SHARE * len(labels)):
+        raise DataError(
+            f"The label column '{name}' has {len(distinct)} different whole numbers in {len(labels)} rows, which "
+            "may be classes or a quantity: say task='classification' or task='regression'."
+        )
+    return "classes"
+
+
+def class_names(labels: NDArray[np.generic]) -> NDArray[np.str_]:
+    """Labels as text, the same for 3, 3.0 and "3", so that files of different makers agree."""
+    if labels.dtype.kind == "f":
+        values = np.asarray(labels, dtype=float)
+        if np.all(values == np.round(values)):
+            return values.astype(np.int64).astype(np.str_)
+        return values.astype(np.str_)
+    if labels.dtype.kind == "O":
+        return np.array([str(value).strip() for value in labels], dtype=np.str_)
+    return labels.astype(np.str_)
+
+
+def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, who: str = "") -> None:
+    """Refuse labels of the wrong kind: text where a number is predicted, quantities where classes are."""
+    if spec.kind == "number" and not _is_number(labels):
+        raise SchemaError(
+            f"{who}the label column '{spec.name}' holds text such as {str(labels[0])!r}, but this federation "
+            "predicts a number: convert the column, or choose the right one."
+        )
+    if spec.kind == "classes" and labels.dtype.kind == "f":
+        values = np.asarray(labels, dtype=float)
+        fraction = values[values != np.round(values)]
+        known = {name for name in spec.classes if not _is_whole(name)}
+        if len(fraction) and not known.intersection(class_names(fraction)):
+            raise SchemaError(
+                f"{who}the label column '{spec.name}' holds fractions such as {fraction[0]:g}, but this federation "
+                f"has the classes {_some(spec.classes)}: choose the right label column."
+            )
+
+
+def label_coordinates(labels: NDArray[np.generic], features: Floats, weights: Floats, spec: LabelSpec) -> Floats:
+    """Coordinates of the labels, to stand beside the features (DESIGN 2.1).
+
+    ``gaussian`` uses the class statistics of *this* party's rows (ddof = 0), so a class that others lack, or
+    that has one row (spread 0), is an ordinary case.
+    """
+    if spec.coordinates == "numeric":
+        standard = (np.asarray(labels, dtype=float) - spec.mean) / spec.scale
+        return np.asarray(np.sqrt(spec.weight) * standard[:, None])
+    names = class_names(labels)
+    if spec.coordinates == "onehot":
+        return np.asarray(np.sqrt(spec.weight / 2.0) * _one_hot(names, spec.classes))
+    return _gaussian(names, features, weights, full=spec.coordinates == "gaussian-full")
+
+
+def _one_hot(names: NDArray[np.str_], classes: tuple[str, ...]) -> Floats:
+    """One column per known class and a last one for all classes that the schema does not know."""
+    position = {name: index for index, name in enumerate(classes)}
+    columns = np.array([position.get(str(name), len(classes)) for name in names])
+    coordinates = np.zeros((len(names), len(classes) + 1))
+    coordinates[np.arange(len(names)), columns] = 1.0
+    return coordinates
+
+
+def _gaussian(names: NDArray[np.str_], features: Floats, weights: Floats, *, full: bool) -> Floats:
+    width = features.shape[1]
+    coordinates = np.empty((len(names), width + (width * width if full else width)))
+    for name in np.unique(names):
+        rows = names == name
+        share = weights[rows] / weights[rows].sum()
+        mean = share @ features[rows]
+        centred = features[rows] - mean
+        covariance = (centred * share[:, None]).T @ centred if full else None
+        spread = np.sqrt(share @ centred**2) if covariance is None else _matrix_root(covariance).ravel()
+        coordinates[rows] = np.concatenate([mean, spread])
+    return coordinates
+
+
+def _matrix_root(covariance: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def _is_number(labels: NDArray[np.generic]) -> bool:
+    return labels.dtype.kind in "iuf"
+
+
+def _is_whole(text: str) -> bool:
+    return text.lstrip("-").isdigit()
+
+
+def _some(names: tuple[str, ...], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

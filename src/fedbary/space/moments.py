@@ -1,0 +1,66 @@
+"""Second moments of features, class by class: what whitening and the label weight are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import SchemaError
+from fedbary.space.labels import class_names
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean and mean outer product of the features, and the between-class part of the latter.
+
+    ``between`` is Σ_c (n_c/n)·m_c·m_cᵀ over the classes with at least ``min_group`` rows; rows of smaller
+    classes count with the overall mean, so that no small group can be read out of it.
+    """
+
+    mean: Floats
+    second: Floats
+    between: Floats
+
+    @property
+    def total_covariance(self) -> Floats:
+        """Covariance of all rows."""
+        return self.second - np.outer(self.mean, self.mean)
+
+    @property
+    def within_covariance(self) -> Floats:
+        """Mean covariance inside the classes."""
+        return self.second - self.between
+
+
+def moments(values: Floats, labels: NDArray[np.generic] | None, *, min_group: int = 1) -> Moments:
+    """Moments of feature rows; ``labels`` is None where there are no classes."""
+    mean = values.mean(axis=0)
+    second = values.T @ values / len(values)
+    if labels is None:
+        return Moments(mean, second, np.outer(mean, mean))
+    names = class_names(labels)
+    between = np.zeros_like(second)
+    left = 1.0
+    for name in np.unique(names):
+        rows = names == name
+        if rows.sum() >= min_group:
+            class_mean = values[rows].mean(axis=0)
+            between += rows.mean() * np.outer(class_mean, class_mean)
+            left -= rows.mean()
+    return Moments(mean, second, between + left * np.outer(mean, mean))
+
+
+def merged(parts: Sequence[Moments]) -> Moments:
+    """Average of several parties' moments, each party counting the same."""
+    if not parts:
+        raise SchemaError("No party sent the moments that the metric needs.")
+    return Moments(
+        np.mean([part.mean for part in parts], axis=0),
+        np.mean([part.second for part in parts], axis=0),
+        np.mean([part.between for part in parts], axis=0),
+    )

@@ -1,0 +1,211 @@
+"""`Schema`: the agreement that turns every party's rows into points of one space."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import SchemaError
+
+Floats = NDArray[np.float64]
+
+VERSION = 1
+# A schema is a small file; anything larger is not one.
+MAX_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """One column: its kind and what is needed to encode it.
+
+    ``numeric`` and ``boolean`` have one coordinate, a ``block`` has ``width`` of them, a ``categorical`` one per
+    category and a last one for any ``other``.
+    """
+
+    name: str
+    kind: str
+    width: int = 1
+    mean: tuple[float, ...] = ()
+    scale: tuple[float, ...] = ()
+    categories: tuple[str, ...] = ()
+
+    @property
+    def coordinates(self) -> int:
+        """Number of coordinates that the column becomes."""
+        return len(self.categories) + 1 if self.kind == "categorical" else self.width
+
+
+@dataclass(frozen=True)
+class LabelSpec:
+    """The label: its kind (``classes`` or ``number``), its coordinates and their weight."""
+
+    name: str
+    kind: str
+    coordinates: str
+    classes: tuple[str, ...] = ()
+    mean: float = 0.0
+    scale: float = 1.0
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Directions to keep, each a row; a residual coordinate ‖x − proj(x)‖ is appended."""
+
+    directions: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """How rows become points, the same for every party of a federation.
+
+    A client that is handed a schema with another version, or whose copy has another fingerprint, refuses.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> table = fb.Table.from_arrays([[0.0, 1.0], [2.0, 3.0], [4.0, 9.0]], ["a", "b", "a"])
+    >>> schema = fb.fit_schema(table)
+    >>> fb.Schema.from_json(schema.to_json()).fingerprint == schema.fingerprint
+    True
+    """
+
+    columns: tuple[ColumnSpec, ...]
+    label: LabelSpec
+    missing: str = "refuse"
+    projection: Projection | None = None
+    whitening: Floats | None = None
+    version: int = VERSION
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def fingerprint(self) -> str:
+        """Short hash of everything that moves a point; notes do not count."""
+        content = self._content()
+        content.pop("notes")
+        return hashlib.sha256(_canonical(content).encode()).hexdigest()[:16]
+
+    @property
+    def feature_width(self) -> int:
+        """Number of feature coordinates of a point."""
+        if self.projection is not None:
+            return len(self.projection.directions) + 1
+        return sum(column.coordinates for column in self.columns)
+
+    @property
+    def point_width(self) -> int:
+        """Number of coordinates of a point, those of the label included."""
+        d = self.feature_width
+        label = {
+            "numeric": 1,
+            "onehot": len(self.label.classes) + 1,
+            "gaussian": 2 * d,
+            "gaussian-full": d + d * d,
+        }
+        return d + label[self.label.coordinates]
+
+    def to_json(self) -> str:
+        """Serialise; numbers keep every bit."""
+        return _canonical({**self._content(), "fingerprint": self.fingerprint})
+
+    @classmethod
+    def from_json(cls, text: str) -> Schema:
+        """Read what `to_json` wrote; a changed or foreign text is refused."""
+        try:
+            content = json.loads(text)
+            version = content["version"]
+            if version != VERSION:
+                raise SchemaError(
+                    f"The schema has version {version!r}, this fedbary reads version {VERSION}: "
+                    "install the same fedbary on every machine of the federation."
+                )
+            schema = cls(
+                columns=tuple(_column(column) for column in content["columns"]),
+                label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
+                missing=content["missing"],
+                projection=None if content["projection"] is None else Projection(_unpack(content["projection"])),
+                whitening=None if content["whitening"] is None else _unpack(content["whitening"]),
+                version=version,
+                notes=tuple(content["notes"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SchemaError(f"This is not a fedbary schema ({error}): ask the coordinator for it again.") from error
+        if content.get("fingerprint") != schema.fingerprint:
+            raise SchemaError("The schema was changed after it was made: ask the coordinator for it again.")
+        return schema
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema to a JSON file."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a schema from a JSON file."""
+        file = Path(path)
+        if not file.is_file():
+            raise SchemaError(f"There is no schema file '{file}': check the path, or ask the coordinator for it.")
+        if file.stat().st_size > MAX_BYTES:
+            raise SchemaError(f"'{file}' is {file.stat().st_size} bytes: too large to be a schema.")
+        try:
+            return cls.from_json(file.read_text(encoding="utf-8"))
+        except (SchemaError, UnicodeDecodeError) as error:
+            raise SchemaError(f"'{file}': {error}") from error
+
+    def require(self, fingerprint: str) -> None:
+        """Refuse to go on with another party's schema."""
+        if fingerprint != self.fingerprint:
+            raise SchemaError(
+                f"This schema has fingerprint {self.fingerprint}, the federation uses {fingerprint}: "
+                "both sides must hold the same schema file."
+            )
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "columns": [_packed_column(column) for column in self.columns],
+            "label": asdict(self.label),
+            "missing": self.missing,
+            "projection": None if self.projection is None else _pack(self.projection.directions),
+            "whitening": None if self.whitening is None else _pack(self.whitening),
+            "notes": list(self.notes),
+        }
+
+
+def _canonical(content: dict[str, Any]) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _packed_column(column: ColumnSpec) -> dict[str, Any]:
+    """Blocks hold thousands of numbers: as base64 they stay small and exact."""
+    content = asdict(column)
+    if column.kind == "block":
+        content["mean"] = _pack(np.array(column.mean))
+        content["scale"] = _pack(np.array(column.scale))
+    return content
+
+
+def _column(content: dict[str, Any]) -> ColumnSpec:
+    numbers = {
+        key: tuple(_unpack(content[key]).tolist()) if content["kind"] == "block" else tuple(content[key])
+        for key in ("mean", "scale")
+    }
+    return ColumnSpec(**{**content, **numbers, "categories": tuple(content["categories"])})
+
+
+def _pack(values: Floats) -> dict[str, Any]:
+    data = np.ascontiguousarray(values, dtype="<f8")
+    return {"shape": list(data.shape), "float64": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def _unpack(content: dict[str, Any]) -> Floats:
+    data = np.frombuffer(base64.b64decode(content["float64"], validate=True), dtype="<f8")
+    if not np.isfinite(data).all():
+        raise ValueError("numbers that are not finite")
+    return data.reshape(content["shape"]).astype(np.float64)

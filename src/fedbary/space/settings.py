@@ -1,0 +1,92 @@
+"""`Space`: how rows are to become points, as a user asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from fedbary.errors import SettingsError
+
+Task = Literal["auto", "classification", "regression"]
+Scaling = Literal["standard", "coordinate", "none"]
+Metric = Literal["euclidean", "within", "total"]
+Labels = Literal["gaussian", "gaussian-full", "onehot", "numeric"]
+Missing = Literal["refuse", "impute"]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Settings of the space in which data sets are compared.
+
+    Parameters
+    ----------
+    task : {"auto", "classification", "regression"}
+        What the label is. ``auto`` looks at the labels and asks when they could be either.
+    scaling : {"standard", "coordinate", "none"}
+        ``standard`` gives every column mean 0 and standard deviation 1; the coordinates of an embedding or
+        image block share one scale, so that a pixel that hardly varies does not outweigh all others.
+        ``coordinate`` standardises each coordinate of a block, too; ``none`` leaves the numbers as they are.
+    metric : {"euclidean", "within", "total"}, optional
+        ``euclidean`` is the paper's; ``within`` whitens by the within-class covariance, ``total`` by the
+        covariance of all rows. Default: what the protocol recommends.
+    shrinkage : float
+        Share of a multiple of the identity that is mixed into the covariance before whitening.
+    projection : "auto", "none" or int
+        Number of principal (without a reference: random) directions to keep. A residual coordinate is
+        always added, so that noise off the data's manifold stays visible. ``auto`` projects to 64
+        directions above 600 coordinates.
+    labels : {"gaussian", "gaussian-full", "onehot", "numeric"}, optional
+        Label coordinates. ``gaussian`` appends each class's mean and standard deviations (the paper's, with
+        a diagonal covariance), ``gaussian-full`` its mean and the root of its full covariance, ``onehot`` a
+        corner of a simplex, ``numeric`` the scaled number of a regression. Default: the protocol's.
+    label_weight : float, optional
+        Squared distance of two labels in ``onehot``, squared weight of the standardised label in
+        ``numeric``. Default: the expected squared feature distance of two random rows.
+    missing : {"refuse", "impute"}
+        What to do with missing feature values: refuse the table, or fill in the agreed mean (numbers) or
+        ``other`` (categories). Missing labels are always refused.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> fb.Space(metric="within", labels="onehot").shrinkage
+    0.2
+    """
+
+    task: Task = "auto"
+    scaling: Scaling = "standard"
+    metric: Metric | None = None
+    shrinkage: float = 0.2
+    projection: Literal["auto", "none"] | int = "auto"
+    labels: Labels | None = None
+    label_weight: float | None = None
+    missing: Missing = "refuse"
+
+    def __post_init__(self) -> None:
+        for name, allowed, optional in (
+            ("task", Task, False),
+            ("scaling", Scaling, False),
+            ("metric", Metric, True),
+            ("labels", Labels, True),
+            ("missing", Missing, False),
+        ):
+            value = getattr(self, name)
+            if value not in get_args(allowed) and not (optional and value is None):
+                raise SettingsError(
+                    f"The '{name}' parameter of Space must be one of {', '.join(get_args(allowed))}. "
+                    f"Got {value!r} instead."
+                )
+        whole = isinstance(self.projection, int) and not isinstance(self.projection, bool)
+        if self.projection not in ("auto", "none") and not (whole and int(self.projection) > 0):
+            raise SettingsError(
+                "The 'projection' parameter of Space must be 'auto', 'none' or a positive whole number. "
+                f"Got {self.projection!r} instead."
+            )
+        if not 0.0 <= self.shrinkage <= 1.0:
+            raise SettingsError(f"The 'shrinkage' parameter of Space must lie in [0, 1]. Got {self.shrinkage!r}.")
+        if self.label_weight is not None and not self.label_weight >= 0.0:
+            raise SettingsError(f"The 'label_weight' of Space must not be negative. Got {self.label_weight!r}.")
+
+    def with_defaults(self, *, metric: Metric, labels: Labels) -> Space:
+        """Fill in what the user left to the protocol."""
+        return replace(self, metric=self.metric or metric, labels=self.labels or labels)

@@ -1,0 +1,15 @@
+"""Optimal transport: distances, plans, potentials, geodesics and barycenters of weighted point clouds."""
+
+from fedbary.transport.barycenter import Barycenter, barycenter_step, free_support_barycenter
+from fedbary.transport.interpolation import barycentric_projection, interpolate
+from fedbary.transport.solve import Transport, solve
+
+__all__ = [
+    "Barycenter",
+    "Transport",
+    "barycenter_step",
+    "barycentric_projection",
+    "free_support_barycenter",
+    "interpolate",
+    "solve",
+]

@@ -1,0 +1,173 @@
+"""Points: label coordinates, duplicates, projection, whitening and the split of the reference."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fedbary as fb
+from fedbary.space import agree, describe, fit_notes, needs_moments, table_moments, with_moments
+
+
+def blobs(rows=120, width=4, seed=0, labels="abc"):
+    rng = np.random.default_rng(seed)
+    y = np.array(list(labels))[rng.integers(0, len(labels), rows)]
+    X = rng.normal(size=(rows, width)) + 3 * np.array([ord(c) - ord("a") for c in y])[:, None]
+    return fb.Table.from_arrays(X, y)
+
+
+def test_gaussian_labels_are_each_class_mean_and_spread():
+    table = blobs()
+    schema = fb.fit_schema(table, fb.Space(scaling="none"))
+    cloud = fb.embed(table, schema)
+    rows = cloud.points[cloud.point_of_row]
+    X = table.columns["x"]
+    for name in "abc":
+        mine = table.labels == name
+        np.testing.assert_allclose(rows[mine, 4:8] - X[mine].mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(rows[mine, 8:] - X[mine].std(axis=0), 0, atol=1e-12)
+
+
+def test_full_gaussian_labels_hold_the_root_of_the_covariance():
+    table = blobs(width=3)
+    schema = fb.fit_schema(table, fb.Space(scaling="none", labels="gaussian-full"))
+    cloud = fb.embed(table, schema)
+    rows = cloud.points[cloud.point_of_row]
+    mine = table.labels == "b"
+    root = rows[mine][0, 6:].reshape(3, 3)
+    np.testing.assert_allclose(root @ root, np.cov(table.columns["x"][mine].T, ddof=0), atol=1e-10)
+
+
+def test_two_onehot_labels_are_lambda_apart_and_lambda_is_the_expected_feature_distance():
+    table = blobs()
+    schema = fb.fit_schema(table, fb.Space(labels="onehot", metric="within"))
+    cloud = fb.embed(table, schema)
+    rows = cloud.points[cloud.point_of_row]
+    features, labels = rows[:, :4], rows[:, 4:]
+    a, b = (np.flatnonzero(table.labels == name)[0] for name in "ab")
+    assert ((labels[a] - labels[b]) ** 2).sum() == pytest.approx(schema.label.weight)
+    pairs = ((features[:, None] - features[None]) ** 2).sum(axis=2).mean()
+    assert schema.label.weight == pytest.approx(pairs)
+
+
+def test_numeric_labels_are_standardised_and_weighted():
+    table = fb.datasets.load("diabetes").train
+    schema = fb.fit_schema(table)
+    assert schema.label.kind == "number"
+    cloud = fb.embed(table, schema)
+    column = cloud.points[cloud.point_of_row][:, -1] / np.sqrt(schema.label.weight)
+    assert column.mean() == pytest.approx(0, abs=1e-9)
+    assert column.std() == pytest.approx(1)
+
+
+def test_absent_unknown_and_single_row_classes_are_ordinary():
+    reference = blobs()
+    client = fb.Table.from_arrays(np.random.default_rng(1).normal(size=(11, 4)), ["a"] * 5 + ["z"] * 5 + ["q"])
+    for labels in ("gaussian", "gaussian-full", "onehot"):
+        schema = fb.fit_schema(reference, fb.Space(labels=labels))
+        assert np.isfinite(fb.embed(client, schema).points).all()
+    assert fit_notes(client, schema) == ("lacks classes b, c", "has classes unknown to the target: q, z")
+    assert fit_notes(client, schema, min_group=5) == (
+        "has fewer than 5 rows of classes b, c",
+        "has classes unknown to the target: z and 1 with fewer than 5 rows",
+    )
+
+
+@given(st.integers(0, 1000), st.integers(1, 4))
+def test_copying_or_shuffling_a_table_gives_the_same_measure(seed, copies):
+    rng = np.random.default_rng(seed)
+    table = blobs(30, seed=seed)
+    schema = fb.fit_schema(table)
+    cloud = fb.embed(table, schema)
+    other = fb.embed(table.take(rng.permutation(np.tile(np.arange(30), copies))), schema)
+    assert other.distinct == cloud.distinct
+    assert other.rows == 30 * copies
+    np.testing.assert_array_equal(other.weights, cloud.weights)
+    np.testing.assert_allclose(other.points, cloud.points, atol=1e-12)
+
+
+def test_the_residual_keeps_noise_off_the_manifold_visible():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 20))
+    table = fb.Table.from_arrays(flat, np.arange(300) % 2)
+    schema = fb.fit_schema(table, fb.Space(projection=3))
+    noisy = fb.Table.from_arrays(flat + rng.normal(size=flat.shape), np.arange(300) % 2)
+    residual = [fb.embed(t, schema).points[:, 3].mean() for t in (table, noisy)]
+    assert residual[0] < 1e-6
+    assert residual[1] > 1.0
+
+
+def test_wide_data_is_projected_by_default():
+    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(100, 700)), np.arange(100) % 2)
+    assert fb.fit_schema(table).feature_width == 65
+    assert fb.fit_schema(table, fb.Space(projection="none")).feature_width == 700
+
+
+@pytest.mark.parametrize(("metric", "classes"), [("within", True), ("total", True), ("within", False)])
+def test_whitening_without_shrinkage_makes_the_covariance_the_identity(metric, classes):
+    table = blobs(500)
+    if not classes:
+        table = fb.Table.from_arrays(table.columns["x"], np.random.default_rng(0).normal(size=500))
+    schema = fb.fit_schema(table, fb.Space(metric=metric, labels="onehot" if classes else "numeric", shrinkage=0.0))
+    cloud = fb.embed(table, schema)
+    values = cloud.points[cloud.point_of_row][:, :4]
+    if metric == "within" and classes:
+        values = values - np.array([values[table.labels == name].mean(axis=0) for name in table.labels])
+    np.testing.assert_allclose(np.cov(values.T, ddof=0), np.eye(4), atol=1e-8)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "within"])
+def test_a_schema_from_federated_sums_equals_the_one_of_the_pooled_table(metric):
+    """Clients of one size: averages over clients are averages over rows."""
+    table = blobs(200)
+    parts = [table.take(np.arange(i, 200, 2)) for i in range(2)]
+    settings = fb.Space(metric=metric, labels="onehot")
+    pooled = fb.fit_schema(table, settings)
+    schema, out = agree({str(i): describe(part, settings) for i, part in enumerate(parts)}, settings)
+    assert not out
+    assert needs_moments(schema, settings)
+    schema = with_moments(schema, settings, [table_moments(part, schema) for part in parts])
+    if metric == "euclidean":
+        ours, theirs = (fb.embed(table, s) for s in (schema, pooled))
+        np.testing.assert_allclose(ours.points[ours.point_of_row], theirs.points[theirs.point_of_row], atol=1e-9)
+    else:
+        # Class means of the two halves differ a little, so the pooled within-class covariance does, too.
+        assert np.linalg.norm(schema.whitening - pooled.whitening) < 0.05 * np.linalg.norm(pooled.whitening)
+
+
+def test_clients_with_other_columns_are_left_out_with_the_reason():
+    settings = fb.Space()
+    tables = {name: blobs(seed=i) for i, name in enumerate("uvw")} | {"odd": blobs(width=5)}
+    _, out = agree({name: describe(table, settings) for name, table in tables.items()}, settings)
+    assert list(out) == ["odd"]
+    assert "its columns differ from the other clients'" in out["odd"]
+
+
+def test_small_classes_leave_no_trace_in_the_moments():
+    table = blobs(100)
+    marked = fb.Table.from_arrays(
+        np.vstack([table.columns["x"], np.full((2, 4), 50.0)]), np.append(table.labels, ["rare", "rare"])
+    )
+    draft = fb.fit_schema(table)
+    guarded = table_moments(marked, draft, min_group=5)
+    values = fb.embed(marked, draft)
+    rows = values.points[values.point_of_row][:, :4]
+    mean, names = rows.mean(axis=0), marked.labels
+    expected = sum(
+        (names == c).mean() * np.outer(rows[names == c].mean(axis=0), rows[names == c].mean(axis=0)) for c in "abc"
+    ) + (names == "rare").mean() * np.outer(mean, mean)
+    np.testing.assert_allclose(guarded.between, expected, atol=1e-12)
+
+
+def test_the_reference_splits_in_two_by_content_and_seed(digits):
+    sketch, calibration = fb.split_reference(digits)
+    assert len(sketch) == 899
+    assert len(calibration) == 898
+    shuffled = digits.take(np.random.default_rng(0).permutation(len(digits)))
+    again = fb.split_reference(shuffled)[0]
+    as_set = lambda table: {row.tobytes() for row in table.columns["x"]}  # noqa: E731
+    assert as_set(again) == as_set(sketch)
+    assert not as_set(sketch) & as_set(calibration)
+    assert as_set(fb.split_reference(digits, seed=1)[0]) != as_set(sketch)
+    with pytest.raises(fb.FedbaryError, match="at least two rows"):
+        fb.split_reference(digits.take([0]))

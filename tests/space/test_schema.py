@@ -1,0 +1,179 @@
+"""The schema: what is agreed, kept to the bit, and refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fedbary as fb
+from fedbary.errors import SchemaError, SettingsError
+from fedbary.space import describe
+
+
+def people(rows=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, rows),
+            "smoker": rng.random(rows) < 0.5,
+            "city": rng.choice(["Rome", "Lima", "Oslo"], rows),
+            "label": rng.choice(["ill", "well"], rows),
+        }
+    )
+
+
+@pytest.mark.parametrize("labels", ["gaussian", "gaussian-full", "onehot"])
+@pytest.mark.parametrize("metric", ["euclidean", "within", "total"])
+@pytest.mark.parametrize("projection", ["none", 2])
+def test_a_schema_survives_json_to_the_bit(labels, metric, projection):
+    table = fb.Table.from_frame(people())
+    schema = fb.fit_schema(table, fb.Space(labels=labels, metric=metric, projection=projection))
+    again = fb.Schema.from_json(schema.to_json())
+    assert again.fingerprint == schema.fingerprint
+    assert again.to_json() == schema.to_json()
+    cloud = fb.embed(table, schema)
+    np.testing.assert_array_equal(fb.embed(table, again).points, cloud.points)
+    assert cloud.points.shape[1] == schema.point_width
+    assert cloud.feature_width == schema.feature_width
+
+
+def test_files_keep_the_schema(tmp_path):
+    schema = fb.fit_schema(fb.Table.from_frame(people()))
+    schema.save(tmp_path / "schema.json")
+    assert fb.Schema.load(tmp_path / "schema.json").fingerprint == schema.fingerprint
+
+
+def test_a_changed_foreign_or_newer_schema_is_refused(tmp_path):
+    schema = fb.fit_schema(fb.Table.from_frame(people()))
+    content = json.loads(schema.to_json())
+    content["columns"][0]["mean"] = [0.0]
+    with pytest.raises(SchemaError, match="changed after it was made"):
+        fb.Schema.from_json(json.dumps(content))
+    content["version"] = 99
+    with pytest.raises(SchemaError, match="version 99, this fedbary reads version 1"):
+        fb.Schema.from_json(json.dumps(content))
+    for text in ("[]", "{}", "not json", '{"version": 1}'):
+        with pytest.raises(SchemaError, match="not a fedbary schema"):
+            fb.Schema.from_json(text)
+    with pytest.raises(SchemaError, match=r"no schema file '.*none.json'"):
+        fb.Schema.load(tmp_path / "none.json")
+    with pytest.raises(SchemaError, match="both sides must hold the same schema"):
+        schema.require("0123456789abcdef")
+
+
+def test_columns_are_centred_scaled_and_one_hot():
+    frame = people()
+    table = fb.Table.from_frame(frame)
+    schema = fb.fit_schema(table)
+    values = fb.embed(table, schema)
+    features = values.points[values.point_of_row][:, : schema.feature_width]
+    np.testing.assert_allclose(features[:, 0], (frame["age"] - frame["age"].mean()) / frame["age"].std(ddof=0))
+    assert schema.columns[2].categories == ("Lima", "Oslo", "Rome")
+    np.testing.assert_array_equal(features[:, 2:].sum(axis=1), 1.0)
+    stranger = fb.Table.from_frame(frame.assign(city="Atlantis"))
+    np.testing.assert_array_equal(fb.embed(stranger, schema).points[:, 5], 1.0)
+
+
+def test_a_block_shares_one_scale_and_coordinate_scaling_does_not():
+    X = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 10.0, 0.01]
+    table = fb.Table.from_arrays(X, np.arange(200) % 2)
+    assert len(set(fb.fit_schema(table).columns[0].scale)) == 1
+    assert len(set(fb.fit_schema(table, fb.Space(scaling="coordinate")).columns[0].scale)) == 3
+    raw = fb.fit_schema(table, fb.Space(scaling="none")).columns[0]
+    assert set(raw.mean) == {0.0}
+    assert set(raw.scale) == {1.0}
+
+
+def test_a_constant_column_is_kept_unscaled_and_noted():
+    frame = people().assign(country="IT", height=1.7)
+    schema = fb.fit_schema(fb.Table.from_frame(frame))
+    assert [c.scale for c in schema.columns if c.name == "height"] == [(1.0,)]
+    assert any("'height' is constant" in note for note in schema.notes)
+
+
+def test_missing_values_are_refused_with_column_and_count_or_imputed():
+    frame = people()
+    frame.loc[:3, "age"] = np.nan
+    frame.loc[0, "city"] = None
+    table = fb.Table.from_frame(frame)
+    with pytest.raises(fb.FedbaryError, match="column 'age' has 4 missing values in 60 rows"):
+        fb.fit_schema(table)
+    schema = fb.fit_schema(table, fb.Space(missing="impute"))
+    cloud = fb.embed(table, schema)
+    rows = cloud.points[cloud.point_of_row]
+    np.testing.assert_allclose(rows[:4, 0], 0.0, atol=1e-12)
+    strict = fb.fit_schema(fb.Table.from_frame(people(seed=1)))
+    with pytest.raises(SchemaError, match="'age' has 4 missing values in 60 rows: fill or drop them"):
+        fb.embed(table, strict)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.drop(columns="age"), "the column 'age' of the schema is missing"),
+        (lambda f: f.rename(columns={"age": "Age"}), "it has 'Age' that the schema does not know"),
+        (lambda f: f.assign(age="old"), "column 'age' must be numeric, but holds text such as 'old' (row 0)"),
+        (lambda f: f.assign(label=np.linspace(0, 1, 60)), "holds fractions such as"),
+        (lambda f: f.assign(city=[[1.0, 2.0]] * 60), "must be categorical, but it is a block of 2 numbers"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused_in_words(change, message):
+    schema = fb.fit_schema(fb.Table.from_frame(people()))
+    with pytest.raises(fb.FedbaryError) as raised:
+        fb.embed(fb.Table.from_frame(change(people())), schema)
+    assert message in str(raised.value)
+
+
+def test_unnamed_columns_against_named_ones_tell_the_remedy():
+    schema = fb.fit_schema(fb.Table.from_frame(people()))
+    with pytest.raises(SchemaError, match="columns have no names"):
+        fb.embed(fb.Table.from_arrays(np.zeros((5, 3)), ["ill"] * 5), schema)
+
+
+def test_embeddings_of_another_width_are_refused():
+    schema = fb.fit_schema(fb.Table.from_arrays(np.eye(4), list("abab")))
+    with pytest.raises(SchemaError, match="'x' has 5 coordinates, the schema has 4"):
+        fb.embed(fb.Table.from_arrays(np.eye(5), list("ababa")), schema)
+
+
+def test_a_name_column_is_refused_as_an_identifier():
+    frame = people(300).assign(name=[f"patient {i}" for i in range(300)])
+    with pytest.raises(fb.FedbaryError, match="'name' has 300 different texts in 300 rows"):
+        fb.fit_schema(fb.Table.from_frame(frame))
+
+
+def test_ambiguous_whole_number_labels_must_be_explained():
+    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(400, 2)), np.arange(400))
+    with pytest.raises(fb.FedbaryError, match="say task='classification' or task='regression'"):
+        fb.fit_schema(table)
+    assert fb.fit_schema(table, fb.Space(task="regression")).label.kind == "number"
+
+
+def test_settings_that_make_no_sense_are_refused():
+    for arguments, message in [
+        (dict(metric="cosine"), "'metric' parameter of Space must be one of"),
+        (dict(projection=0), "'projection' parameter"),
+        (dict(shrinkage=2.0), "'shrinkage' parameter"),
+        (dict(label_weight=-1.0), "'label_weight'"),
+    ]:
+        with pytest.raises(SettingsError, match=message):
+            fb.Space(**arguments)
+    table = fb.Table.from_frame(people())
+    with pytest.raises(SettingsError, match="labels='numeric' needs a number"):
+        fb.fit_schema(table, fb.Space(labels="numeric"))
+    wide = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(50, 100)), np.arange(50) % 2)
+    with pytest.raises(SettingsError, match="too much for 100 feature coordinates"):
+        fb.fit_schema(wide, fb.Space(labels="gaussian-full"))
+
+
+@given(st.integers(1, 6), st.integers(0, 20))
+def test_descriptions_never_name_a_group_below_min_group(min_group, seed):
+    frame = people(40, seed)
+    frame.loc[0, ["city", "label"]] = ["Secret", "rare"]
+    description = describe(fb.Table.from_frame(frame), fb.Space(), min_group=min_group)
+    for column, named in (("city", description.columns[2].categories), ("label", description.classes)):
+        counts = frame[column].value_counts()
+        assert set(named) == {name for name, count in counts.items() if count >= min_group}

@@ -1,0 +1,71 @@
+"""Geodesics and barycenters."""
+
+import numpy as np
+import ot
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbary.errors import TransportError
+from fedbary.transport import barycentric_projection, free_support_barycenter, interpolate, solve
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@given(t=st.floats(0, 1), seed=st.integers(0, 50))
+def test_the_geodesic_has_constant_speed(p, t, seed):
+    """W(P, γ_t) = t·W(P, Q) and W(γ_t, Q) = (1 − t)·W(P, Q), for weighted clouds of different sizes."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(7, 3)), rng.normal(size=(9, 3)) + 1
+    a, b = rng.dirichlet(np.ones(7)), rng.dirichlet(np.ones(9))
+    plan = solve(X, Y, a, b, p=p)
+    points, weights = interpolate(plan, X, Y, t, mode="exact")
+    assert solve(X, points, a, weights, p=p).distance == pytest.approx(t * plan.distance, abs=1e-6)
+    assert solve(points, Y, weights, b, p=p).distance == pytest.approx((1 - t) * plan.distance, abs=1e-6)
+
+
+def test_barycentric_and_exact_agree_where_the_plan_is_a_matching():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 3))
+    plan = solve(X, Y)
+    exact, barycentric = (interpolate(plan, X, Y, 0.3, mode=mode)[0] for mode in ("exact", "barycentric"))
+    np.testing.assert_allclose(exact[np.argsort(plan.source)], barycentric, atol=1e-12)
+
+
+def test_the_barycentric_projection_is_the_conditional_mean():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(4, 2)), rng.normal(size=(11, 2))
+    plan = solve(X, Y)
+    np.testing.assert_allclose(barycentric_projection(plan, Y), plan.plan @ Y * 4, atol=1e-12)
+
+
+def test_t_outside_its_range_is_refused():
+    X = np.zeros((1, 1))
+    with pytest.raises(TransportError, match=r"must lie in \[0, 1\]. Got 1.5"):
+        interpolate(solve(X, X), X, X, 1.5)
+
+
+def test_the_barycenter_descends_and_equals_pots_fixed_point():
+    rng = np.random.default_rng(0)
+    clouds = [rng.normal(size=(30, 2)) + shift for shift in ([0, 0], [4, 0], [0, 4])]
+    start = rng.normal(size=(15, 2))
+    ours = free_support_barycenter([(cloud, None) for cloud in clouds], start, max_steps=10, tolerance=0.0)
+    theirs = ot.lp.free_support_barycenter(
+        clouds, [np.full(30, 1 / 30)] * 3, start, b=np.full(15, 1 / 15), weights=np.full(3, 1 / 3), numItermax=10,
+        stopThr=0.0,
+    )  # fmt: skip
+    np.testing.assert_allclose(ours.points, theirs, atol=1e-9)
+    assert all(later <= earlier + 1e-12 for earlier, later in zip(ours.objective, ours.objective[1:], strict=False))
+
+
+def test_the_barycenter_of_one_measure_is_that_measure():
+    cloud = np.random.default_rng(0).normal(size=(12, 3))
+    found = free_support_barycenter([(cloud, None)], np.random.default_rng(1).normal(size=(12, 3)))
+    assert found.converged
+    assert solve(found.points, cloud).distance == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_barycenter_needs_measures_and_proper_weights():
+    with pytest.raises(TransportError, match="at least one measure"):
+        free_support_barycenter([], np.zeros((1, 1)))
+    with pytest.raises(TransportError, match="1 non-negative weights"):
+        free_support_barycenter([(np.zeros((1, 1)), None)], np.zeros((1, 1)), weights=np.array([0.5]))
