@@ -1,0 +1,80 @@
+"""FedBary: what each client's data is worth, before training and without anyone handing over data."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name → where it lives. Names are imported when they are first used, so that `import fedbary` (and with it
+# `fedbary --help`) costs nothing.
+_HOMES = {
+    "FedbaryError": "fedbary.errors",
+    "Interpolation": "fedbary.protocols.interpolation",
+    "LocalEngine": "fedbary.engines.local",
+    "Points": "fedbary.space.embed",
+    "Schema": "fedbary.space.schema",
+    "Space": "fedbary.space.settings",
+    "Table": "fedbary.data.table",
+    "Valuation": "fedbary.valuation.result",
+    "corruptions": "fedbary.data",
+    "datasets": "fedbary.data",
+    "embed": "fedbary.space.embed",
+    "fit_schema": "fedbary.space.fit",
+    "partitions": "fedbary.data",
+    "read": "fedbary.data.files",
+    "read_clients": "fedbary.data.files",
+    "solve": "fedbary.transport.solve",
+    "split_reference": "fedbary.space.split",
+    "value": "fedbary.api",
+}
+
+__all__ = [
+    "FedbaryError",
+    "Interpolation",
+    "LocalEngine",
+    "Points",
+    "Schema",
+    "Space",
+    "Table",
+    "Valuation",
+    "__version__",
+    "corruptions",
+    "datasets",
+    "embed",
+    "fit_schema",
+    "partitions",
+    "read",
+    "read_clients",
+    "solve",
+    "split_reference",
+    "value",
+]
+
+if TYPE_CHECKING:
+    from fedbary.api import value
+    from fedbary.data import corruptions, datasets, partitions
+    from fedbary.data.files import read, read_clients
+    from fedbary.data.table import Table
+    from fedbary.engines.local import LocalEngine
+    from fedbary.errors import FedbaryError
+    from fedbary.protocols.interpolation import Interpolation
+    from fedbary.space.embed import Points, embed
+    from fedbary.space.fit import fit_schema
+    from fedbary.space.schema import Schema
+    from fedbary.space.settings import Space
+    from fedbary.space.split import split_reference
+    from fedbary.transport.solve import solve
+    from fedbary.valuation.result import Valuation
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fedbary' has no attribute {name!r}")
+    home = import_module(_HOMES[name])
+    return getattr(home, name) if hasattr(home, name) else import_module(f"{_HOMES[name]}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,173 @@
+"""`value()`: the one function that joins data, a protocol and an engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
+
+from fedbary.data.table import Table, as_table
+from fedbary.engines.events import Listener
+from fedbary.engines.local import LocalEngine
+from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.protocols.interpolation import Interpolation
+from fedbary.protocols.messages import ClientProtocol
+from fedbary.protocols.randomness import derived_seed
+from fedbary.protocols.unusable import UnusableClient
+from fedbary.space.settings import Space
+from fedbary.valuation.result import Valuation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Data = Table | pd.DataFrame | tuple[Any, Any]
+
+PROTOCOLS: dict[str, Callable[..., Interpolation]] = {"interpolation": Interpolation}
+
+
+def value(
+    clients: Mapping[str, Data | FedbaryError],
+    reference: Data | None = None,
+    *,
+    protocol: Interpolation | str | None = None,
+    space: Space | None = None,
+    fdr: float = 0.1,
+    rule: Literal["bh", "sign"] = "bh",
+    calibration: Literal["split", "crossfit"] = "split",
+    seed: int | None = None,
+    engine: LocalEngine | None = None,
+    progress: Listener | None = None,
+) -> Valuation:
+    """Say what each client's data is worth, and how good each row is, before any training.
+
+    Parameters
+    ----------
+    clients : mapping
+        Client name → ``(X, y)``, a DataFrame with a ``label`` column, or a `Table` (see `read_clients`).
+        A client that cannot be used is reported in the result's ``status``; the others are valued.
+    reference : optional
+        The validation rows that the clients are compared with, in the same forms. Without it the clients are
+        compared with their Wasserstein barycenter.
+    protocol : Interpolation or str, optional
+        A protocol's settings, or its name. Default: `Interpolation`, the paper's Algorithm 1.
+    space : Space, optional
+        How rows become points. Default: what the protocol recommends.
+    fdr, calibration
+        False-discovery rate and calibration of row flags. Flags of this kind need a protocol that sends
+        calibration scores; `Interpolation` does not, and leaves ``flag`` NA under ``rule="bh"``.
+    rule : {"bh", "sign"}
+        How rows are flagged: Benjamini–Hochberg, or the paper's rule, a positive calibrated gradient.
+    seed : int, optional
+        Makes the run repeatable. Left out, one is drawn and kept in ``result.settings``.
+    engine : LocalEngine, optional
+        Where the clients run, with how many workers, and in which folder the run is logged.
+    progress : callable, optional
+        Called with an `Event` whenever a client has answered.
+
+    Returns
+    -------
+    Valuation
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits")
+    >>> parts = fb.partitions.by_size(digits.train, [100, 100], seed=0)
+    >>> noisy, changed = fb.corruptions.add_noise(parts.clients["client_2"], 0.5, seed=0)
+    >>> result = fb.value({"clean": parts.clients["client_1"], "noisy": noisy}, digits.test, seed=0)
+    >>> result.ranking()["client"].tolist()
+    ['clean', 'noisy']
+    """
+    chosen = _protocol(protocol)
+    _check_settings(clients, fdr, rule, calibration, seed)
+    space = chosen.space(space)
+    run_seed = secrets.randbits(48) if seed is None else int(seed)
+    target = None if reference is None else _reference(reference)
+    label = None if target is None else target.label_name
+    # In one process the owners' secrets are one: clients with equal rows then get equal distances.
+    secret = derived_seed(run_seed, "clients")
+    halves: dict[str, ClientProtocol] = {}
+    for name, data in clients.items():
+        table = _client(data, label)
+        if isinstance(table, Table):
+            halves[str(name)] = chosen.client(table, seed=secret, rule=rule)
+        else:
+            halves[str(name)] = UnusableClient(table)
+    settings = {
+        "fdr": fdr,
+        "rule": rule,
+        "calibration": calibration,
+        "seed": run_seed,
+        "reference_rows": None if target is None else len(target),
+        "versions": {name: version(name) for name in ("fedbary", "numpy", "scipy", "POT", "scikit-learn")},
+    }
+    result, rows = (engine or LocalEngine()).run(
+        lambda parallel_map: chosen.server(list(halves), target, space, seed=run_seed, parallel_map=parallel_map),
+        halves,
+        identity=_identity(chosen, space, settings, list(halves)),
+        progress=progress,
+    )
+    return replace(result, settings=result.settings | settings).with_rows(rows)
+
+
+def _protocol(protocol: Interpolation | str | None) -> Interpolation:
+    if protocol is None:
+        return Interpolation()
+    if isinstance(protocol, str):
+        if protocol not in PROTOCOLS:
+            raise SettingsError(f"There is no protocol {protocol!r}; there is {', '.join(PROTOCOLS)}.")
+        return PROTOCOLS[protocol]()
+    if not isinstance(protocol, tuple(PROTOCOLS.values())):  # type: ignore[arg-type]
+        raise SettingsError(f"The 'protocol' parameter must be a protocol's settings or name. Got {protocol!r}.")
+    return protocol
+
+
+def _check_settings(clients: object, fdr: float, rule: str, calibration: str, seed: int | None) -> None:
+    if not isinstance(clients, Mapping):
+        raise SettingsError(
+            "The 'clients' parameter must map names to data, such as {'a': (Xa, ya), 'b': (Xb, yb)}. "
+            f"Got {type(clients).__name__} instead."
+        )
+    if not clients:
+        raise SettingsError("There is no client to value: give at least one.")
+    for name in clients:
+        if str(name) != str(name).encode("utf-8", "ignore").decode("utf-8"):
+            raise SettingsError(f"The client name {str(name)!a} is not valid Unicode: rename the client.")
+    if len({str(name) for name in clients}) < len(clients):
+        raise SettingsError("Two clients have the same name once written as text: rename one of them.")
+    if not 0.0 < fdr < 1.0:
+        raise SettingsError(f"The 'fdr' parameter must lie between 0 and 1. Got {fdr!r} instead.")
+    if rule not in ("bh", "sign"):
+        raise SettingsError(f"The 'rule' parameter must be 'bh' or 'sign'. Got {rule!r} instead.")
+    if calibration not in ("split", "crossfit"):
+        raise SettingsError(f"The 'calibration' parameter must be 'split' or 'crossfit'. Got {calibration!r}.")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+        raise SettingsError(f"The 'seed' parameter must be a non-negative whole number or None. Got {seed!r}.")
+
+
+def _reference(data: Data) -> Table:
+    try:
+        table = as_table(data)
+    except DataError as error:
+        raise DataError(f"reference: {error}") from error
+    return table if table.origin else table.replace(origin="reference")
+
+
+def _client(data: Data | FedbaryError, label: str | None) -> Table | FedbaryError:
+    """A client's table, or the reason why it cannot be used, so that the others go on."""
+    if isinstance(data, FedbaryError):
+        return data
+    try:
+        return as_table(data, label=label)
+    except FedbaryError as error:
+        return error
+
+
+def _identity(protocol: Interpolation, space: Space, settings: dict[str, Any], clients: list[str]) -> str:
+    """What must be the same for a checkpoint to fit: the settings and who takes part."""
+    content = {**asdict(protocol), "space": asdict(space), **settings, "clients": clients}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Engines carry the messages of a protocol: in one process here, over a network elsewhere."""

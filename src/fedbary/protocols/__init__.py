@@ -1,0 +1,1 @@
+"""Protocols: pure state machines, messages in, messages out."""

@@ -1,0 +1,119 @@
+"""How a federation without a reference agrees on a schema: counts and sums in, schema out.
+
+Two small rounds at most: ``describe`` (columns, means and variances, frequent categories and classes) and,
+where the metric or the label weight needs it, ``moments`` (mean outer products of the features).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from fedbary.data.table import Table
+from fedbary.errors import FedbaryError
+from fedbary.protocols.messages import (
+    Failure,
+    Message,
+    Reply,
+    State,
+    array_text,
+    finite_array,
+    scalar_text,
+    text_array,
+)
+from fedbary.space import (
+    Description,
+    Moments,
+    Schema,
+    Space,
+    agree,
+    describe,
+    needs_moments,
+    table_moments,
+    with_moments,
+)
+
+_LONGEST_DESCRIPTION = 64 * 2**20
+
+
+class SchemaAgreement:
+    """The server's half of the agreement."""
+
+    def __init__(self, settings: Space, *, seed: int) -> None:
+        self._settings = settings
+        self._seed = seed
+        self._draft: Schema | None = None
+        self.schema: Schema | None = None
+
+    def message(self) -> Message:
+        """What every client is asked next."""
+        if self._draft is None:
+            settings = {f"space.{key}": value for key, value in asdict(self._settings).items() if value is not None}
+            return Message("describe", 0, settings)
+        return Message("moments", 0, {"schema": self._draft.to_json()})
+
+    def absorb(self, replies: Mapping[str, Reply | Failure]) -> dict[str, str]:
+        """Take the answers; returns the clients that are out, with the reason."""
+        reasons = {name: reply.reason for name, reply in replies.items() if isinstance(reply, Failure)}
+        answers = {name: reply for name, reply in replies.items() if isinstance(reply, Reply)}
+        if self._draft is None:
+            return reasons | self._absorb_descriptions(answers)
+        return reasons | self._absorb_moments(answers)
+
+    def state(self) -> State:
+        """Arrays from which `restore` goes on."""
+        drafts = {"draft": self._draft, "schema": self.schema}
+        return {key: text_array(schema.to_json()) for key, schema in drafts.items() if schema is not None}
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` returned."""
+        self._draft = Schema.from_json(array_text(state["draft"])) if "draft" in state else None
+        self.schema = Schema.from_json(array_text(state["schema"])) if "schema" in state else None
+
+    def _absorb_descriptions(self, answers: Mapping[str, Reply]) -> dict[str, str]:
+        reasons: dict[str, str] = {}
+        descriptions: dict[str, Description] = {}
+        for name, reply in answers.items():
+            try:
+                text = scalar_text(reply, "description", longest=_LONGEST_DESCRIPTION)
+                descriptions[name] = Description.from_json(text)
+            except FedbaryError as error:
+                reasons[name] = str(error)
+        if not descriptions:
+            return reasons
+        draft, different = agree(descriptions, self._settings, seed=self._seed)
+        self._draft = draft
+        if not needs_moments(draft, self._settings):
+            self.schema = draft
+        return reasons | different
+
+    def _absorb_moments(self, answers: Mapping[str, Reply]) -> dict[str, str]:
+        assert self._draft is not None
+        width = self._draft.feature_width
+        reasons: dict[str, str] = {}
+        parts: list[Moments] = []
+        for name, reply in answers.items():
+            try:
+                parts.append(
+                    Moments(
+                        finite_array(reply, "mean", (width,)),
+                        finite_array(reply, "second", (width, width)),
+                        finite_array(reply, "between", (width, width)),
+                    )
+                )
+            except FedbaryError as error:
+                reasons[name] = str(error)
+        if parts:
+            self.schema = with_moments(self._draft, self._settings, parts)
+        return reasons
+
+
+def answer_agreement(table: Table, message: Message, *, min_group: int) -> Reply:
+    """A client's answers to ``describe`` and ``moments``."""
+    if message.kind == "describe":
+        chosen = {key.removeprefix("space."): value for key, value in message.scalars.items()}
+        description = describe(table, Space(**chosen), min_group=min_group)  # type: ignore[arg-type]
+        return Reply(message.round, {"description": description.to_json()})
+    draft = Schema.from_json(str(message.scalars["schema"]))
+    part = table_moments(table, draft, min_group=min_group)
+    return Reply(message.round, {}, {"mean": part.mean, "second": part.second, "between": part.between})

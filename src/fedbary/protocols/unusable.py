@@ -1,0 +1,33 @@
+"""A client whose data could not be read: it takes part, fails with its reason, and bothers nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedbary.errors import FedbaryError
+from fedbary.protocols.messages import Message, Reply, State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class UnusableClient:
+    """Answers every message with the error that made the data unusable."""
+
+    def __init__(self, error: FedbaryError) -> None:
+        self._error = error
+
+    def answer(self, message: Message) -> Reply:  # noqa: ARG002 - any message gets the same answer
+        """Raise the error."""
+        raise self._error
+
+    def row_values(self) -> pd.DataFrame:
+        """Raise the error."""
+        raise self._error
+
+    def state(self) -> State:
+        """Nothing to keep."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing to restore."""

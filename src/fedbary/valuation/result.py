@@ -1,0 +1,128 @@
+"""`Valuation`: the result of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedbary.errors import PrivacyError, SettingsError
+from fedbary.space.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLIENT_COLUMNS = (
+    "client", "rows", "distance", "low", "high", "share", "share_low", "share_high",
+    "excess", "quality", "flagged", "status",
+)  # fmt: skip
+ROW_COLUMNS = (
+    "row", "value", "feature_score", "label_score", "calibrated_gradient", "feature_p", "label_p",
+    "p_value", "flag", "reason", "suggested_label",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Valuation:
+    """What each client's data is worth; with one owner for all, also what each row is.
+
+    Attributes
+    ----------
+    clients : DataFrame
+        One row per client in the order they were given: ``client, rows, distance, low, high, share,
+        share_low, share_high, excess, quality, flagged, status``. Columns that the protocol cannot fill are NA.
+    history : DataFrame
+        One row per client and round: ``client, round, client_distance, server_distance, estimate, support``.
+    settings : dict
+        Protocol, space, seed and versions: enough to repeat the run exactly.
+    schema : Schema or None
+        The space in which the clients were compared.
+    target : array or None
+        Support of the barycenter, where the run had no reference.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> parts = fb.partitions.paper_case(fb.datasets.load("digits").train, 5, rows=500, seed=1)
+    >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, seed=0)
+    >>> result.ranking()["client"].iloc[-1]
+    'client_5'
+    """
+
+    clients: pd.DataFrame
+    history: pd.DataFrame
+    settings: dict[str, Any]
+    schema: Schema | None = None
+    target: Any = None
+    notes: tuple[str, ...] = ()
+    _rows: Mapping[str, pd.DataFrame] | None = field(default=None, repr=False)
+    _rows_at: str = "the folder that its owner's engine wrote them to"
+
+    def rows(self, client: str) -> pd.DataFrame:
+        """Row values of one client, worst last in meaning: a higher ``value`` is better data.
+
+        Raises
+        ------
+        PrivacyError
+            In a real federation: row values stay with their owner.
+        """
+        self._known(client)
+        if self._rows is None:
+            raise PrivacyError(
+                f"The row values of '{client}' never left its owner's machine: they are in {self._rows_at}."
+            )
+        if client not in self._rows:
+            raise SettingsError(f"Client '{client}' has no row values ({self.failed.get(client, 'none came')}).")
+        return self._rows[client].copy()
+
+    def ranking(self) -> pd.DataFrame:
+        """`clients`, best first; clients that failed come last."""
+        return self.clients.sort_values("share", ascending=False, na_position="last", kind="stable").reset_index(
+            drop=True
+        )
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Clients that could not be valued, with the reason."""
+        frame = self.clients[self.clients["distance"].isna()]
+        return {str(name): str(status) for name, status in zip(frame["client"], frame["status"], strict=True)}
+
+    def with_rows(self, rows: Mapping[str, pd.DataFrame]) -> Valuation:
+        """The same result, with row values that its reader owns."""
+        import pandas as pd
+
+        known = {name: frame["flag"] for name, frame in rows.items() if frame["flag"].notna().all()}
+        flagged = [int(known[name].sum()) if name in known else None for name in self.clients["client"]]
+        clients = self.clients.assign(flagged=pd.array(flagged, dtype="Int64"))
+        return replace(self, clients=clients, _rows=dict(rows))
+
+    def report(self, path: str | Path) -> Path:
+        """Write one self-contained HTML file that works offline."""
+        from fedbary.report import write_report
+
+        return write_report(self, path)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the result to a folder of JSON, CSV and Parquet files; `load` reads it back."""
+        from fedbary.valuation.storage import save
+
+        return save(self, folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Valuation:
+        """Read what `save` wrote."""
+        from fedbary.valuation.storage import load
+
+        return load(folder)
+
+    @property
+    def row_tables(self) -> Mapping[str, pd.DataFrame]:
+        """Row values by client, empty where their owners keep them."""
+        return dict(self._rows or {})
+
+    def _known(self, client: str) -> None:
+        names = [str(name) for name in self.clients["client"]]
+        if client not in names:
+            listed = ", ".join(repr(name) for name in names[:8])
+            raise SettingsError(f"There is no client {client!r} in this result; it has {listed}.")

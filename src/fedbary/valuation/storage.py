@@ -1,0 +1,114 @@
+"""A result on disk: JSON, CSV and Parquet, versioned, no pickle."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbary.data.export import write
+from fedbary.errors import DataError
+from fedbary.space.schema import Schema
+
+if TYPE_CHECKING:
+    from fedbary.valuation.result import Valuation
+
+VERSION = 1
+_INDEX = "valuation.json"
+
+
+def save(result: Valuation, folder: str | Path) -> Path:
+    """Write ``valuation.json``, ``clients.csv``, ``history.csv``, ``schema.json`` and ``rows/*.parquet``, ``.csv``."""
+    home = Path(folder)
+    _clear(home)
+    (home / "rows").mkdir(parents=True, exist_ok=True)
+    write(result.clients, home / "clients.parquet")
+    write(result.clients, home / "clients.csv")
+    write(result.history, home / "history.parquet")
+    write(result.history, home / "history.csv")
+    files = row_file_names([str(name) for name in result.row_tables])
+    for name, frame in result.row_tables.items():
+        write(frame, home / "rows" / f"{files[name]}.parquet")
+        write(frame, home / "rows" / f"{files[name]}.csv")
+    if result.schema is not None:
+        result.schema.save(home / "schema.json")
+    if result.target is not None:
+        np.save(home / "target.npy", np.asarray(result.target, dtype=float), allow_pickle=False)
+    index = {
+        "fedbary": "valuation",
+        "version": VERSION,
+        "settings": result.settings,
+        "notes": list(result.notes),
+        "rows": files,
+    }
+    text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
+    (home / _INDEX).write_text(text + "\n", encoding="utf-8")
+    return home
+
+
+def load(folder: str | Path) -> Valuation:
+    """Read a result folder."""
+    import pandas as pd
+
+    from fedbary.valuation.result import Valuation
+
+    home = Path(folder)
+    index = _read_index(home)
+    rows = {name: pd.read_parquet(home / "rows" / f"{_safe(file)}.parquet") for name, file in index["rows"].items()}
+    schema, target = home / "schema.json", home / "target.npy"
+    return Valuation(
+        clients=pd.read_parquet(home / "clients.parquet"),
+        history=pd.read_parquet(home / "history.parquet"),
+        settings=index["settings"],
+        schema=Schema.load(schema) if schema.is_file() else None,
+        target=np.load(target, allow_pickle=False) if target.is_file() else None,
+        notes=tuple(index["notes"]),
+        _rows=rows or None,
+    )
+
+
+def _clear(home: Path) -> None:
+    """Remove an earlier result's files, so that none of them is taken for this one's."""
+    old = [home / _INDEX, home / "schema.json", home / "target.npy"]
+    for file in [*old, *home.glob("rows/*.parquet"), *home.glob("rows/*.csv")]:
+        file.unlink(missing_ok=True)
+
+
+def row_file_names(clients: list[str]) -> dict[str, str]:
+    """A file name for each client that is safe on every system, whatever the client is called."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for client in clients:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", client).strip("._")[:80] or "client"
+        name, number = stem, 2
+        while name.lower() in taken:
+            name, number = f"{stem}-{number}", number + 1
+        taken.add(name.lower())
+        names[client] = name
+    return names
+
+
+def _read_index(home: Path) -> dict[str, Any]:
+    file = home / _INDEX
+    if not file.is_file():
+        raise DataError(f"'{home}' holds no fedbary result (there is no {_INDEX}): check the folder.")
+    try:
+        index = json.loads(file.read_text(encoding="utf-8"))
+        version = index["version"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"'{file}' is not a fedbary result ({error}): run the valuation again.") from error
+    if version != VERSION:
+        raise DataError(
+            f"'{file}' has version {version!r}, this fedbary reads version {VERSION}: "
+            "open it with the fedbary that wrote it."
+        )
+    return dict(index)
+
+
+def _safe(file: str) -> str:
+    if file != Path(file).name:
+        raise DataError(f"The result names a file {file!r} outside its own folder: do not trust this result.")
+    return file

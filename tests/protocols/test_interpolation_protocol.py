@@ -1,0 +1,389 @@
+"""Algorithm 1: what it estimates, what it guards, and that it can be interrupted anywhere."""
+
+import numpy as np
+import ot
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fedbary as fb
+from fedbary.errors import PrivacyError, ProtocolError, SettingsError
+from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.transport import free_support_barycenter, solve
+
+PAPER = fb.Space(metric="euclidean", labels="gaussian")
+
+
+def gaussian_table(rows, width=2, shift=0.0, seed=0, classes=2):
+    rng = np.random.default_rng(seed)
+    return fb.Table.from_arrays(rng.normal(size=(rows, width)) + shift, rng.integers(0, classes, rows))
+
+
+def exact_distance(table, reference, p=2, space=PAPER):
+    schema = fb.fit_schema(reference, space)
+    P, Q = fb.embed(table, schema), fb.embed(reference, schema)
+    return solve(P.points, Q.points, P.weights, Q.weights, p=p).distance
+
+
+def carry(server, clients, until=None, change=None):
+    """Deliver messages until the server is done or has absorbed ``until`` rounds."""
+    rounds = 0
+    while (tasks := server.tasks()) and rounds != until:
+        replies = {name: clients[name].answer(message) for name, message in tasks.items()}
+        server.absorb(change(rounds, replies) if change else replies)
+        rounds += 1
+
+
+def halves(settings, tables, reference, seed=0, space=PAPER):
+    server = settings.server(list(tables), reference, space, seed=seed)
+    return server, {name: settings.client(table, seed=100 + i) for i, (name, table) in enumerate(tables.items())}
+
+
+# --- what it estimates --------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(0, 10_000), st.sampled_from([1, 2]), st.sampled_from(["barycentric", "exact"]),
+    st.sampled_from([None, 0.3, 0.5]), st.integers(3, 25),
+)  # fmt: skip
+def test_the_interval_of_every_run_holds_the_exact_distance(seed, p, mode, t, support):
+    """Every estimate is a path through γ, so never shorter than W; |W(P,γ) − W(γ,Q)| is never longer."""
+    table, reference = gaussian_table(23, shift=0.7, seed=seed), gaussian_table(31, seed=seed + 1)
+    settings = fb.Interpolation(
+        support=support, rounds=2, t=t, p=p, interpolation=mode, allow_reconstruction=True, tolerance=0.0
+    )
+    result = fb.value({"c": table}, reference, protocol=settings, seed=seed)
+    exact = exact_distance(table, reference, p)
+    assert (result.history["estimate"] >= exact - 1e-9).all()
+    assert result.clients["low"][0] <= exact + 1e-9
+    assert result.clients["distance"][0] == pytest.approx(result.history["estimate"].min())
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("t", [None, 0.5, 0.9])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_estimate_never_rises_in_exact_mode(p, t, seed):
+    """Theorem 1 for a fixed target: A^(k) is non-increasing along true geodesics."""
+    tables = {f"c{i}": gaussian_table(20, shift=i, seed=seed * 10 + i) for i in range(2)}
+    settings = fb.Interpolation(
+        support=7, rounds=4, t=t, p=p, interpolation="exact", allow_reconstruction=True, tolerance=0.0
+    )
+    history = fb.value(tables, gaussian_table(25, seed=99), protocol=settings, seed=seed).history
+    assert len(history) == 10
+    for _, estimates in history.groupby("client")["estimate"]:
+        assert (np.diff(estimates) <= 1e-9).all()
+
+
+def test_as_many_points_as_rows_and_random_t_come_within_two_percent_on_digits(digits):
+    order = np.random.default_rng(0).permutation(len(digits))
+    table, reference = digits.take(order[:600]), digits.take(order[600:1200])
+    exact = exact_distance(table, reference)
+    settings = fb.Interpolation(support=600, rounds=10, allow_reconstruction=True, tolerance=0.0)
+    ratios = [
+        fb.value({"c": table}, reference, protocol=settings, seed=seed).clients["distance"][0] / exact
+        for seed in range(5)
+    ]
+    assert min(ratios) >= 1.0
+    assert np.median(ratios) <= 1.02
+
+
+def test_the_federated_barycenter_of_three_gaussians_agrees_with_pots():
+    """The paper's toy: 100 points from each of three 2-D Gaussians, S = 100, t = 0.5."""
+    rng = np.random.default_rng(0)
+    clouds = [rng.normal(size=(100, 2)) @ [[1.0, 0.4], [0.0, 0.8]] + shift for shift in ([0, 0], [6, 0], [3, 5])]
+    # One class: its Gaussian label coordinates are the same for all rows of a client, hence a mere translation.
+    tables = {f"c{i}": fb.Table.from_arrays(cloud, np.zeros(100, dtype=int)) for i, cloud in enumerate(clouds)}
+    settings = fb.Interpolation(support=100, rounds=30, t=0.5, allow_reconstruction=True, tolerance=0.0)
+    result = fb.value(tables, protocol=settings, space=fb.Space(scaling="none"), seed=0)
+    ours = result.target[:, :2]
+    start = rng.normal(size=(100, 2))
+    uniform = np.full(100, 0.01)
+    theirs = ot.lp.free_support_barycenter(clouds, [uniform] * 3, start, b=uniform, numItermax=100)
+    objective = [np.mean([solve(points, cloud).cost for cloud in clouds]) for points in (ours, theirs)]
+    assert objective[0] <= 1.001 * objective[1]
+    np.testing.assert_allclose(ours.mean(axis=0), theirs.mean(axis=0), atol=0.01)
+    spread = np.sqrt(np.var(theirs, axis=0).sum())
+    assert solve(ours, theirs).distance < 0.25 * spread
+    own = free_support_barycenter([(cloud, None) for cloud in clouds], start)
+    assert objective[0] <= 1.001 * own.objective[-1]
+
+
+def test_without_a_reference_the_odd_client_out_is_the_farthest(five_clients):
+    train, _ = five_clients
+    clients = dict(fb.partitions.by_size(train, [200] * 5, seed=0).clients)
+    clients["client_5"], _ = fb.corruptions.add_noise(clients["client_5"], 0.2, seed=0)
+    result = fb.value(clients, seed=0)
+    assert result.ranking()["client"].iloc[-1] == "client_5"
+    assert result.target.shape == (100, 192)
+
+
+@pytest.mark.parametrize("case", [4, 5])
+def test_more_noise_is_worth_less_on_digits(digits, case):
+    train, reference = fb.partitions.by_size(digits, [1400, 397], seed=4).clients.values()
+    parts = fb.partitions.paper_case(train, case, seed=4)
+    result = fb.value(parts.clients, reference, seed=0)
+    assert result.clients["distance"].is_monotonic_increasing
+    assert result.clients["share"].is_monotonic_decreasing
+    assert result.clients["share"].sum() == pytest.approx(1)
+
+
+# --- invariances --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reference_known", [True, False])
+def test_copying_shuffling_and_relabelling_change_nothing(reference_known):
+    rng = np.random.default_rng(0)
+    reference = gaussian_table(80, 3, classes=3, seed=5)
+    a, b = gaussian_table(60, 3, 0.4, classes=3, seed=6), gaussian_table(90, 3, 0.2, classes=3, seed=7)
+    run = lambda a, b, reference: fb.value(  # noqa: E731
+        {"a": a, "b": b}, reference if reference_known else None, seed=1
+    ).clients["distance"]
+    base = run(a, b, reference)
+    copied = run(a.take(np.tile(np.arange(60), 3)), b, reference)
+    shuffled = run(a.take(rng.permutation(60)), b.take(rng.permutation(90)), reference)
+    names = np.array(["zebra", "ape", "newt"])
+    renamed = run(*(table.replace(labels=names[table.labels]) for table in (a, b, reference)))
+    for other in (copied, shuffled, renamed):
+        np.testing.assert_allclose(other, base, atol=1e-9)
+
+
+def test_other_clients_do_not_change_a_clients_distance_to_a_reference():
+    reference = gaussian_table(80, seed=5)
+    tables = {f"c{i}": gaussian_table(60, shift=i / 3, seed=i) for i in range(3)}
+    together = fb.value(tables, reference, seed=0).clients.set_index("client")["distance"]
+    for name, table in tables.items():
+        alone = fb.value({name: table}, reference, seed=0).clients["distance"][0]
+        assert alone == together[name]
+
+
+def test_regression_runs_through_the_whole_pipeline():
+    data = fb.datasets.load("diabetes")
+    clients = dict(fb.partitions.by_size(data.train, [100, 100, 100], seed=0).clients)
+    clients["client_3"], _ = fb.corruptions.flip_labels(clients["client_3"], 0.8, seed=0)
+    for reference in (data.test, None):
+        result = fb.value(clients, reference, seed=0)
+        assert result.schema.label.kind == "number"
+        assert result.clients["distance"].notna().all()
+        assert result.rows("client_1")["value"].notna().all()
+    assert fb.value(clients, data.test, seed=0).ranking()["client"].iloc[-1] == "client_3"
+
+
+def test_whitened_onehot_space_is_agreed_without_a_reference(five_clients):
+    train, _ = five_clients
+    clients = fb.partitions.by_size(train, [200] * 3, seed=0).clients
+    result = fb.value(clients, space=fb.Space(metric="within", labels="onehot"), seed=0)
+    assert result.schema.whitening.shape == (64, 64)
+    assert result.clients["distance"].notna().all()
+
+
+def test_a_settled_client_stops_early_and_a_zero_tolerance_never_does():
+    table, reference = gaussian_table(60, seed=1), gaussian_table(60, seed=2)
+    rounds = [
+        fb.value({"c": table}, reference, protocol=fb.Interpolation(rounds=60, tolerance=tol), seed=0)
+        .history["round"].max()
+        for tol in (0.01, 0.0)
+    ]  # fmt: skip
+    assert rounds[0] < 60
+    assert rounds[1] == 60
+
+
+# --- guards -------------------------------------------------------------------------------------------
+
+
+def test_support_is_limited_by_different_rows_over_min_group():
+    reference = gaussian_table(100, seed=1)
+    table = gaussian_table(60, seed=2)
+    copied = table.take(np.tile(np.arange(60), 10))
+    for client in (table, copied):
+        history = fb.value({"c": client}, reference, protocol=fb.Interpolation(support=500), seed=0).history
+        assert set(history["support"]) == {60 // 5}
+
+
+def test_every_point_that_leaves_averages_at_least_min_group_rows():
+    """Barycentric weights: no row contributes more than 1/min_group to any η_P point."""
+    table = gaussian_table(60, seed=2)
+    settings = fb.Interpolation(support=500, min_group=5)
+    server, clients = halves(settings, {"c": table}, gaussian_table(100, seed=1))
+    client = clients["c"]
+    client.answer(server.tasks()["c"])
+    plan = client._towards_rows(client._cloud)
+    shares = plan.plan / plan.source_weights[:, None]
+    assert shares.max() <= 1 / 5 + 1e-12
+
+
+@pytest.mark.parametrize(
+    "arguments", [dict(interpolation="exact"), dict(gradient="server-eta"), dict(gradient="server-gamma")]
+)
+def test_settings_that_show_rows_need_the_owners_word(arguments):
+    with pytest.raises(SettingsError, match="allow_reconstruction=True"):
+        fb.Interpolation(**arguments)
+
+
+def test_the_leak_is_real_and_the_guard_stops_it():
+    """With S = m and t known, the server solves two linear equations and reads every row."""
+    table, reference = gaussian_table(40, seed=2), gaussian_table(40, seed=1)
+    truth = fb.embed(table, fb.fit_schema(reference, PAPER)).points
+
+    def attack(settings):
+        server, clients = halves(settings, {"c": table}, reference)
+        carry(server, clients, until=1)
+        gamma0 = server._parties["c"].gamma
+        eta_q = server.tasks()["c"].arrays["eta_q"]
+        carry(server, clients, until=1)
+        gamma1 = server._parties["c"].gamma
+        # γ1 = ½·η_P + ½·η_Q[σ] with η_P = ½·γ0 + ½·x: undo both for the best matching σ.
+        best = np.inf
+        guesses = 2 * (2 * gamma1[:, None, :] - eta_q[None, :, :]) - gamma0[:, None, :]
+        for guess in guesses.reshape(-1, truth.shape[1]):
+            best = np.minimum(best, np.linalg.norm(truth - guess, axis=1))
+        return (best < 1e-6).mean()
+
+    assert attack(fb.Interpolation(support=40, t=0.5, allow_reconstruction=True)) == 1.0
+    assert attack(fb.Interpolation(support=40, t=0.5)) == 0.0
+
+
+def test_a_client_refuses_more_points_than_agreed_another_schema_and_a_skipped_round():
+    server, clients = halves(fb.Interpolation(), {"c": gaussian_table(50, seed=2)}, gaussian_table(60, seed=1))
+    client = clients["c"]
+    start = server.tasks()["c"]
+    with pytest.raises(fb.FedbaryError, match="both sides must hold the same schema"):
+        client.answer(Message("start", 0, {**start.scalars, "fingerprint": "beef"}))
+    with pytest.raises(ProtocolError, match="before it was started"):
+        client.answer(Message("step", 1, {}, {"eta_q": np.zeros((10, 6))}))
+    client.answer(start)
+    with pytest.raises(PrivacyError, match="sent 11 points where 10 were agreed"):
+        client.answer(Message("step", 1, {}, {"eta_q": np.zeros((11, 6))}))
+    with pytest.raises(ProtocolError, match="Round 3 came after round 0"):
+        client.answer(Message("step", 3, {}, {"eta_q": np.zeros((10, 6))}))
+    with pytest.raises(ProtocolError, match="does not know the message 'gossip'"):
+        client.answer(Message("gossip", 1))
+
+
+def test_a_message_delivered_twice_gets_the_same_answer():
+    server, clients = halves(fb.Interpolation(), {"c": gaussian_table(50, seed=2)}, gaussian_table(60, seed=1))
+    carry(server, clients, until=1)
+    message = server.tasks()["c"]
+    first, second = clients["c"].answer(message), clients["c"].answer(message)
+    assert first.scalars == second.scalars
+    np.testing.assert_array_equal(first.arrays["gamma"], second.arrays["gamma"])
+
+
+BAD_REPLIES = {
+    "not finite": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"] * np.nan}),
+    "has shape": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"][:, :2]}),
+    "lacks the array 'gamma'": lambda r: Reply(r.round, r.scalars),
+    "the number 'distance'": lambda r: Reply(r.round, {**r.scalars, "distance": -1.0}, r.arrays),
+    "'distance' of the reply is None": lambda r: Reply(r.round, {}, r.arrays),
+    "belongs to round 7": lambda r: Reply(7, r.scalars, r.arrays),
+    "broke": lambda r: Failure("broke"),
+}
+
+
+@pytest.mark.parametrize("reason", BAD_REPLIES)
+@pytest.mark.parametrize("bad_round", [0, 2])
+def test_a_bad_reply_takes_out_its_sender_and_nobody_else(reason, bad_round):
+    tables = {f"c{i}": gaussian_table(50, shift=i, seed=i) for i in range(3)}
+    reference = gaussian_table(60, seed=9)
+    server, clients = halves(fb.Interpolation(rounds=3), tables, reference)
+
+    def spoil(number, replies):
+        return {**replies, "c1": BAD_REPLIES[reason](replies["c1"])} if number == bad_round else replies
+
+    carry(server, clients, change=spoil)
+    result = server.result()
+    assert set(result.failed) == {"c1"}
+    assert reason in result.failed["c1"]
+    good, clean = result.clients[["client", "distance"]], halves(fb.Interpolation(rounds=3), tables, reference)
+    carry(*clean)
+    np.testing.assert_array_equal(good["distance"][[0, 2]], clean[0].result().clients["distance"][[0, 2]])
+
+
+def test_a_silent_client_is_named():
+    tables = {f"c{i}": gaussian_table(50, seed=i) for i in range(2)}
+    server, clients = halves(fb.Interpolation(rounds=2), tables, gaussian_table(60, seed=9))
+    carry(server, clients, change=lambda _, replies: {n: r for n, r in replies.items() if n != "c0"})
+    assert server.result().failed == {"c0": "failed: no answer"}
+
+
+# --- resume -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reference_known", [True, False])
+@pytest.mark.parametrize("mode", ["barycentric", "exact"])
+def test_a_run_resumes_to_the_same_bytes_after_every_round(reference_known, mode):
+    tables = {f"c{i}": gaussian_table(30, shift=i, seed=i) for i in range(3)}
+    tables["small"] = gaussian_table(3)
+    reference = gaussian_table(40, seed=9) if reference_known else None
+    settings = fb.Interpolation(support=6, rounds=3, interpolation=mode, allow_reconstruction=mode == "exact")
+
+    def guarded(clients):
+        def answer(name, message):
+            try:
+                return clients[name].answer(message)
+            except fb.FedbaryError as error:
+                return Failure(str(error))
+
+        return answer
+
+    def finish(server, clients, stop=None):
+        rounds = 0
+        while (tasks := server.tasks()) and rounds != stop:
+            server.absorb({name: guarded(clients)(name, message) for name, message in tasks.items()})
+            rounds += 1
+        return rounds
+
+    server, clients = halves(settings, tables, reference)
+    total = finish(server, clients)
+    final, rows = server.state(), {name: clients[name].row_values() for name in tables if name != "small"}
+    assert total == 4 + (not reference_known)
+    for stop in range(total + 1):
+        first = halves(settings, tables, reference)
+        finish(*first, stop=stop)
+        saved, kept = first[0].state(), {name: client.state() for name, client in first[1].items()}
+        second = halves(settings, tables, reference)
+        second[0].restore(saved)
+        for name, client in second[1].items():
+            client.restore(kept[name])
+        finish(*second)
+        state = second[0].state()
+        assert state.keys() == final.keys()
+        for key in final:
+            assert state[key].tobytes() == final[key].tobytes(), (stop, key)
+        for name, frame in rows.items():
+            np.testing.assert_array_equal(second[1][name].row_values()["value"], frame["value"])
+
+
+def test_a_client_refuses_to_resume_with_other_rows():
+    server, clients = halves(fb.Interpolation(), {"c": gaussian_table(50, seed=2)}, gaussian_table(60, seed=1))
+    carry(server, clients, until=2)
+    other = fb.Interpolation().client(gaussian_table(50, seed=3), seed=0)
+    with pytest.raises(ProtocolError, match="rows changed since the run was interrupted"):
+        other.restore(clients["c"].state())
+
+
+def test_results_wait_for_the_end():
+    server, _ = halves(fb.Interpolation(), {"c": gaussian_table(50, seed=2)}, gaussian_table(60, seed=1))
+    with pytest.raises(ProtocolError, match="not finished"):
+        server.result()
+
+
+# --- settings -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(support=0), "'support' parameter of Interpolation must be a whole number of at least 1. Got 0"),
+        (dict(rounds=2.5), "'rounds' parameter"),
+        (dict(min_group=True), "'min_group' parameter"),
+        (dict(t=1.0), "strictly between 0 and 1"),
+        (dict(p=3), "must be 1 or 2"),
+        (dict(interpolation="linear"), "must be one of barycentric, exact"),
+        (dict(gradient="beta"), "must be one of eta, gamma, access"),
+        (dict(tolerance=-1.0), "must not be negative"),
+    ],
+)
+def test_settings_say_what_they_expect(arguments, message):
+    with pytest.raises(SettingsError) as raised:
+        fb.Interpolation(**arguments)
+    assert message in str(raised.value)

@@ -1,0 +1,146 @@
+"""Results: shares, frames, storage, and calibrated gradients in all variants."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+import fedbary as fb
+from fedbary.errors import DataError, PrivacyError, SettingsError
+from fedbary.valuation import calibrated_gradient, share_bounds, shares
+from fedbary.valuation.result import CLIENT_COLUMNS, ROW_COLUMNS
+
+distances = st.lists(st.floats(0.01, 100), min_size=1, max_size=8).map(np.array)
+
+
+@given(distances)
+def test_shares_sum_to_one_and_a_smaller_distance_has_a_larger_share(d):
+    found = shares(d)
+    assert found.sum() == pytest.approx(1)
+    np.testing.assert_array_equal(found[np.argsort(d)], np.sort(found)[::-1])
+
+
+@given(distances, st.data())
+def test_share_bounds_hold_for_every_distance_in_the_intervals(d, data):
+    low, high = d * 0.7, d * 1.3
+    inside = np.array([data.draw(st.floats(a, b)) for a, b in zip(low, high, strict=True)])
+    least, most = share_bounds(low, high)
+    found = shares(inside)
+    assert (least <= found + 1e-12).all()
+    assert (found <= most + 1e-12).all()
+
+
+def test_a_copy_of_the_target_has_a_finite_share():
+    np.testing.assert_allclose(shares(np.array([0.0, 1.0, np.nan]), spread=1.0), [1.0, 1e-9, np.nan], rtol=1e-6)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=10).map(np.array), st.floats(-3, 3))
+def test_the_calibrated_gradient_is_equation_10_and_ignores_constants(f, constant):
+    expected = [f[i] - np.delete(f, i).mean() for i in range(len(f))]
+    np.testing.assert_allclose(calibrated_gradient(f + constant), expected, atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def noisy(digits):
+    parts = fb.partitions.by_size(digits, [120, 120, 400], seed=2)
+    table, changed = fb.corruptions.add_noise(parts.clients["client_1"], 0.2, sigma=2.0, seed=0)
+    return {"noisy": table, "clean": parts.clients["client_2"]}, parts.clients["client_3"], changed
+
+
+@pytest.mark.parametrize("gradient", ["eta", "gamma", "access", "server-eta", "server-gamma"])
+def test_feature_noise_stands_out_in_every_variant(noisy, gradient):
+    clients, reference, changed = noisy
+    server = gradient.startswith("server")
+    settings = fb.Interpolation(support=120 if server else 100, gradient=gradient, allow_reconstruction=server)
+    rows = fb.value(clients, reference, protocol=settings, seed=0, rule="sign").rows("noisy")
+    assert tuple(rows.columns) == ROW_COLUMNS
+    np.testing.assert_array_equal(rows["value"], -rows["calibrated_gradient"])
+    assert roc_auc_score(changed, rows["calibrated_gradient"]) > 0.95
+    np.testing.assert_array_equal(rows["flag"], rows["calibrated_gradient"] > 0)
+
+
+def test_server_variants_need_as_many_points_as_rows(noisy):
+    clients, reference, _ = noisy
+    settings = fb.Interpolation(support=30, gradient="server-eta", allow_reconstruction=True)
+    result = fb.value(clients, reference, protocol=settings, seed=0)
+    assert all("set support to the number of rows" in status for status in result.failed.values())
+    assert len(result.failed) == 2
+
+
+@pytest.fixture(scope="module")
+def result(noisy):
+    clients, reference, _ = noisy
+    hostile = {"<b>": clients["noisy"], "../../etc/passwd": clients["clean"], "=SUM(A1)": clients["clean"].take([0, 1])}
+    return fb.value(hostile, reference, seed=3)
+
+
+def test_frames_have_every_column_and_na_where_the_protocol_is_silent(result):
+    assert tuple(result.clients.columns) == CLIENT_COLUMNS
+    assert result.clients[["excess", "quality", "flagged"]].isna().all().all()
+    assert result.clients["client"].tolist() == ["<b>", "../../etc/passwd", "=SUM(A1)"]
+    rows = result.rows("<b>")
+    assert rows[["feature_score", "label_score", "p_value", "flag", "reason", "suggested_label"]].isna().all().all()
+    assert result.failed.keys() == {"=SUM(A1)"}
+    assert "fewer than min_group = 5" in result.failed["=SUM(A1)"]
+    assert result.ranking()["client"].iloc[-1] == "=SUM(A1)"
+
+
+def test_a_saved_result_loads_to_the_same_result(result, tmp_path):
+    result.save(tmp_path / "out")
+    again = fb.Valuation.load(tmp_path / "out")
+    pd.testing.assert_frame_equal(again.clients, result.clients)
+    pd.testing.assert_frame_equal(again.history, result.history)
+    assert again.settings == json.loads(json.dumps(result.settings))
+    assert again.schema.fingerprint == result.schema.fingerprint
+    for name in ("<b>", "../../etc/passwd"):
+        pd.testing.assert_frame_equal(again.rows(name), result.rows(name))
+    files = {path.name for path in (tmp_path / "out" / "rows").iterdir()}
+    assert files == {"b.parquet", "b.csv", "etc_passwd.parquet", "etc_passwd.csv"}
+    assert not list(tmp_path.glob("*.parquet"))
+    assert "'=SUM(A1)" in (tmp_path / "out" / "clients.csv").read_text()
+
+
+def test_the_settings_of_a_result_repeat_the_run(noisy, result):
+    kept = result.settings
+    names = ("support", "rounds", "t", "p", "interpolation", "min_group", "tolerance", "gradient")
+    protocol = fb.Interpolation(**{name: kept[name] for name in names})
+    clients, reference, _ = noisy
+    again = fb.value(
+        {"<b>": clients["noisy"]}, reference, protocol=protocol, space=fb.Space(**kept["space"]), seed=kept["seed"]
+    )
+    assert again.clients["distance"][0] == result.clients["distance"][0]
+
+
+def test_a_run_without_a_seed_draws_one_and_keeps_it(noisy):
+    clients, reference, _ = noisy
+    first = fb.value(clients, reference)
+    second = fb.value(clients, reference, seed=first.settings["seed"])
+    pd.testing.assert_frame_equal(first.clients, second.clients)
+
+
+def test_unknown_and_broken_results_are_refused(result, tmp_path):
+    with pytest.raises(DataError, match="holds no fedbary result"):
+        fb.Valuation.load(tmp_path)
+    home = result.save(tmp_path / "r")
+    index = json.loads((home / "valuation.json").read_text())
+    (home / "valuation.json").write_text(json.dumps({**index, "version": 9}))
+    with pytest.raises(DataError, match="version 9, this fedbary reads version 1"):
+        fb.Valuation.load(home)
+    (home / "valuation.json").write_text(json.dumps({**index, "rows": {"a": "../../x"}}))
+    with pytest.raises(DataError, match="outside its own folder"):
+        fb.Valuation.load(home)
+    with pytest.raises(SettingsError, match="There is no client 'nobody'"):
+        result.rows("nobody")
+    with pytest.raises(SettingsError, match="has no row values"):
+        result.rows("=SUM(A1)")
+
+
+def test_a_servers_result_has_no_rows(result):
+    from dataclasses import replace
+
+    with pytest.raises(PrivacyError, match="never left its owner's machine"):
+        replace(result, _rows=None).rows("<b>")
