@@ -1,0 +1,69 @@
+"""`--config run.toml`: options of a command from a file, below those that are typed."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+import typer
+
+from fedbary.errors import SettingsError
+
+# A path in the file is meant relative to the file, wherever the command runs.
+_PATHS = ("files", "reference", "output")
+
+
+def use_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Make the file's values the defaults of the command's options, so that typed options win."""
+    if path is not None:
+        known = {_key(option): option for option in context.command.params if option.name not in ("config", "help")}
+        values = _read(path)
+        context.default_map = {
+            str(known[key].name): _value(known[key], key, value, path) for key, value in _named(values, known, path)
+        }
+    return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise SettingsError(f"There is no configuration file '{path}': check the path.")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"'{path}' is not a TOML file ({error}): correct it.") from error
+
+
+def _named(values: dict[str, Any], known: dict[str, click.Parameter], path: Path) -> list[tuple[str, Any]]:
+    named = []
+    for written, value in values.items():
+        key = written.replace("-", "_")
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            guess = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(sorted(known))}."
+            raise SettingsError(f"'{path}' has an unknown key '{written}': {guess}")
+        named.append((key, value))
+    return named
+
+
+def _value(option: click.Parameter, key: str, value: Any, path: Path) -> Any:
+    flag = bool(getattr(option, "is_flag", False))
+    many = option.nargs != 1
+    items = value if many and isinstance(value, list) else [value]
+    if not all(isinstance(item, bool) if flag else isinstance(item, str | int | float) for item in items) or (
+        not flag and any(isinstance(item, bool) for item in items)
+    ):
+        expected = "true or false" if flag else "text, or a list of texts" if many else "one text or number"
+        raise SettingsError(f"The key '{key}' in '{path}' must be {expected}. Got {value!r} instead.")
+    if flag:
+        return value
+    # As text, so that the file's values pass the same checks as typed ones.
+    texts = [str(path.parent / str(item)) if key in _PATHS else str(item) for item in items]
+    return texts if many else texts[0]
+
+
+def _key(option: click.Parameter) -> str:
+    """An option's long name, as a key: ``--min-group`` is ``min_group``."""
+    return max(option.opts, key=len).lstrip("-").replace("-", "_")

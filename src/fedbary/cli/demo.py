@@ -1,0 +1,141 @@
+"""`fedbary demo`: five clinics, two of them with spoilt data, in a few seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fedbary.data.corruptions import Mask
+    from fedbary.data.table import Table
+    from fedbary.valuation import Valuation
+
+_CLIENTS = ("clinic_a", "clinic_b", "clinic_c", "clinic_d", "clinic_e")
+_ROWS, _SPOILT, _SIGMA = 200, 0.3, 1.5
+_LOOKED_AT, _SHOWN = 30, 6
+_DAMAGE = {"clinic_d": "wrong labels", "clinic_e": "noisy features"}
+
+
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-demo"),
+    seed: Annotated[int, typer.Option(help="Who gets which rows, and which are spoilt.")] = 0,
+) -> None:
+    """Value five clinics that hold 200 handwritten digits each, and look for the rows that were spoilt.
+
+    clinic_a, clinic_b and clinic_c are clean; 30 % of the labels of clinic_d are wrong, and 30 % of the images of
+    clinic_e are noisy. The other 797 digits are the reference. Everything runs on this machine, without network.
+    """
+    from fedbary.cli.outcome import write_outcome
+    from fedbary.cli.progress import progress
+
+    with progress("loading the digits", rounds=10) as listener:
+        from fedbary import LocalEngine
+        from fedbary import value as run
+
+        clinics = _clinics(seed)
+        result = run(
+            clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
+        )
+        written = write_outcome(result, output)
+        _write_data(clinics, output / "data")
+    _show(result, clinics, written, output)
+
+
+@dataclass(frozen=True)
+class Clinics:
+    """The demo's parties, and the truth about which rows were spoilt."""
+
+    clients: dict[str, Table]
+    reference: Table
+    spoilt: dict[str, Mask]
+
+
+def _clinics(seed: int) -> Clinics:
+    import numpy as np
+
+    from fedbary.data import add_noise, datasets, flip_labels
+
+    digits = datasets.load("digits").all()
+    order = np.random.default_rng(seed).permutation(len(digits))
+    parts = np.split(order, _ROWS * np.arange(1, len(_CLIENTS) + 1))
+    *own, reference = (digits.take(np.sort(part)) for part in parts)
+    clients = {name: table.replace(origin=name) for name, table in zip(_CLIENTS, own, strict=True)}
+    spoilt = {}
+    clients["clinic_d"], spoilt["clinic_d"] = flip_labels(clients["clinic_d"], _SPOILT, seed=seed)
+    clients["clinic_e"], spoilt["clinic_e"] = add_noise(clients["clinic_e"], _SPOILT, sigma=_SIGMA, seed=seed)
+    return Clinics(clients, reference, spoilt)
+
+
+def _write_data(clinics: Clinics, folder: Path) -> None:
+    """The parties' tables as files, so that the other commands can be tried on them."""
+    from fedbary.data import write
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in clinics.clients.items():
+        write(table, folder / f"{name}.parquet")
+    write(clinics.reference, folder / "reference.parquet")
+
+
+def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: Path) -> None:
+    from fedbary.cli.screen import bulleted, file_list, ranking, screen, summary
+
+    console = screen()
+    console.print(summary(result), "", ranking(result), "", sep="\n")
+    _show_worst_rows(console, result, clinics)
+    console.print("\nHow well do low values point at the rows that the demo spoilt?", style="bold")
+    console.print(bulleted(_found(result, clinics)))
+    console.print("\nWritten", style="bold")
+    console.print(file_list({**written, "data": str(output / "data")}))
+    console.print("\nWhat to try next", style="bold")
+    for line in _next_commands(output):
+        console.print(f"  {line}", soft_wrap=True)  # a wrapped command could not be copied
+
+
+def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> None:
+    from fedbary.cli.screen import table
+    from fedbary.cli.text import number
+
+    worst = str(result.ranking()["client"].iloc[-1])
+    rows = result.rows(worst).nsmallest(_SHOWN, "value")
+    spoilt = clinics.spoilt.get(worst)
+    truth = ["yes" if spoilt is not None and spoilt[row] else "no" for row in rows["row"]]
+    digits = clinics.clients[worst].labels[rows["row"].to_numpy()]
+    console.print(f"The least valuable rows of {worst}", style="bold")
+    console.print(
+        table(
+            ("row", "labelled", "value", "spoilt by the demo"),
+            zip(rows["row"], digits, map(number, rows["value"]), truth, strict=True),
+            numeric=("row", "labelled", "value"),
+        )
+    )
+
+
+def _next_commands(output: Path) -> list[str]:
+    data = output / "data"
+    clinics = quote(str(data / "clinic_*.parquet"))
+    return [
+        f"fedbary check {quote(str(data / 'clinic_d.parquet'))} \\",
+        f"    --schema {quote(str(output / 'schema.json'))}",
+        f"fedbary value {clinics} --label label \\",
+        f"    --reference {quote(str(data / 'reference.parquet'))}",
+        f"fedbary value {clinics} --label label",
+    ]
+
+
+def _found(result: Valuation, clinics: Clinics) -> list[str]:
+    """What is true of the lowest values, next to what chance would find."""
+    sentences = []
+    for name, spoilt in clinics.spoilt.items():
+        lowest = result.rows(name).nsmallest(_LOOKED_AT, "value")["row"].to_numpy()
+        chance = _LOOKED_AT * spoilt.mean()
+        sentences.append(
+            f"{name}: {spoilt[lowest].sum()} of its {_LOOKED_AT} lowest-valued rows have {_DAMAGE[name]} "
+            f"(chance would find {chance:.0f}; {spoilt.sum()} of {len(spoilt)} rows do)."
+        )
+    return sentences

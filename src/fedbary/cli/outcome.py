@@ -1,0 +1,38 @@
+"""What a valuation leaves behind: the result folder, the report, and the same as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fedbary.valuation import Valuation
+
+
+def write_outcome(result: Valuation, folder: Path) -> dict[str, str]:
+    """Save the result and its report; returns what is where."""
+    result.save(folder)
+    result.report(folder / "report.html")
+    written = {
+        "report": folder / "report.html",
+        "clients": folder / "clients.csv",
+        "history": folder / "history.csv",
+        "rows": folder / "rows",
+        "schema": folder / "schema.json",
+        "result": folder / "valuation.json",
+        "events": folder / "events.jsonl",
+    }
+    return {what: str(path) for what, path in written.items() if path.exists()}
+
+
+def as_json(result: Valuation, files: dict[str, str]) -> str:
+    """The result for a program: clients in ranked order with null for what is not known."""
+    ranked = result.ranking()
+    content: dict[str, Any] = {
+        "clients": ranked.astype(object).where(ranked.notna(), None).to_dict("records"),
+        "settings": result.settings,
+        "notes": list(result.notes),
+        "files": files,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

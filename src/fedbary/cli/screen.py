@@ -1,0 +1,123 @@
+"""What commands print: plain text and tables that take data literally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fedbary.cli.text import number, plural, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from fedbary.valuation import Valuation
+
+_BAR_WIDTH = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_WORTH_OPENING = ("report", "clients", "rows", "schema", "data")
+
+
+def screen() -> Console:
+    """Standard output, with every way of reading data as instructions turned off."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+def table(columns: Iterable[str], rows: Iterable[Sequence[object]], *, numeric: Iterable[str] = ()) -> Table:
+    """A table of literal text; the columns in ``numeric`` stand flush right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    right = set(numeric)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        grid.add_column(
+            Text(name), justify="right" if name in right else "left", no_wrap=name in right, overflow="fold"
+        )
+    for row in rows:
+        grid.add_row(*(cell if isinstance(cell, Text) else Text(visible(cell)) for cell in row))
+    return grid
+
+
+def bulleted(lines: Iterable[str]) -> Table:
+    """Sentences with a hanging indent."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    for line in lines:
+        grid.add_row(Text("•"), Text(visible(line)))
+    return grid
+
+
+def share_bar(share: float, widest: float, width: int = _BAR_WIDTH) -> str:
+    """A bar of block characters, as exact as an eighth of a column.
+
+    Examples
+    --------
+    >>> share_bar(0.5, 1.0, width=3)
+    '█▌'
+    """
+    eighths = round(8 * width * share / widest)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def ranking(result: Valuation) -> Table:
+    """The clients, best first, with their shares as bars."""
+    from rich.text import Text
+
+    ranked = result.ranking()
+    widest = float(ranked["share"].max())
+    rows: list[Sequence[object]] = []
+    for client in ranked.to_dict("records"):
+        name, status = client["client"], str(client["status"])
+        if name in result.failed:
+            rows.append((name, "–", "–", "–", "", Text("failed", style="red")))
+        else:
+            share = client["share"]
+            bar = Text(share_bar(share, widest), style="cyan")
+            rows.append((name, client["rows"], number(client["distance"]), f"{100 * share:.1f} %", bar, _short(status)))
+    return table(
+        ("client", "rows", "distance", "share", "", "status"), rows, numeric=("rows", "distance", "share")
+    )  # fmt: skip
+
+
+def remarks(result: Valuation) -> Table | None:
+    """What the statuses and notes say at length; None if there is nothing to say."""
+    lines = [f"{name}: {status}" for name, status in result.failed.items()]
+    for name, status in zip(result.clients["client"], result.clients["status"], strict=True):
+        if str(name) not in result.failed and str(status) != "ok":
+            lines.append(f"{name}: {str(status).removeprefix('ok; ')}")
+    lines += result.notes
+    return bulleted(lines) if lines else None
+
+
+def summary(result: Valuation) -> str:
+    """How many clients were valued, against what."""
+    reference = result.settings.get("reference_rows")
+    target = f"{plural(reference, 'reference row')}" if reference else "the clients' barycenter"
+    valued = len(result.clients) - len(result.failed)
+    return f"{valued} of {plural(len(result.clients), 'client')} valued by distance to {target}."
+
+
+def file_list(files: Mapping[str, str]) -> Table:
+    """Where to look first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(overflow="fold")
+    for what in _WORTH_OPENING:
+        if what in files:
+            grid.add_row(Text(f"  {what}"), Text(visible(files[what])))
+    return grid
+
+
+def _short(status: str) -> str:
+    return "ok" if status == "ok" else "ok, see note"

@@ -1,0 +1,63 @@
+"""Data as text for a terminal: shown as it is, never obeyed."""
+
+from __future__ import annotations
+
+# Joiners belong to emoji and to Persian or Indic words; every other invisible character could move the cursor,
+# colour the screen or turn the writing direction.
+_JOINERS = "\u200c\u200d"
+
+
+def visible(text: object) -> str:
+    r"""The text without characters that a terminal would act on.
+
+    Examples
+    --------
+    >>> visible("a\x1b[31mb"), visible("[/oops]")
+    ('a�[31mb', '[/oops]')
+    """
+    return "".join(c if c.isprintable() or c in _JOINERS else "�" for c in str(text))
+
+
+def one_line(text: str) -> str:
+    r"""The text as a single visible line.
+
+    Examples
+    --------
+    >>> one_line("two\n  lines")
+    'two lines'
+    """
+    return visible(" ".join(text.split()))
+
+
+def paragraphs(text: str | None) -> str:
+    r"""A docstring with one line per paragraph, which a terminal of any width can wrap.
+
+    Examples
+    --------
+    >>> paragraphs("One\n    and two.\n\n    Three.")
+    'One and two.\n\nThree.'
+    """
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n")).strip()
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(1200, "row"), plural(2, "class")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{ending}"
+
+
+def number(value: float) -> str:
+    """Two decimals, or three digits of a small number.
+
+    Examples
+    --------
+    >>> number(10.6036), number(-0.012345)
+    ('10.60', '-0.0123')
+    """
+    return f"{value:,.2f}" if abs(value) >= 1 or value == 0 else f"{value:#.3g}"

@@ -1,0 +1,71 @@
+"""Numbers and counts as a reader wants to see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def dash(value: Any) -> str:
+    """The value as text, or a dash where there is none.
+
+    Examples
+    --------
+    >>> dash(None), dash(float("nan")), dash(True)
+    ('–', '–', 'yes')
+    """
+    import pandas as pd
+
+    if pd.isna(value):
+        return "–"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def number(value: Any) -> str:
+    """Whole numbers with separators, others to two decimals, small ones to three digits.
+
+    Examples
+    --------
+    >>> number(12000), number(10.60357), number(-0.5), number(None)
+    ('12,000', '10.60', '−0.500', '–')
+    """
+    if dash(value) == "–":
+        return "–"
+    if isinstance(value, int) or float(value).is_integer():
+        text = f"{int(value):,}"
+    else:
+        text = f"{value:,.2f}" if abs(value) >= 1 else f"{value:#.3g}"
+    return text.replace("-", "−")
+
+
+def percent(share: Any) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> percent(0.2175), percent(None)
+    ('21.8 %', '–')
+    """
+    return "–" if dash(share) == "–" else f"{100 * share:.1f} %"
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def shortened(name: str, longest: int = 60) -> str:
+    """A name that fits a line. Both ends stay: long names of one federation tend to differ at one of them.
+
+    Examples
+    --------
+    >>> shortened("hospital_of_the_north", longest=11)
+    'hospi…north'
+    """
+    half = longest // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"

@@ -1,0 +1,92 @@
+"""Help, version, and what every kind of ending looks like to a shell."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+import fedbary as fb
+
+pytest_plugins = ["cli_fixtures"]
+
+
+def test_help_names_the_commands_and_answers_at_once(shell):
+    times = []
+    for _ in range(4):  # the first run may have to compile, and another test may be busy beside it
+        started = time.perf_counter()
+        done = shell("--help")
+        times.append(time.perf_counter() - started)
+    assert min(times) < 0.5
+    assert done.returncode == 0
+    assert all(command in done.stdout for command in ("demo", "value", "check", "datasets"))
+
+
+def test_the_command_line_imports_nothing_heavy():
+    code = "import sys, fedbary.cli; sys.exit(sum(name in sys.modules for name in ('numpy', 'pandas', 'sklearn')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["demo", "value", "check", "datasets"])
+def test_every_command_has_an_example(fedbary, command):
+    code, out, _ = fedbary(command, "--help")
+    assert code == 0
+    assert f"Example:  fedbary {command}" in out
+
+
+def test_without_arguments_the_help_is_shown(fedbary):
+    code, out, _ = fedbary()
+    assert (code, "Usage: fedbary" in out) == (0, True)
+
+
+def test_version(fedbary):
+    assert fedbary("--version") == (0, f"fedbary {fb.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["bogus"], "No such command 'bogus'."),
+        (["check"], "Missing argument 'FILE'."),
+        (["value", "x.csv"], "Missing option '--label'."),
+        (["value", "--label", "y"], "No client was given: name CSV or Parquet files, a quoted glob or a folder."),
+        (["value", "--label", "y", "--rounds", "few"], "Invalid value for '--rounds': 'few' is not a valid integer."),
+    ],
+)
+def test_wrong_usage_is_one_sentence(fedbary, arguments, sentence):
+    assert fedbary(*arguments) == (2, "", f"error: {sentence}\n")
+
+
+def raiser(error):
+    def value(*args, **kwargs):
+        raise error
+
+    return value
+
+
+def test_a_bug_asks_for_debug_which_shows_the_traceback(fedbary, sites, monkeypatch):
+    monkeypatch.setattr("fedbary.api.value", raiser(ZeroDivisionError("a\nbug")))
+    code, out, err = fedbary("value", sites, "--label", "ill")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "ZeroDivisionError: a bug" in err
+    assert "--debug" in err
+    code, _, err = fedbary("--debug", "value", sites, "--label", "ill")
+    assert (code, "Traceback" in err) == (1, True)
+
+
+def test_an_interrupt_ends_with_130(fedbary, sites, monkeypatch):
+    monkeypatch.setattr("fedbary.api.value", raiser(KeyboardInterrupt()))
+    assert fedbary("value", sites, "--label", "ill")[0] == 130
+
+
+def test_an_output_folder_that_is_a_file_is_bad_input(fedbary, sites):
+    code, _, err = fedbary("value", sites, "--label", "ill", "--id", "id", "-o", "reference.csv")
+    assert (code, err) == (2, "error: 'reference.csv': File exists\n")
+
+
+def test_datasets_lists_names_and_whether_they_are_here(fedbary, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = fedbary("datasets")
+    assert code == 0
+    assert any(line.split()[:5] == ["digits", "1,797", "64", "10", "yes"] for line in out.splitlines())
+    assert all(name in out for name in fb.datasets.names())

@@ -1,0 +1,91 @@
+"""`fedbary check`: what an owner sees before taking part."""
+
+import numpy as np
+import pytest
+
+import fedbary as fb
+
+pytest_plugins = ["cli_fixtures"]
+
+
+@pytest.fixture
+def schema(sites):
+    fb.fit_schema(fb.read("reference.csv", label="ill", id="id")).save("schema.json")
+    return "schema.json"
+
+
+def test_it_describes_the_table_and_says_that_nothing_was_sent(fedbary, sites):
+    code, out, err = fedbary("check", sites / "north.csv", "--label", "ill", "--id", "id")
+    assert (code, err) == (0, "")
+    assert "40 rows, none twice; 2 feature columns." in out
+    assert [line.split() for line in out.splitlines() if line.startswith(("age", "city"))] == [
+        ["age", "number", "0"],
+        ["city", "text", "0"],
+    ]
+    assert "Label 'ill': 2 classes" in out
+    assert "would take this table" in out
+    assert "Nothing was sent" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_it_says_what_would_be_refused_and_what_is_odd(fedbary, spoil):
+    def change(frame):
+        frame = frame.assign(age=frame["age"].where(frame.index > 1), city=frame["city"].where(frame.index > 0), ward=7)
+        frame.iloc[-1] = frame.iloc[-2]
+        return frame.drop(columns="id")
+
+    code, out, _ = fedbary("check", spoil("odd", change), "--label", "ill")
+    told = " ".join(out.split())
+    assert code == 0
+    assert "1 row repeating an earlier one" in told
+    assert "column 'age' has 2 missing values in 30 rows" in told
+    assert "column 'city' has 1 missing value in 30 rows" in told
+    assert "constant" in told
+
+
+def test_a_number_label_is_described_by_its_range(fedbary, spoil):
+    path = spoil("rent", lambda f: f.assign(ill=np.linspace(1.5, 9.5, len(f))))
+    assert "a number from 1.50 to 9.50, on average 5.50." in fedbary("check", path, "--label", "ill", "--id", "id")[1]
+
+
+def test_too_few_rows_are_told(fedbary, spoil, schema):
+    path = spoil("few", lambda f: f.head(3))
+    assert "3 rows are fewer than min_group = 5" in fedbary("check", path, "--label", "ill", "--id", "id")[1]
+    code, out, _ = fedbary("check", path, "--id", "id", "--schema", schema)
+    assert (code, "3 different rows would be refused" in out) == (0, True)
+
+
+def test_a_table_that_fits_the_schema(fedbary, sites, schema):
+    code, out, _ = fedbary("check", sites / "north.csv", "--id", "id", "--schema", schema)
+    assert code == 0
+    assert f"The table fits the schema {fb.Schema.load(schema).fingerprint}." in out
+
+
+def test_notes_tell_what_the_coordinator_would_learn(fedbary, spoil, schema):
+    path = spoil("new", lambda f: f.assign(ill=np.where(f.index < 10, "maybe", "yes"), extra=1.0))
+    _, out, _ = fedbary("check", path, "--id", "id", "--schema", schema)
+    assert "• ignores column extra" in out
+    assert "• has class unknown to the target: maybe" in out
+    assert "• has fewer than 5 rows of class no" in out
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda f: f.drop(columns="city"), "odd.csv: the column 'city' of the schema is missing"),
+        (lambda f: f.assign(age=f["age"].where(f.index > 0)), "odd.csv: column 'age' has 1 missing value"),
+        (lambda f: f.assign(ill=np.arange(len(f)) / 7), "odd.csv: the label column 'ill' holds fractions"),
+        (lambda f: f.assign(age="young"), "odd.csv: column 'age' must be numeric, but holds text such as 'young'"),
+        (lambda f: f.drop(columns="ill"), "odd.csv: there is no label column 'ill'"),
+    ],
+)
+def test_a_table_that_does_not_fit_ends_with_2_and_the_sentence(fedbary, spoil, schema, change, sentence):
+    code, out, err = fedbary("check", spoil("odd", change), "--id", "id", "--schema", schema)
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith(f"error: {sentence}")
+    assert "fits" not in out
+
+
+def test_a_schema_that_is_none_is_refused(fedbary, sites):
+    code, _, err = fedbary("check", sites / "north.csv", "--schema", "reference.csv")
+    assert (code, err.startswith("error: 'reference.csv': This is not a fedbary schema")) == (2, True)

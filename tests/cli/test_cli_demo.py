@@ -1,0 +1,42 @@
+"""The first command anybody types, as a real process."""
+
+import re
+
+import fedbary as fb
+
+pytest_plugins = ["cli_fixtures"]
+
+
+def test_the_demo_ranks_the_clinics_tells_the_truth_and_writes_what_it_says(shell, tmp_path):
+    done = shell("demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+    result = fb.Valuation.load(tmp_path / "fedbary-demo")
+    ranked = result.ranking()["client"].tolist()
+    assert ranked[-2:] == ["clinic_d", "clinic_e"]
+    assert re.findall(r"^clinic_.", done.stdout, re.MULTILINE) == ranked
+    for path in re.findall(r"fedbary-demo/[\w./*-]+", done.stdout):
+        assert list(tmp_path.glob(path)), path
+    assert "5 clients were valued" in (tmp_path / "fedbary-demo" / "report.html").read_text(encoding="utf-8")
+
+    # What it says of the spoilt rows can be checked against its own files.
+    found = dict(re.findall(r"(clinic_.): (\d+) of its 30", done.stdout))
+    noisy = fb.read(tmp_path / "fedbary-demo" / "data" / "clinic_e.parquet", label="label").columns["x"]
+    spoilt = (noisy != noisy.round()).any(axis=1)
+    lowest = result.rows("clinic_e").nsmallest(30, "value")["row"].to_numpy()
+    assert spoilt.sum() == 60
+    assert int(found["clinic_e"]) == spoilt[lowest].sum() >= 25
+    assert int(found["clinic_d"]) > 9, "better than chance"
+
+
+def test_the_commands_that_the_demo_proposes_work_and_agree_with_it(fedbary, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert fedbary("demo", "--seed", 1)[0] == 0
+    code, out, _ = fedbary("check", "fedbary-demo/data/clinic_d.parquet", "--schema", "fedbary-demo/schema.json")
+    assert (code, "fits the schema" in out) == (0, True)
+    clinics, reference = "fedbary-demo/data/clinic_*.parquet", "fedbary-demo/data/reference.parquet"
+    assert fedbary("value", clinics, "--label", "label", "--reference", reference, "--seed", 1)[0] == 0
+    again, first = fb.Valuation.load("fedbary-out"), fb.Valuation.load("fedbary-demo")
+    assert again.clients.equals(first.clients)

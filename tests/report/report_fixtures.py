@@ -1,0 +1,67 @@
+"""Made-up results, and a browser."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from fedbary.valuation import Valuation, client_frame, row_frame
+
+# Switched off so that whatever is requested is requested by the report.
+QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+
+SETTINGS = {
+    "protocol": "interpolation",
+    "support": 100,
+    "rounds": 10,
+    "t": None,
+    "p": 2,
+    "interpolation": "barycentric",
+    "allow_reconstruction": False,
+    "min_group": 5,
+    "gradient": "eta",
+    "space": {"metric": "euclidean"},
+    "seed": 7,
+    "reference_rows": 797,
+    "versions": {"fedbary": "0.1.0"},
+}
+
+
+def result_of(
+    names: list[str], failed: dict[str, str] | None = None, rows: bool = True, **settings: object
+) -> Valuation:
+    """Make a result in which the client at place k has distance k + 1 and forty rows of value 0, 1, …"""
+    failed = failed or {}
+    records = [
+        {"client": name, "rows": 40, "distance": k + 1.0, "low": 0.5, "high": k + 1.0, "status": "ok"}
+        for k, name in enumerate(names)
+    ]
+    records += [{"client": name, "status": f"failed: {reason}"} for name, reason in failed.items()]
+    history = pd.DataFrame(
+        [
+            {"client": name, "round": number, "estimate": k + 1.0 + 10.0 / (number + 1), "support": 8}
+            for k, name in enumerate(names)
+            for number in range(3)
+        ],
+        columns=["client", "round", "estimate", "support"],
+    )
+    result = Valuation(
+        client_frame(records, spread=1.0), history, SETTINGS | settings, notes=("column 'x' is constant",)
+    )
+    tables = {name: row_frame(np.array([f"row-{i}" for i in range(40)]), np.arange(40.0)) for name in names}
+    return result.with_rows(tables) if rows else result
+
+
+@pytest.fixture(scope="session")
+def made_up() -> Callable[..., Valuation]:
+    return result_of
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(QUIET))
+        yield chromium
+        chromium.close()
