@@ -1,0 +1,72 @@
+"""Time and peak memory of the interpolation protocol, N = 5, 10, 50, 100 clients × 500 rows, S = 100 and 500.
+
+Every cell runs in a fresh process, so that peak memory is its own. Run: ``python benchmarks/scaling.py``
+(``--smoke`` for a quick look). Data: Fashion-MNIST if it is on this machine, else digits; seed 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+ROWS, REFERENCE_ROWS = 500, 1000
+
+
+def measure(clients: int, support: int, rounds: int, workers: int) -> dict[str, float | str]:
+    """Run one cell in this process."""
+    import fedbary as fb
+
+    try:
+        data = fb.datasets.load("fashion-mnist")
+    except fb.FedbaryError:
+        data = fb.datasets.load("digits")
+    rng = np.random.default_rng(0)
+    pick = lambda table, size: table.take(rng.choice(len(table), size, replace=size > len(table)))  # noqa: E731
+    reference = pick(data.test, REFERENCE_ROWS)
+    tables = {f"client_{i:03d}": pick(data.train, ROWS) for i in range(clients)}
+    # S = 500 with 500 rows shows the server every row; it is the paper's setting, not ours.
+    settings = fb.Interpolation(support=support, rounds=rounds, tolerance=0.0, allow_reconstruction=support > ROWS // 5)
+    started = time.perf_counter()
+    fb.value(tables, reference, protocol=settings, seed=0, engine=fb.LocalEngine(workers=workers))
+    seconds = time.perf_counter() - started
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {"seconds": seconds, "peak_mib": peak / 1024, "data": data.name}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--smoke", action="store_true", help="two small cells only")
+    parser.add_argument("--cell", nargs=4, type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.cell:
+        print(json.dumps(measure(*options.cell)))
+        return
+    sizes, supports, rounds = ([2, 4], [20], 2) if options.smoke else ([5, 10, 50, 100], [100, 500], 10)
+    print(f"Interpolation protocol, {ROWS} rows a client, {rounds} rounds, two worker processes")
+    for support in supports:
+        cells = []
+        ratio = f"ratio to N = {sizes[0]}"
+        print(f"\n| N (S = {support}) | data | seconds | {ratio} | seconds a client | peak MiB of a process |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for clients in sizes:
+            command = [sys.executable, __file__, "--cell", *map(str, (clients, support, rounds, 2))]
+            run = subprocess.run(command, capture_output=True, text=True, check=True)
+            cell = json.loads(run.stdout)
+            cells.append(cell["seconds"])
+            print(
+                f"| {clients} | {cell['data']} | {cell['seconds']:.1f} | {cell['seconds'] / cells[0]:.1f} "
+                f"| {cell['seconds'] / clients:.2f} | {cell['peak_mib']:.0f} |",
+                flush=True,
+            )
+        exponent = np.polyfit(np.log(sizes), np.log(cells), 1)[0]
+        print(f"\nfitted exponent in N (S = {support}): {exponent:.2f}")
+
+
+if __name__ == "__main__":
+    main()
