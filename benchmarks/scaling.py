@@ -18,7 +18,7 @@ import numpy as np
 ROWS, REFERENCE_ROWS = 500, 1000
 
 
-def measure(clients: int, support: int, rounds: int, workers: int) -> dict[str, float | str]:
+def measure(clients: int, support: int, rounds: int, workers: int, backend: str) -> dict[str, float | str]:
     """Run one cell in this process."""
     import fedbary as fb
 
@@ -33,7 +33,7 @@ def measure(clients: int, support: int, rounds: int, workers: int) -> dict[str, 
     # S = 500 with 500 rows shows the server every row; it is the paper's setting, not ours.
     settings = fb.Interpolation(support=support, rounds=rounds, tolerance=0.0, allow_reconstruction=support > ROWS // 5)
     started = time.perf_counter()
-    fb.value(tables, reference, protocol=settings, seed=0, engine=fb.LocalEngine(workers=workers))
+    fb.value(tables, reference, protocol=settings, seed=0, engine=fb.LocalEngine(workers=workers, backend=backend))
     seconds = time.perf_counter() - started
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return {"seconds": seconds, "peak_mib": peak / 1024, "data": data.name}
@@ -42,22 +42,20 @@ def measure(clients: int, support: int, rounds: int, workers: int) -> dict[str, 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="two small cells only")
-    parser.add_argument("--cell", nargs=4, type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--cell", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cell:
-        print(json.dumps(measure(*options.cell)))
+        print(json.dumps(measure(*map(int, options.cell[:4]), options.cell[4])))
         return
     sizes, supports, rounds = ([2, 4], [20], 2) if options.smoke else ([5, 10, 50, 100], [100, 500], 10)
-    print(f"Interpolation protocol, {ROWS} rows a client, {rounds} rounds, two worker processes")
+    print(f"Interpolation protocol, {ROWS} rows a client, {rounds} rounds, two worker threads")
     for support in supports:
         cells = []
         ratio = f"ratio to N = {sizes[0]}"
         print(f"\n| N (S = {support}) | data | seconds | {ratio} | seconds a client | peak MiB of a process |")
         print("| --- | --- | --- | --- | --- | --- |")
         for clients in sizes:
-            command = [sys.executable, __file__, "--cell", *map(str, (clients, support, rounds, 2))]
-            run = subprocess.run(command, capture_output=True, text=True, check=True)
-            cell = json.loads(run.stdout)
+            cell = fresh(clients, support, rounds, 2, "threads")
             cells.append(cell["seconds"])
             print(
                 f"| {clients} | {cell['data']} | {cell['seconds']:.1f} | {cell['seconds'] / cells[0]:.1f} "
@@ -66,6 +64,17 @@ def main() -> None:
             )
         exponent = np.polyfit(np.log(sizes), np.log(cells), 1)[0]
         print(f"\nfitted exponent in N (S = {support}): {exponent:.2f}")
+    clients = sizes[-2]
+    alone = fresh(clients, supports[0], rounds, 1, "threads")["seconds"]
+    print(f"\nN = {clients}, S = {supports[0]}, time relative to one worker:")
+    for backend in ("threads", "processes"):
+        print(f"  two {backend}: {fresh(clients, supports[0], rounds, 2, backend)['seconds'] / alone:.2f}", flush=True)
+
+
+def fresh(*cell: int | str) -> dict[str, float | str]:
+    """Run one cell in a process of its own."""
+    command = [sys.executable, __file__, "--cell", *map(str, cell)]
+    return dict(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
 
 
 if __name__ == "__main__":

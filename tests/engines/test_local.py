@@ -17,21 +17,19 @@ def setting(digits):
     return {name: parts[name] for name in ("client_1", "client_2", "client_3")}, parts["client_4"]
 
 
-def test_workers_do_not_change_a_bit(setting):
+@pytest.mark.parametrize("backend", ["threads", "processes"])
+def test_workers_do_not_change_a_bit(setting, backend):
     clients, reference = setting
     alone = fb.value(clients, reference, seed=0, engine=fb.LocalEngine(workers=1))
-    together = fb.value(clients, reference, seed=0, engine=fb.LocalEngine(workers=2))
+    together = fb.value(clients, reference, seed=0, engine=fb.LocalEngine(workers=2, backend=backend))
     pd.testing.assert_frame_equal(alone.clients, together.clients, check_exact=True)
     pd.testing.assert_frame_equal(alone.rows("client_2"), together.rows("client_2"), check_exact=True)
 
 
-def test_workers_compute_with_one_thread():
-    from joblib import Parallel, delayed
-
-    from fedbary.engines.local import _single_threaded
-
-    threads = Parallel(n_jobs=2, backend="loky")(delayed(_single_threaded)(_threads, None) for _ in range(2))
-    assert threads == [1, 1]
+@pytest.mark.parametrize("backend", ["threads", "processes"])
+def test_workers_compute_with_one_thread(backend):
+    engine = fb.LocalEngine(workers=2, backend=backend)
+    assert list(engine._map(_threads, range(4))) == [1, 1, 1, 1]
 
 
 def _threads(_):
@@ -132,5 +130,7 @@ def test_resume_without_a_checkpoint_just_runs(setting, tmp_path):
 def test_engine_settings_are_checked():
     with pytest.raises(SettingsError, match=r"at least 1\. Got 0"):
         fb.LocalEngine(workers=0)
+    with pytest.raises(SettingsError, match="'threads' or 'processes'"):
+        fb.LocalEngine(backend="gpu")
     with pytest.raises(SettingsError, match="pass folder="):
         fb.LocalEngine(resume=True)

@@ -1,12 +1,11 @@
-"""`LocalEngine`: all parties in one process, with worker processes where they pay off."""
+"""`LocalEngine`: all parties on this machine, several clients at a time."""
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary.engines.checkpoint import NAME, load_checkpoint, save_checkpoint
 from fedbary.engines.events import Event, EventLog, Listener
@@ -18,18 +17,18 @@ if TYPE_CHECKING:
 
     from fedbary.valuation.result import Valuation
 
-# Starting workers takes a second or two: below this much expected work they do not pay off.
-_WORTH_WORKERS_SECONDS = 6.0
-
 
 class LocalEngine:
-    """Runs a protocol with every client in this process.
+    """Runs a protocol with every client on this machine.
 
     Parameters
     ----------
     workers : int, optional
-        Worker processes. Left out, one process starts, and all cores join when the first answers show that
-        the rest will take more than a few seconds. Results do not depend on it.
+        How many clients to work on at a time; all cores if left out. Results do not depend on it.
+    backend : {"threads", "processes"}
+        Threads share the clients' data and suit protocols whose time goes into optimal transport, which runs
+        outside Python's lock. Processes (joblib's loky) copy them back and forth every round, and pay off
+        only for work in Python itself (docs/decisions/006-threads.md).
     folder : path, optional
         Where to keep ``events.jsonl`` and, during the run, a checkpoint after every round.
     resume : bool
@@ -42,15 +41,24 @@ class LocalEngine:
     2
     """
 
-    def __init__(self, *, workers: int | None = None, folder: str | Path | None = None, resume: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        workers: int | None = None,
+        backend: Literal["threads", "processes"] = "threads",
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> None:
         if workers is not None and workers < 1:
             raise SettingsError(f"The 'workers' parameter of LocalEngine must be at least 1. Got {workers!r}.")
+        if backend not in ("threads", "processes"):
+            raise SettingsError(f"The 'backend' of LocalEngine must be 'threads' or 'processes'. Got {backend!r}.")
         if resume and folder is None:
             raise SettingsError("resume=True needs the folder of the interrupted run: pass folder=... too.")
         self.workers = workers
+        self.backend = backend
         self._folder = None if folder is None else Path(folder)
         self._resume = resume
-        self._parallel: Any = None
         self._listeners: list[Listener] = []
         self._exchange = 0
         self._clients: dict[str, ClientProtocol] = {}
@@ -71,18 +79,15 @@ class LocalEngine:
         if self._folder is not None:
             self._listeners.append(EventLog(self._folder / "events.jsonl", append=self._resume))
         self._clients = dict(clients)
-        try:
-            protocol = server(self._map)
-            self._restore(protocol, identity)
-            self._tell(Event("run-started", total=len(self._clients)))
-            while tasks := protocol.tasks():
-                protocol.absorb(self._deliver(tasks))
-                self._checkpoint(protocol, identity)
-            result = protocol.result()
-            rows = self._row_values(set(result.failed))
-            self._tell(Event("run-finished", total=len(self._clients)))
-        finally:
-            self._parallel = None
+        protocol = server(self._map)
+        self._restore(protocol, identity)
+        self._tell(Event("run-started", total=len(self._clients)))
+        while tasks := protocol.tasks():
+            protocol.absorb(self._deliver(tasks))
+            self._checkpoint(protocol, identity)
+        result = protocol.result()
+        rows = self._row_values(set(result.failed))
+        self._tell(Event("run-finished", total=len(self._clients)))
         if self._folder is not None:
             (self._folder / NAME).unlink(missing_ok=True)
         return result, rows
@@ -114,31 +119,20 @@ class LocalEngine:
         return rows
 
     def _map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
-        """Results in order, from this process until it is clear that workers pay off."""
+        """Results in order; each worker computes with one BLAS thread."""
         queue = list(jobs)
-        started, position = time.perf_counter(), 0
-        while position < len(queue) and not self._use_workers(queue, position, time.perf_counter() - started):
-            yield work(queue[position])
-            position += 1
-        if position < len(queue):
-            from joblib import delayed
+        workers = min(self.workers or os.cpu_count() or 1, len(queue))
+        if workers <= 1:
+            yield from map(work, queue)
+            return
+        from joblib import Parallel, delayed
+        from threadpoolctl import threadpool_limits
 
-            # Arrays travel by value: a memory map would vanish with the worker's temporary folder.
-            yield from self._parallel(delayed(_single_threaded)(work, job) for job in queue[position:])
-
-    def _use_workers(self, queue: list[Any], position: int, spent: float) -> bool:
-        if self._parallel is not None:
-            return len(queue) - position > 1
-        cores = self.workers or os.cpu_count() or 1
-        if cores < 2 or len(queue) - position < 2:
-            return False
-        asked = self.workers is not None
-        if not asked and (position == 0 or spent / position * (len(queue) - position) < _WORTH_WORKERS_SECONDS):
-            return False
-        from joblib import Parallel
-
-        self._parallel = Parallel(n_jobs=cores, backend="loky", max_nbytes=None, return_as="generator")
-        return True
+        # Arrays travel by value: a memory map would vanish with a worker's temporary folder.
+        backend = "threading" if self.backend == "threads" else "loky"
+        parallel = Parallel(n_jobs=workers, backend=backend, max_nbytes=None, return_as="generator")
+        with threadpool_limits(1):
+            yield from parallel(delayed(_single_threaded)(work, job) for job in queue)
 
     def _restore(self, protocol: ServerProtocol, identity: str) -> None:
         if not self._resume or self._folder is None:
@@ -176,6 +170,11 @@ def _rows(client: ClientProtocol) -> pd.DataFrame:
 
 
 def _single_threaded(work: Callable[[Any], Any], job: Any) -> Any:
+    """One job in a worker, which may be a process with its own BLAS."""
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        return work(job)  # a thread: the caller has set the limit for the whole process
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
