@@ -34,6 +34,7 @@ bench: $(STAMPS)/core  ## time and peak memory of the protocols, accuracy and or
 	@$(BIN)/python benchmarks/scaling.py
 	@$(BIN)/python benchmarks/accuracy.py
 	@$(BIN)/python benchmarks/ordering.py
+	@$(BIN)/python benchmarks/client_work.py
 
 docs: $(STAMPS)/docs  ## build the documentation into site/
 	@$(BIN)/mkdocs build --strict --quiet

@@ -10,13 +10,16 @@ __version__ = "0.1.0"
 # Public name → where it lives. Names are imported when they are first used, so that `import fedbary` (and with it
 # `fedbary --help`) costs nothing.
 _HOMES = {
+    "Consensus": "fedbary.protocols.consensus",
     "FedbaryError": "fedbary.errors",
     "Interpolation": "fedbary.protocols.interpolation",
     "LocalEngine": "fedbary.engines.local",
     "Points": "fedbary.space.embed",
     "Schema": "fedbary.space.schema",
+    "Sketch": "fedbary.protocols.sketch",
     "Space": "fedbary.space.settings",
     "Table": "fedbary.data.table",
+    "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
     "corruptions": "fedbary.data",
     "datasets": "fedbary.data",
@@ -31,13 +34,16 @@ _HOMES = {
 }
 
 __all__ = [
+    "Consensus",
     "FedbaryError",
     "Interpolation",
     "LocalEngine",
     "Points",
     "Schema",
+    "Sketch",
     "Space",
     "Table",
+    "Triangle",
     "Valuation",
     "__version__",
     "corruptions",
@@ -59,7 +65,10 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import FedbaryError
+    from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation
+    from fedbary.protocols.sketch import Sketch
+    from fedbary.protocols.triangle import Triangle
     from fedbary.space.embed import Points, embed
     from fedbary.space.fit import fit_schema
     from fedbary.space.schema import Schema

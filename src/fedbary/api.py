@@ -8,32 +8,45 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from importlib.metadata import version
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
+from fedbary import __version__
 from fedbary.data.table import Table, as_table
 from fedbary.engines.events import Listener
 from fedbary.engines.local import LocalEngine
 from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.interpolation import Interpolation
-from fedbary.protocols.messages import ClientProtocol
+from fedbary.protocols.messages import ClientProtocol, Settings
 from fedbary.protocols.randomness import derived_seed
+from fedbary.protocols.sketch import Sketch
+from fedbary.protocols.triangle import Triangle
 from fedbary.protocols.unusable import UnusableClient
+from fedbary.space.rows import content_digest
 from fedbary.space.settings import Space
 from fedbary.valuation.result import Valuation
+from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     import pandas as pd
 
     Data = Table | pd.DataFrame | tuple[Any, Any]
 
-PROTOCOLS: dict[str, Callable[..., Interpolation]] = {"interpolation": Interpolation}
+_NUMERICAL_PACKAGES = ("numpy", "scipy", "POT", "scikit-learn")
+PROTOCOLS: dict[str, Callable[..., Settings]] = {
+    "sketch": Sketch,
+    "consensus": Consensus,
+    "interpolation": Interpolation,
+    "triangle": Triangle,
+}
 
 
 def value(
     clients: Mapping[str, Data | FedbaryError],
     reference: Data | None = None,
     *,
-    protocol: Interpolation | str | None = None,
+    protocol: Settings | str | None = None,
     space: Space | None = None,
     fdr: float = 0.1,
     rule: Literal["bh", "sign"] = "bh",
@@ -51,14 +64,17 @@ def value(
         A client that cannot be used is reported in the result's ``status``; the others are valued.
     reference : optional
         The validation rows that the clients are compared with, in the same forms. Without it the clients are
-        compared with their Wasserstein barycenter.
-    protocol : Interpolation or str, optional
-        A protocol's settings, or its name. Default: `Interpolation`, the paper's Algorithm 1.
+        compared with what they have in common, a robust barycenter of all of them.
+    protocol : Sketch, Interpolation, … or str, optional
+        A protocol's settings, or its name. Default: `Sketch` with a reference, `Consensus` without one.
     space : Space, optional
         How rows become points. Default: what the protocol recommends.
-    fdr, calibration
-        False-discovery rate and calibration of row flags. Flags of this kind need a protocol that sends
-        calibration scores; `Interpolation` does not, and leaves ``flag`` NA under ``rule="bh"``.
+    fdr : float
+        False-discovery rate of row flags.
+    calibration : {"split", "crossfit"}
+        ``split`` fits on one half of the reference and calibrates flags on the other; ``crossfit`` uses all rows
+        for both, out of fold: more power, no finite-sample proof. `Interpolation` sends no calibration scores
+        and leaves ``flag`` NA under ``rule="bh"``.
     rule : {"bh", "sign"}
         How rows are flagged: Benjamini–Hochberg, or the paper's rule, a positive calibrated gradient.
     seed : int, optional
@@ -82,8 +98,9 @@ def value(
     >>> result.ranking()["client"].tolist()
     ['clean', 'noisy']
     """
-    chosen = _protocol(protocol)
-    _check_settings(clients, fdr, rule, calibration, seed)
+    chosen = _protocol(protocol, reference)
+    _check_settings(clients, space, engine, seed)
+    rules = RowRules(fdr, rule, calibration)
     space = chosen.space(space)
     run_seed = secrets.randbits(48) if seed is None else int(seed)
     target = None if reference is None else _reference(reference)
@@ -94,29 +111,30 @@ def value(
     for name, data in clients.items():
         table = _client(data, label)
         if isinstance(table, Table):
-            halves[str(name)] = chosen.client(table, seed=secret, rule=rule)
+            halves[str(name)] = chosen.client(table, rules=rules, seed=secret)
         else:
             halves[str(name)] = UnusableClient(table)
     settings = {
-        "fdr": fdr,
-        "rule": rule,
-        "calibration": calibration,
+        **asdict(rules),
         "seed": run_seed,
         "reference_rows": None if target is None else len(target),
-        "versions": {name: version(name) for name in ("fedbary", "numpy", "scipy", "POT", "scikit-learn")},
+        "reference_digest": None if target is None else content_digest(target),
+        "versions": {"fedbary": __version__} | {name: version(name) for name in _NUMERICAL_PACKAGES},
     }
-    result, rows = (engine or LocalEngine()).run(
-        lambda parallel_map: chosen.server(list(halves), target, space, seed=run_seed, parallel_map=parallel_map),
+    result = (engine or LocalEngine()).run(
+        lambda parallel_map: chosen.server(
+            list(halves), target, space, rules=rules, seed=run_seed, parallel_map=parallel_map
+        ),
         halves,
         identity=_identity(chosen, space, settings, list(halves)),
         progress=progress,
     )
-    return replace(result, settings=result.settings | settings).with_rows(rows)
+    return replace(result, settings=result.settings | settings)
 
 
-def _protocol(protocol: Interpolation | str | None) -> Interpolation:
+def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
     if protocol is None:
-        return Interpolation()
+        return Consensus() if reference is None else Sketch()
     if isinstance(protocol, str):
         if protocol not in PROTOCOLS:
             raise SettingsError(f"There is no protocol {protocol!r}; there is {', '.join(PROTOCOLS)}.")
@@ -126,7 +144,7 @@ def _protocol(protocol: Interpolation | str | None) -> Interpolation:
     return protocol
 
 
-def _check_settings(clients: object, fdr: float, rule: str, calibration: str, seed: int | None) -> None:
+def _check_settings(clients: object, space: object, engine: object, seed: int | None) -> None:
     if not isinstance(clients, Mapping):
         raise SettingsError(
             "The 'clients' parameter must map names to data, such as {'a': (Xa, ya), 'b': (Xb, yb)}. "
@@ -139,13 +157,11 @@ def _check_settings(clients: object, fdr: float, rule: str, calibration: str, se
             raise SettingsError(f"The client name {str(name)!a} is not valid Unicode: rename the client.")
     if len({str(name) for name in clients}) < len(clients):
         raise SettingsError("Two clients have the same name once written as text: rename one of them.")
-    if not 0.0 < fdr < 1.0:
-        raise SettingsError(f"The 'fdr' parameter must lie between 0 and 1. Got {fdr!r} instead.")
-    if rule not in ("bh", "sign"):
-        raise SettingsError(f"The 'rule' parameter must be 'bh' or 'sign'. Got {rule!r} instead.")
-    if calibration not in ("split", "crossfit"):
-        raise SettingsError(f"The 'calibration' parameter must be 'split' or 'crossfit'. Got {calibration!r}.")
-    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+    if space is not None and not isinstance(space, Space):
+        raise SettingsError(f"The 'space' parameter must be an fb.Space(...). Got {space!r} instead.")
+    if engine is not None and not isinstance(engine, LocalEngine):
+        raise SettingsError(f"The 'engine' parameter must be an fb.LocalEngine(...). Got {engine!r} instead.")
+    if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
         raise SettingsError(f"The 'seed' parameter must be a non-negative whole number or None. Got {seed!r}.")
 
 
@@ -153,7 +169,7 @@ def _reference(data: Data) -> Table:
     try:
         table = as_table(data)
     except DataError as error:
-        raise DataError(f"reference: {error}") from error
+        raise DataError(f"reference: {error.marked}") from error
     return table if table.origin else table.replace(origin="reference")
 
 
@@ -167,7 +183,12 @@ def _client(data: Data | FedbaryError, label: str | None) -> Table | FedbaryErro
         return error
 
 
-def _identity(protocol: Interpolation, space: Space, settings: dict[str, Any], clients: list[str]) -> str:
+def _identity(protocol: Settings, space: Space, settings: dict[str, Any], clients: list[str]) -> str:
     """What must be the same for a checkpoint to fit: the settings and who takes part."""
-    content = {**asdict(protocol), "space": asdict(space), **settings, "clients": clients}
+    content = {
+        **asdict(protocol),  # type: ignore[call-overload]
+        "space": asdict(space),
+        **settings,
+        "clients": clients,
+    }
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

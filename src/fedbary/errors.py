@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
+import re
+
+# Invisible mark around what only the owner of the data may read.
+_MARK = "\u2060"
+
+
+def private(text: str) -> str:
+    """Mark a part of a message, such as the example of a bad cell, that must not leave the owner's machine.
+
+    Examples
+    --------
+    >>> error = DataError("column 'age' holds text" + private(" such as 'Ann'"))
+    >>> str(error), error.public
+    ("column 'age' holds text such as 'Ann'", "column 'age' holds text")
+    """
+    return f"{_MARK}{text.replace(_MARK, '')}{_MARK}"
+
 
 class FedbaryError(Exception):
     """Base class: catch this to catch everything fedbary raises on purpose."""
+
+    def __str__(self) -> str:
+        return self.marked.replace(_MARK, "")
+
+    @property
+    def marked(self) -> str:
+        """The message with its private parts marked, to be put into another message."""
+        return str(self.args[0]) if self.args else ""
+
+    @property
+    def public(self) -> str:
+        """The message without its private parts: what an engine may send to another party."""
+        return re.sub(f"{_MARK}[^{_MARK}]*{_MARK}", "", self.marked)
 
 
 class DataError(FedbaryError):

@@ -81,7 +81,7 @@ def test_an_interrupt_ends_with_130(fedbary, sites, monkeypatch):
 
 def test_an_output_folder_that_is_a_file_is_bad_input(fedbary, sites):
     code, _, err = fedbary("value", sites, "--label", "ill", "--id", "id", "-o", "reference.csv")
-    assert (code, err) == (2, "error: 'reference.csv': File exists\n")
+    assert (code, err) == (2, "error: 'reference.csv' is a file: choose a folder to write to.\n")
 
 
 def test_datasets_lists_names_and_whether_they_are_here(fedbary, monkeypatch):

@@ -7,7 +7,18 @@ import fedbary as fb
 
 pytest_plugins = ["cli_fixtures"]
 
-REFERENCE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--rounds", 1)
+REFERENCE = (
+    "--label",
+    "ill",
+    "--id",
+    "id",
+    "--reference",
+    "reference.csv",
+    "--protocol",
+    "interpolation",
+    "--rounds",
+    1,
+)
 
 BAD = {
     "nan": (lambda f: f.assign(age=f["age"].where(f.index > 1)), "column 'age' has 2 missing values in 30 rows"),
@@ -30,7 +41,7 @@ BAD = {
 def test_each_bad_client_fails_with_its_reason_and_the_others_are_valued(fedbary, sites, spoil, reference):
     for name, (change, _) in BAD.items():
         spoil(name, change)
-    options = REFERENCE if reference else ("--label", "ill", "--id", "id", "--rounds", 1)
+    options = REFERENCE if reference else ("--label", "ill", "--id", "id", "--protocol", "interpolation", "--rounds", 1)
     code, out, err = fedbary("value", sites, *options, "-o", "out")
     failed = fb.Valuation.load("out").failed
     assert (code, err) == (3, "")

@@ -9,7 +9,7 @@ import fedbary as fb
 
 pytest_plugins = ["cli_fixtures"]
 
-BASE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--rounds", 3)
+BASE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--protocol", "interpolation", "--rounds", 3)
 
 
 def test_a_folder_is_valued_as_the_library_does(fedbary, sites, tmp_path):
@@ -114,7 +114,7 @@ def test_a_client_called_like_closing_markup_fails_as_text(fedbary, sites):
 def test_a_configuration_file_gives_options_and_typed_ones_win(fedbary, sites, tmp_path, monkeypatch):
     (tmp_path / "run.toml").write_text(
         'files = "sites"\nlabel = "ill"\nid = "id"\nreference = "reference.csv"\noutput = "from-config"\n'
-        "min-group = 4\nrounds = 5\njson = true\n"
+        'min-group = 4\nrounds = 5\nprotocol = "interpolation"\njson = true\n'
     )
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -131,7 +131,7 @@ def test_a_configuration_file_gives_options_and_typed_ones_win(fedbary, sites, t
     ("line", "sentence"),
     [
         ("suport = 3", "'run.toml' has an unknown key 'suport': did you mean 'support'?"),
-        ("zzz = 3", "'run.toml' has an unknown key 'zzz': there are allow_reconstruction, files, "),
+        ("zzz = 3", "'run.toml' has an unknown key 'zzz': there are allow_reconstruction, calibration, "),
         ("support = 2.5", "Invalid value for '--support': '2.5' is not a valid integer."),
         ("support = true", "The key 'support' in 'run.toml' must be one text or number. Got True instead."),
         ("resume = 1", "The key 'resume' in 'run.toml' must be true or false. Got 1 instead."),
@@ -168,4 +168,5 @@ def test_resume_goes_on_from_the_last_round_to_the_same_result(fedbary, sites):
     assert fedbary("value", sites, *BASE, "-o", "whole")[0] == 0
     pd.testing.assert_frame_equal(fb.Valuation.load("stopped").clients, fb.Valuation.load("whole").clients)
     code, _, err = fedbary("value", sites, *BASE, "-o", "stopped", "--protocol", "magic")
-    assert (code, err) == (2, "error: There is no protocol 'magic'; there is interpolation.\n")
+    sentence = "error: There is no protocol 'magic'; there is sketch, consensus, interpolation, triangle.\n"
+    assert (code, err) == (2, sentence)

@@ -20,8 +20,10 @@ def setting(digits):
 @pytest.mark.parametrize("backend", ["threads", "processes"])
 def test_workers_do_not_change_a_bit(setting, backend):
     clients, reference = setting
-    alone = fb.value(clients, reference, seed=0, engine=fb.LocalEngine(workers=1))
-    together = fb.value(clients, reference, seed=0, engine=fb.LocalEngine(workers=2, backend=backend))
+    alone = fb.value(clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(workers=1))
+    together = fb.value(
+        clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(workers=2, backend=backend)
+    )
     pd.testing.assert_frame_equal(alone.clients, together.clients, check_exact=True)
     pd.testing.assert_frame_equal(alone.rows("client_2"), together.rows("client_2"), check_exact=True)
 
@@ -51,7 +53,7 @@ def test_a_client_that_raises_is_a_failure_and_the_others_finish(setting, monkey
         return healthy(self, message)
 
     monkeypatch.setattr(InterpolationClient, "answer", answer)
-    result = fb.value(clients, reference, seed=0)
+    result = fb.value(clients, reference, seed=0, protocol="interpolation")
     assert result.clients["status"].str.startswith("ok").tolist() == [True, False, True]
     assert "internal error (ZeroDivisionError" in result.failed["client_2"]
     assert result.clients["share"].sum() == pytest.approx(1)
@@ -64,6 +66,7 @@ def test_events_are_told_and_written(setting, tmp_path):
         {**clients, "tiny": clients["client_1"].take([0])},
         reference,
         seed=0,
+        protocol="interpolation",
         engine=fb.LocalEngine(folder=tmp_path),
         progress=events.append,
     )
@@ -84,18 +87,25 @@ class Interrupted(Exception):
 @pytest.mark.parametrize("after", [1, 4, 9])
 def test_a_killed_run_resumes_to_the_same_result(setting, tmp_path, after):
     clients, reference = setting
-    whole = fb.value(clients, reference, seed=0)
+    whole = fb.value(clients, reference, seed=0, protocol="interpolation")
 
     def stop(event):
         if event.kind == "round-finished" and event.exchange == after + 1:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        fb.value(clients, reference, seed=0, engine=fb.LocalEngine(folder=tmp_path), progress=stop)
+        fb.value(
+            clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path), progress=stop
+        )
     assert (tmp_path / NAME).is_file()
     asked = []
     again = fb.value(
-        clients, reference, seed=0, engine=fb.LocalEngine(folder=tmp_path, resume=True), progress=asked.append
+        clients,
+        reference,
+        seed=0,
+        protocol="interpolation",
+        engine=fb.LocalEngine(folder=tmp_path, resume=True),
+        progress=asked.append,
     )
     pd.testing.assert_frame_equal(again.clients, whole.clients, check_exact=True)
     pd.testing.assert_frame_equal(again.history, whole.history, check_exact=True)
@@ -113,17 +123,25 @@ def test_a_checkpoint_of_another_run_or_a_broken_one_is_refused(setting, tmp_pat
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        fb.value(clients, reference, seed=0, engine=fb.LocalEngine(folder=tmp_path), progress=stop)
+        fb.value(
+            clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path), progress=stop
+        )
     with pytest.raises(ProtocolError, match="belongs to a run with other settings"):
-        fb.value(clients, reference, seed=1, engine=fb.LocalEngine(folder=tmp_path, resume=True))
+        fb.value(
+            clients, reference, seed=1, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path, resume=True)
+        )
     (tmp_path / NAME).write_bytes(b"not a checkpoint")
     with pytest.raises(ProtocolError, match="cannot be read"):
-        fb.value(clients, reference, seed=0, engine=fb.LocalEngine(folder=tmp_path, resume=True))
+        fb.value(
+            clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path, resume=True)
+        )
 
 
 def test_resume_without_a_checkpoint_just_runs(setting, tmp_path):
     clients, reference = setting
-    result = fb.value(clients, reference, seed=0, engine=fb.LocalEngine(folder=tmp_path, resume=True))
+    result = fb.value(
+        clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path, resume=True)
+    )
     assert not result.failed
 
 

@@ -10,6 +10,7 @@ import fedbary as fb
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.transport import free_support_barycenter, solve
+from fedbary.valuation.rules import RowRules
 
 PAPER = fb.Space(metric="euclidean", labels="gaussian")
 
@@ -35,8 +36,10 @@ def carry(server, clients, until=None, change=None):
 
 
 def halves(settings, tables, reference, seed=0, space=PAPER):
-    server = settings.server(list(tables), reference, space, seed=seed)
-    return server, {name: settings.client(table, seed=100 + i) for i, (name, table) in enumerate(tables.items())}
+    server = settings.server(list(tables), reference, space, rules=RowRules(), seed=seed)
+    return server, {
+        name: settings.client(table, rules=RowRules(), seed=100 + i) for i, (name, table) in enumerate(tables.items())
+    }
 
 
 # --- what it estimates --------------------------------------------------------------------------------
@@ -112,7 +115,7 @@ def test_without_a_reference_the_odd_client_out_is_the_farthest(five_clients):
     train, _ = five_clients
     clients = dict(fb.partitions.by_size(train, [200] * 5, seed=0).clients)
     clients["client_5"], _ = fb.corruptions.add_noise(clients["client_5"], 0.2, seed=0)
-    result = fb.value(clients, seed=0)
+    result = fb.value(clients, seed=0, protocol="interpolation")
     assert result.ranking()["client"].iloc[-1] == "client_5"
     assert result.target.shape == (100, 192)
 
@@ -121,7 +124,7 @@ def test_without_a_reference_the_odd_client_out_is_the_farthest(five_clients):
 def test_more_noise_is_worth_less_on_digits(digits, case):
     train, reference = fb.partitions.by_size(digits, [1400, 397], seed=4).clients.values()
     parts = fb.partitions.paper_case(train, case, seed=4)
-    result = fb.value(parts.clients, reference, seed=0)
+    result = fb.value(parts.clients, reference, seed=0, protocol="interpolation")
     assert result.clients["distance"].is_monotonic_increasing
     assert result.clients["share"].is_monotonic_decreasing
     assert result.clients["share"].sum() == pytest.approx(1)
@@ -136,7 +139,7 @@ def test_copying_shuffling_and_relabelling_change_nothing(reference_known):
     reference = gaussian_table(80, 3, classes=3, seed=5)
     a, b = gaussian_table(60, 3, 0.4, classes=3, seed=6), gaussian_table(90, 3, 0.2, classes=3, seed=7)
     run = lambda a, b, reference: fb.value(  # noqa: E731
-        {"a": a, "b": b}, reference if reference_known else None, seed=1
+        {"a": a, "b": b}, reference if reference_known else None, seed=1, protocol="interpolation"
     ).clients["distance"]
     base = run(a, b, reference)
     copied = run(a.take(np.tile(np.arange(60), 3)), b, reference)
@@ -150,9 +153,9 @@ def test_copying_shuffling_and_relabelling_change_nothing(reference_known):
 def test_other_clients_do_not_change_a_clients_distance_to_a_reference():
     reference = gaussian_table(80, seed=5)
     tables = {f"c{i}": gaussian_table(60, shift=i / 3, seed=i) for i in range(3)}
-    together = fb.value(tables, reference, seed=0).clients.set_index("client")["distance"]
+    together = fb.value(tables, reference, seed=0, protocol="interpolation").clients.set_index("client")["distance"]
     for name, table in tables.items():
-        alone = fb.value({name: table}, reference, seed=0).clients["distance"][0]
+        alone = fb.value({name: table}, reference, seed=0, protocol="interpolation").clients["distance"][0]
         assert alone == together[name]
 
 
@@ -161,17 +164,17 @@ def test_regression_runs_through_the_whole_pipeline():
     clients = dict(fb.partitions.by_size(data.train, [100, 100, 100], seed=0).clients)
     clients["client_3"], _ = fb.corruptions.flip_labels(clients["client_3"], 0.8, seed=0)
     for reference in (data.test, None):
-        result = fb.value(clients, reference, seed=0)
+        result = fb.value(clients, reference, seed=0, protocol="interpolation")
         assert result.schema.label.kind == "number"
         assert result.clients["distance"].notna().all()
         assert result.rows("client_1")["value"].notna().all()
-    assert fb.value(clients, data.test, seed=0).ranking()["client"].iloc[-1] == "client_3"
+    assert fb.value(clients, data.test, seed=0, protocol="interpolation").ranking()["client"].iloc[-1] == "client_3"
 
 
 def test_whitened_onehot_space_is_agreed_without_a_reference(five_clients):
     train, _ = five_clients
     clients = fb.partitions.by_size(train, [200] * 3, seed=0).clients
-    result = fb.value(clients, space=fb.Space(metric="within", labels="onehot"), seed=0)
+    result = fb.value(clients, space=fb.Space(metric="within", labels="onehot"), seed=0, protocol="interpolation")
     assert result.schema.whitening.shape == (64, 64)
     assert result.clients["distance"].notna().all()
 
@@ -194,9 +197,11 @@ def test_support_is_limited_by_different_rows_over_min_group():
     reference = gaussian_table(100, seed=1)
     table = gaussian_table(60, seed=2)
     copied = table.take(np.tile(np.arange(60), 10))
-    for client in (table, copied):
+    doubled = table.take(np.append(np.arange(60), np.arange(20)))
+    for client in (table, copied, doubled):
         history = fb.value({"c": client}, reference, protocol=fb.Interpolation(support=500), seed=0).history
-        assert set(history["support"]) == {60 // 5}
+        # A doubled row has twice the mass, so half as many points may be sent.
+        assert set(history["support"]) == {8 if client is doubled else 60 // 5}
 
 
 def test_every_point_that_leaves_averages_at_least_min_group_rows():
@@ -247,7 +252,9 @@ def test_a_client_refuses_more_points_than_agreed_another_schema_and_a_skipped_r
     client = clients["c"]
     start = server.tasks()["c"]
     with pytest.raises(fb.FedbaryError, match="both sides must hold the same schema"):
-        client.answer(Message("start", 0, {**start.scalars, "fingerprint": "beef"}))
+        fb.Interpolation().client(gaussian_table(50, seed=2), rules=RowRules(), seed=0).answer(
+            Message("start", 0, {**start.scalars, "fingerprint": "beef"})
+        )
     with pytest.raises(ProtocolError, match="before it was started"):
         client.answer(Message("step", 1, {}, {"eta_q": np.zeros((10, 6))}))
     client.answer(start)
@@ -257,6 +264,38 @@ def test_a_client_refuses_more_points_than_agreed_another_schema_and_a_skipped_r
         client.answer(Message("step", 3, {}, {"eta_q": np.zeros((10, 6))}))
     with pytest.raises(ProtocolError, match="does not know the message 'gossip'"):
         client.answer(Message("gossip", 1))
+
+
+def test_a_client_answers_one_start_and_as_many_rounds_as_its_owner_allows():
+    """More questions about the same rows are more equations: an attack with repeated starts read the private t."""
+    server, clients = halves(fb.Interpolation(rounds=2), {"c": gaussian_table(50, seed=2)}, gaussian_table(60, seed=1))
+    client, start = clients["c"], server.tasks()["c"]
+    first = client.answer(start)
+    np.testing.assert_array_equal(client.answer(start).arrays["gamma"], first.arrays["gamma"])
+    with pytest.raises(PrivacyError, match="asked for 'start' again in another way"):
+        client.answer(Message("start", 0, {**start.scalars, "gamma_seed": 7}))
+    for number in (1, 2):
+        client.answer(Message("step", number, {}, {"eta_q": np.zeros((10, 6))}))
+    with pytest.raises(PrivacyError, match="allows 2 rounds; round 3"):
+        client.answer(Message("step", 3, {}, {"eta_q": np.zeros((10, 6))}))
+
+
+def test_a_row_that_fills_a_fifth_of_the_table_is_not_averaged_away():
+    table = gaussian_table(20, seed=2)
+    heavy = table.take(np.append(np.arange(20), np.zeros(10, dtype=int)))
+    result = fb.value({"c": heavy}, gaussian_table(60, seed=1), protocol="interpolation", seed=0)
+    assert "One row makes up 37% of the table" in result.failed["c"]
+
+
+@pytest.mark.parametrize("factor", [1e80, 1e100])
+def test_without_a_reference_absurd_numbers_of_one_client_leave_the_others_alone(factor):
+    tables = {f"c{i}": gaussian_table(60, seed=i) for i in range(4)}
+    calm = fb.value(tables, protocol="interpolation", seed=0).clients["distance"]
+    tables["c3"] = fb.Table.from_arrays(tables["c3"].columns["x"] * factor, tables["c3"].labels)
+    result = fb.value(tables, protocol="interpolation", seed=0)
+    assert result.clients["distance"][:3].notna().all()
+    assert (result.clients["distance"][:3] < 3 * calm[:3]).all()
+    assert not result.clients["distance"][3] < result.clients["distance"][0]
 
 
 def test_a_message_delivered_twice_gets_the_same_answer():
@@ -356,7 +395,7 @@ def test_a_run_resumes_to_the_same_bytes_after_every_round(reference_known, mode
 def test_a_client_refuses_to_resume_with_other_rows():
     server, clients = halves(fb.Interpolation(), {"c": gaussian_table(50, seed=2)}, gaussian_table(60, seed=1))
     carry(server, clients, until=2)
-    other = fb.Interpolation().client(gaussian_table(50, seed=3), seed=0)
+    other = fb.Interpolation().client(gaussian_table(50, seed=3), rules=RowRules(), seed=0)
     with pytest.raises(ProtocolError, match="rows changed since the run was interrupted"):
         other.restore(clients["c"].state())
 
@@ -380,7 +419,7 @@ def test_results_wait_for_the_end():
         (dict(p=3), "must be 1 or 2"),
         (dict(interpolation="linear"), "must be one of barycentric, exact"),
         (dict(gradient="beta"), "must be one of eta, gamma, access"),
-        (dict(tolerance=-1.0), "must not be negative"),
+        (dict(tolerance=-1.0), "must be a finite number of at least 0"),
     ],
 )
 def test_settings_say_what_they_expect(arguments, message):

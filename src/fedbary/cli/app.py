@@ -15,6 +15,8 @@ from fedbary import __version__
 from fedbary.cli.check import check
 from fedbary.cli.datasets import datasets
 from fedbary.cli.demo import demo
+from fedbary.cli.reproduce import reproduce
+from fedbary.cli.rows import rows
 from fedbary.cli.text import one_line, paragraphs
 from fedbary.cli.value import value
 from fedbary.errors import FedbaryError
@@ -40,8 +42,10 @@ app = typer.Typer(
 for command, example in (
     (demo, "fedbary demo -o fedbary-demo"),
     (value, "fedbary value 'sites/*.parquet' --label diagnosis --reference validation.parquet -o out"),
+    (rows, "fedbary rows out --client hospital_a --export clean"),
     (check, "fedbary check mine.parquet --schema schema.json"),
     (datasets, "fedbary datasets"),
+    (reproduce, "fedbary reproduce detection --smoke"),
 ):
     app.command(help=paragraphs(command.__doc__), epilog=f"Example:  {example}")(command)
 

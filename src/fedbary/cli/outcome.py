@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,12 @@ def write_outcome(result: Valuation, folder: Path) -> dict[str, str]:
         "events": folder / "events.jsonl",
     }
     return {what: str(path) for what, path in written.items() if path.exists()}
+
+
+def with_sources(result: Valuation, paths: Mapping[str, Path], label: str, row_id: str | None) -> Valuation:
+    """The result with a note of which file each client was read from, for `fedbary rows`."""
+    sources = {name: str(path.resolve()) for name, path in paths.items()}
+    return replace(result, settings=result.settings | {"sources": sources, "label": label, "id": row_id})
 
 
 def as_json(result: Valuation, files: dict[str, str]) -> str:

@@ -73,18 +73,20 @@ def ranking(result: Valuation) -> Table:
 
     ranked = result.ranking()
     widest = float(ranked["share"].max())
+    extra = [name for name in ("quality", "flagged") if ranked[name].notna().any()]
     rows: list[Sequence[object]] = []
     for client in ranked.to_dict("records"):
         name, status = client["client"], str(client["status"])
         if name in result.failed:
-            rows.append((name, "–", "–", "–", "", Text("failed", style="red")))
+            rows.append((name, "–", "–", *("–" for _ in extra), "–", "", Text("failed", style="red")))
         else:
             share = client["share"]
-            bar = Text(share_bar(share, widest), style="cyan")
-            rows.append((name, client["rows"], number(client["distance"]), f"{100 * share:.1f} %", bar, _short(status)))
-    return table(
-        ("client", "rows", "distance", "share", "", "status"), rows, numeric=("rows", "distance", "share")
-    )  # fmt: skip
+            bar = Text(share_bar(share, widest, _BAR_WIDTH - 5 * len(extra)), style="cyan")
+            more = [str(client["flagged"]) if column == "flagged" else number(client[column]) for column in extra]
+            numbers = (client["rows"], number(client["distance"]), *more, f"{100 * share:.1f} %")
+            rows.append((name, *numbers, bar, _short(status)))
+    columns = ("client", "rows", "distance", *extra, "share", "", "status")
+    return table(columns, rows, numeric=("rows", "distance", *extra, "share"))
 
 
 def remarks(result: Valuation) -> Table | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,11 +14,12 @@ from fedbary.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.protocols.interpolation import Interpolation
+    from fedbary.protocols.messages import Settings
     from fedbary.valuation import Valuation
 
 SOME_FAILED = 3
-_SPACE, _PROTOCOL, _RUN = "How rows become points", "The protocol", "The run"
+_USUAL_ROUNDS = 10
+_SPACE, _PROTOCOL, _FLAGS, _RUN = "How rows become points", "The protocol", "Flags", "The run"
 
 
 def value(
@@ -46,38 +48,92 @@ def value(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-out"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")] = False,
     protocol: Annotated[
-        str, typer.Option(metavar="NAME", help="How the parties talk: interpolation.", rich_help_panel=_PROTOCOL)
-    ] = "interpolation",
-    support: Annotated[
-        int, typer.Option(help="Interpolated points per client and round.", rich_help_panel=_PROTOCOL)
-    ] = 100,
-    rounds: Annotated[int, typer.Option(help="Most rounds.", rich_help_panel=_PROTOCOL)] = 10,
-    t: Annotated[
-        float | None, typer.Option(help="A fixed step, between 0 and 1. Default: drawn.", rich_help_panel=_PROTOCOL)
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="sketch (default with a reference), consensus (default without), interpolation (the paper's) or "
+            "triangle.",
+            rich_help_panel=_PROTOCOL,
+        ),
     ] = None,
-    p: Annotated[int, typer.Option(help="Order of the distance, 1 or 2.", rich_help_panel=_PROTOCOL)] = 2,
+    support: Annotated[
+        int | None, typer.Option(help="Points of the sketch or of γ.", rich_help_panel=_PROTOCOL)
+    ] = None,
     min_group: Annotated[
-        int, typer.Option(help="Fewest rows behind a point that leaves a client.", rich_help_panel=_PROTOCOL)
-    ] = 5,
+        int | None,
+        typer.Option(help="Fewest rows behind anything that leaves a party. [default: 5]", rich_help_panel=_PROTOCOL),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="sketch: differential privacy of the clients' answers.", rich_help_panel=_PROTOCOL),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="sketch: trusted, coarsen or dp.", rich_help_panel=_PROTOCOL),
+    ] = None,
+    lower: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="sketch: lower end, improved or triangle.", rich_help_panel=_PROTOCOL),
+    ] = None,
+    points_per_class: Annotated[
+        int | None, typer.Option(help="consensus: points of the target per class.", rich_help_panel=_PROTOCOL)
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="consensus: robust, uniform or rows.", rich_help_panel=_PROTOCOL),
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="interpolation, consensus: most rounds.", rich_help_panel=_PROTOCOL)
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="interpolation, consensus: when to stop early.", rich_help_panel=_PROTOCOL),
+    ] = None,
+    t: Annotated[
+        float | None,
+        typer.Option(help="interpolation, triangle: a fixed step between 0 and 1.", rich_help_panel=_PROTOCOL),
+    ] = None,
+    p: Annotated[
+        int | None, typer.Option(help="interpolation: order of the distance, 1 or 2.", rich_help_panel=_PROTOCOL)
+    ] = None,
     interpolation: Annotated[
-        str, typer.Option(metavar="MODE", help="barycentric or exact.", rich_help_panel=_PROTOCOL)
-    ] = "barycentric",
+        str | None,
+        typer.Option(metavar="MODE", help="interpolation: barycentric or exact.", rich_help_panel=_PROTOCOL),
+    ] = None,
     allow_reconstruction: Annotated[
         bool,
         typer.Option(
-            "--allow-reconstruction", help="Permit settings that show rows to the server.", rich_help_panel=_PROTOCOL
+            "--allow-reconstruction",
+            help="interpolation, triangle: permit settings that show rows to the server.",
+            rich_help_panel=_PROTOCOL,
         ),
     ] = False,
     gradient: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="WHICH",
-            help="Row values towards: eta, gamma, access, server-eta or server-gamma.",
+            help="interpolation: row values towards eta, gamma, access, server-eta or server-gamma.",
             rich_help_panel=_PROTOCOL,
         ),
-    ] = "eta",
+    ] = None,
+    fdr: Annotated[
+        float, typer.Option(help="Share of flagged rows that may be clean, on average.", rich_help_panel=_FLAGS)
+    ] = 0.1,
+    calibration: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="split (guarantee) or crossfit (more power, no proof).",
+            rich_help_panel=_FLAGS,
+        ),
+    ] = "split",
     rule: Annotated[
-        str, typer.Option(metavar="RULE", help="How rows are flagged: bh or sign.", rich_help_panel=_PROTOCOL)
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="bh (false-discovery rate) or sign (the paper's: positive gradient).",
+            rich_help_panel=_FLAGS,
+        ),
     ] = "bh",
     metric: Annotated[
         str | None, typer.Option(metavar="NAME", help="euclidean, within or total.", rich_help_panel=_SPACE)
@@ -98,9 +154,15 @@ def value(
     missing: Annotated[
         str, typer.Option(metavar="NAME", help="Missing values: refuse or impute.", rich_help_panel=_SPACE)
     ] = "refuse",
-    seed: Annotated[int, typer.Option(help="Makes the run repeatable.", rich_help_panel=_RUN)] = 0,
+    label_weight: Annotated[
+        float | None, typer.Option(help="Squared distance of two labels. Default: fitted.", rich_help_panel=_SPACE)
+    ] = None,
+    shrinkage: Annotated[
+        float, typer.Option(help="Share of the identity in the covariance.", rich_help_panel=_SPACE)
+    ] = 0.2,
+    seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.", rich_help_panel=_RUN)] = 0,
     workers: Annotated[
-        int | None, typer.Option(help="Worker processes. Default: as many as pay off.", rich_help_panel=_RUN)
+        int | None, typer.Option(help="Clients to work on at a time. Default: all cores.", rich_help_panel=_RUN)
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
@@ -113,48 +175,60 @@ def value(
     folder gets the ranked clients, the value of every row, a report.html that works offline, and what is needed to
     repeat the run.
     """
-    from fedbary.cli.outcome import as_json, write_outcome
+    from fedbary.cli.outcome import as_json, with_sources, write_outcome
     from fedbary.cli.progress import progress
+    from fedbary.valuation.storage import check_output
 
     if not files:
         raise SettingsError("No client was given: name CSV or Parquet files, a quoted glob or a folder.")
-    with progress("reading the files", rounds=rounds) as listener:
+    check_output(output)
+    with progress("reading the files", rounds=rounds or _USUAL_ROUNDS) as listener:
         from fedbary import LocalEngine, Space, read_clients
         from fedbary import value as run
         from fedbary.cli.sources import client_paths
 
-        settings = _protocol(
-            protocol,
+        settings = chosen_protocol(
+            protocol or ("consensus" if reference is None else "sketch"),
             support=support,
+            min_group=min_group,
+            epsilon=epsilon,
+            policy=policy,
+            lower=lower,
+            points_per_class=points_per_class,
+            weights=weights,
             rounds=rounds,
+            tolerance=tolerance,
             t=t,
             p=p,
-            min_group=min_group,
             interpolation=interpolation,
-            allow_reconstruction=allow_reconstruction,
+            allow_reconstruction=allow_reconstruction or None,
             gradient=gradient,
         )
         space = Space(
             task=task,  # type: ignore[arg-type]  # Space checks what a user typed
             scaling=scaling,  # type: ignore[arg-type]
             metric=metric,  # type: ignore[arg-type]
+            shrinkage=shrinkage,
             labels=labels,  # type: ignore[arg-type]
+            label_weight=label_weight,
             projection=int(projection) if projection.isdecimal() else projection,  # type: ignore[arg-type]
             missing=missing,  # type: ignore[arg-type]
         )
         target = None if reference is None else _read_reference(reference, label, row_id)
-        clients = read_clients(client_paths(files, apart_from=reference), label, id=row_id, errors="collect")
+        paths = client_paths(files, apart_from=reference)
         result = run(
-            clients,
+            read_clients(paths, label, id=row_id, errors="collect"),
             target,
             protocol=settings,
             space=space,
+            fdr=fdr,
             rule=rule,  # type: ignore[arg-type]
+            calibration=calibration,  # type: ignore[arg-type]
             seed=seed,
             engine=LocalEngine(workers=workers, folder=output, resume=resume),
             progress=listener,
         )
-        written = write_outcome(result, output)
+        written = write_outcome(with_sources(result, paths, label, row_id), output)
     if json:
         sys.stdout.write(as_json(result, written) + "\n")
     else:
@@ -175,12 +249,24 @@ def _read_reference(path: Path, label: str, row_id: str | None) -> Table:
         return read(path, label)
 
 
-def _protocol(name: str, **settings: object) -> Interpolation:
+def chosen_protocol(name: str, **given: object) -> Settings:
+    """A protocol's settings from the options that were given; one that it does not have is refused."""
     from fedbary.api import PROTOCOLS
 
     if name not in PROTOCOLS:
         raise SettingsError(f"There is no protocol {name!r}; there is {', '.join(PROTOCOLS)}.")
-    return PROTOCOLS[name](**settings)
+    for option, value in given.items():
+        if value is not None and option not in _options(PROTOCOLS[name]):
+            owners = [other for other, settings in PROTOCOLS.items() if option in _options(settings)]
+            raise SettingsError(
+                f"--{option.replace('_', '-')} is not an option of the {name} protocol: leave it out, or choose "
+                f"--protocol {' or '.join(owners)}."
+            )
+    return PROTOCOLS[name](**{option: value for option, value in given.items() if value is not None})
+
+
+def _options(settings: object) -> set[str]:
+    return {field.name for field in fields(settings)}  # type: ignore[arg-type]
 
 
 def _show(result: Valuation, written: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.errors import DataError
+from fedbary.errors import DataError, private
 
 Array: TypeAlias = npt.NDArray[Any]
 Kind: TypeAlias = Literal["number", "bool", "text", "block"]
@@ -69,7 +69,7 @@ def naming(place: str) -> Iterator[None]:
     except DataError as error:
         if not place:
             raise
-        raise DataError(f"{place}: {error}") from error.__cause__
+        raise DataError(f"{place}: {error.marked}") from error.__cause__
 
 
 def as_column(name: str, values: npt.ArrayLike) -> Array:
@@ -147,7 +147,7 @@ def as_ids(name: str, values: npt.ArrayLike) -> Array:
     if repeated.any():
         raise DataError(
             f"the id column {name!r} repeats an earlier id in {repeated.sum()} rows, "
-            f"such as {str(ids[repeated.argmax()])!r} in row {repeated.argmax()} (counted from 0); "
+            f"{private(f'such as {str(ids[repeated.argmax()])!r} in row {repeated.argmax()} (counted from 0)')}; "
             "make the ids unique or leave them out"
         )
     return ids

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbary.data.columns import ACCEPTED, Array, as_labels, block_dtype, refuse_infinite
-from fedbary.errors import DataError
+from fedbary.errors import DataError, private
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,7 +166,7 @@ def _column_from_objects(name: str, series: pd.Series[Any], present: npt.NDArray
     if any(isinstance(value, str) for value in values):
         raise _mixed(name, series, present)
     raise DataError(
-        f"column {name!r} holds {inferred} values such as {values[0]!r}; expected {ACCEPTED}: "
+        f"column {name!r} holds {inferred} values{private(f' such as {values[0]!r}')}; expected {ACCEPTED}: "
         "turn it into numbers (a date, for instance, into days since a fixed day) or drop it"
     )
 
@@ -212,6 +212,7 @@ def _mixed(name: str, series: pd.Series[Any], present: npt.NDArray[np.bool_]) ->
         odd = np.array([isinstance(value, str) for value in series])
     row = int(odd.argmax())
     return DataError(
-        f"column {name!r} mixes numbers and text, such as {series.iloc[row]!r} in row {row} "
-        "(counted from 0); correct or empty these cells, or make every value text"
+        f"column {name!r} mixes numbers and text"
+        f"{private(f', such as {series.iloc[row]!r} in row {row} (counted from 0)')}; "
+        "correct or empty these cells, or make every value text"
     )

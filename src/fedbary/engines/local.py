@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,7 +50,7 @@ class LocalEngine:
         folder: str | Path | None = None,
         resume: bool = False,
     ) -> None:
-        if workers is not None and workers < 1:
+        if workers is not None and not (isinstance(workers, Integral) and workers >= 1):
             raise SettingsError(f"The 'workers' parameter of LocalEngine must be at least 1. Got {workers!r}.")
         if backend not in ("threads", "processes"):
             raise SettingsError(f"The 'backend' of LocalEngine must be 'threads' or 'processes'. Got {backend!r}.")
@@ -70,8 +71,8 @@ class LocalEngine:
         *,
         identity: str = "",
         progress: Listener | None = None,
-    ) -> tuple[Valuation, dict[str, pd.DataFrame]]:
-        """Carry messages until the protocol is done; returns its result and, apart from it, the row values.
+    ) -> Valuation:
+        """Carry messages until the protocol is done; the row values join the result, as one owner holds all rows.
 
         ``server`` is called with a parallel `map`, so that the server's own work can use the workers, too.
         """
@@ -86,11 +87,11 @@ class LocalEngine:
             protocol.absorb(self._deliver(tasks))
             self._checkpoint(protocol, identity)
         result = protocol.result()
-        rows = self._row_values(set(result.failed))
+        rows, missing = self._row_values(set(result.failed))
         self._tell(Event("run-finished", total=len(self._clients)))
         if self._folder is not None:
             (self._folder / NAME).unlink(missing_ok=True)
-        return result, rows
+        return result.with_rows(rows, missing)
 
     def _deliver(self, tasks: Mapping[str, Message]) -> dict[str, Reply | Failure]:
         self._exchange += 1
@@ -108,15 +109,20 @@ class LocalEngine:
         self._tell(Event("round-finished", self._exchange, asked, total=len(tasks)))
         return replies
 
-    def _row_values(self, failed: set[str]) -> dict[str, pd.DataFrame]:
+    def _row_values(self, failed: set[str]) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
         names = [name for name in self._clients if name not in failed]
         self._tell(Event("round-started", self._exchange + 1, "rows", total=len(names)))
         rows: dict[str, pd.DataFrame] = {}
+        missing: dict[str, str] = {}
         outcomes = self._map(_rows, [self._clients[name] for name in names])
-        for done, (name, frame) in enumerate(zip(names, outcomes, strict=True), start=1):
-            rows[name] = frame
-            self._tell(Event("client-replied", self._exchange + 1, "rows", name, done, len(names)))
-        return rows
+        for done, (name, outcome) in enumerate(zip(names, outcomes, strict=True), start=1):
+            if isinstance(outcome, Failure):
+                missing[name] = outcome.reason
+                self._tell(Event("client-failed", self._exchange + 1, "rows", name, done, len(names), outcome.reason))
+            else:
+                rows[name] = outcome
+                self._tell(Event("client-replied", self._exchange + 1, "rows", name, done, len(names)))
+        return rows, missing
 
     def _map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
         """Results in order; each worker computes with one BLAS thread."""
@@ -155,18 +161,23 @@ class LocalEngine:
 
 
 def _answer(job: tuple[ClientProtocol, Message]) -> tuple[Reply | Failure, ClientProtocol]:
-    """One client's answer and the client as it is afterwards; whatever it raises becomes a `Failure`."""
+    """One client's answer and the client as it is afterwards."""
     client, message = job
+    return _guarded(lambda: client.answer(message)), client
+
+
+def _rows(client: ClientProtocol) -> Any:
+    return _guarded(client.row_values)
+
+
+def _guarded(work: Callable[[], Any]) -> Any:
+    """Whatever a client raises becomes a `Failure`: one client's bug must not take the others down."""
     try:
-        return client.answer(message), client
+        return work()
     except FedbaryError as error:
-        return Failure(str(error)), client
-    except Exception as error:  # one client's bug must not take the others down
-        return Failure(f"internal error ({type(error).__name__}: {error})"), client
-
-
-def _rows(client: ClientProtocol) -> pd.DataFrame:
-    return client.row_values()
+        return Failure(str(error))
+    except Exception as error:
+        return Failure(f"internal error ({type(error).__name__}: {error})")
 
 
 def _single_threaded(work: Callable[[Any], Any], job: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +13,10 @@ from fedbary.errors import ProtocolError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.data.table import Table
+    from fedbary.space.settings import Space
     from fedbary.valuation.result import Valuation
+    from fedbary.valuation.rules import RowRules
 
 Scalar = str | int | float | bool
 State = Mapping[str, np.ndarray]
@@ -44,6 +47,36 @@ class Failure:
     """A client that did not answer, and why, in words that are safe to pass on."""
 
     reason: str
+
+
+class Settings(Protocol):
+    """A protocol as a user chooses it: frozen settings that make its two halves."""
+
+    @property
+    def name(self) -> str:
+        """What the protocol is called in results and on the command line."""
+        ...
+
+    def space(self, space: Space | None) -> Space:
+        """The space that the protocol recommends, with what the user chose."""
+        ...
+
+    def server(
+        self,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        rules: RowRules,
+        seed: int,
+        parallel_map: ParallelMap = map,
+    ) -> ServerProtocol:
+        """The coordinator's half."""
+        ...
+
+    def client(self, table: Table, *, rules: RowRules, seed: int) -> ClientProtocol:
+        """A data owner's half; ``seed`` is the owner's secret."""
+        ...
 
 
 class ServerProtocol(Protocol):

@@ -30,6 +30,8 @@ def facts(result: Valuation) -> dict[str, Any]:
         "headline": headline([shortened(str(client["client"])) for client in valued], failed),
         "target": f"{number(reference)} reference rows" if reference else "the clients' barycenter",
         "has_reference": bool(reference),
+        "has_quality": bool(result.clients["quality"].notna().any()),
+        "has_flags": bool(result.clients["flagged"].notna().any()),
         "tiles": [
             ("clients valued", f"{len(valued)} of {len(ranked)}"),
             ("their rows", f"{sum(client['rows'] for client in valued):,}"),
@@ -86,8 +88,10 @@ def _client(client: Mapping[str, Any]) -> dict[str, str]:
         "name": str(client["client"]),
         "rows": number(client["rows"]),
         "distance": distance,
-        "interval": "–" if distance == "–" else f"{number(client['low'])} – {number(client['high'])}",
+        "interval": "–" if number(client["high"]) == "–" else f"{number(client['low'])} – {number(client['high'])}",
         "share": percent(client["share"]),
+        "quality": number(client["quality"]),
+        "flagged": dash(client["flagged"]),
         "status": str(client["status"]),
         "kind": "failed" if distance == "–" else "ok" if client["status"] == "ok" else "noted",
     }

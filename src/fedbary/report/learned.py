@@ -18,18 +18,82 @@ class Learned:
 
 
 def learned(settings: Mapping[str, Any]) -> Learned | None:
-    """Say who learned what in the interpolation protocol; None for a protocol this module does not know.
+    """Say who learned what; None for a protocol this module does not know.
 
     Examples
     --------
     >>> learned({"protocol": "interpolation", "support": 100, "min_group": 5}).server[0]
     'How many rows each client has.'
     """
-    if settings.get("protocol") != "interpolation":
-        return None
-    exposed = bool(settings.get("allow_reconstruction")) or settings.get("interpolation") == "exact"
-    with_reference = settings.get("reference_rows") is not None
-    return Learned(_server(settings, exposed, with_reference), _clients(settings, with_reference), *_limits(exposed))
+    protocol = settings.get("protocol")
+    if protocol == "interpolation":
+        exposed = bool(settings.get("allow_reconstruction")) or settings.get("interpolation") == "exact"
+        with_reference = settings.get("reference_rows") is not None
+        return Learned(
+            _server(settings, exposed, with_reference), _clients(settings, with_reference), *_limits(exposed)
+        )
+    known = {"sketch": _sketch, "consensus": _consensus, "triangle": _triangle}
+    return known[str(protocol)](settings) if protocol in known else None
+
+
+_NOBODY = ("Rows, row values and flags: they stayed where the rows are.",)
+
+
+def _sketch(settings: Mapping[str, Any]) -> Learned:
+    private = settings.get("epsilon") is not None
+    server = (
+        "How many rows each client has.",
+        "From each client three numbers: its distance to the sketch, a lower end of the distance, and the mean cost "
+        "of its rows."
+        if not private
+        else "From each client two noisy numbers: its distance and the mean cost of its rows.",
+        "" if private else "Which classes a client has too few rows of.",
+    )
+    clients = (
+        f"A sketch of the reference: {settings.get('sketch_points', 'some')} means of at least "
+        f"{settings.get('min_group')} rows each, with their masses and variances.",
+        "The schema, the scoring model (means, covariances and a linear model of the reference's classes), and the "
+        "model's scores of the calibration rows.",
+    )
+    warning = (
+        f"The two numbers of each client are {settings['epsilon']:g}-differentially private for the replacement of one "
+        "row; its row count is public."
+        if private
+        else "The numbers are exact, so they are not differentially private, and a dishonest server could choose its "
+        "sketch to learn about single rows; policy = coarsen or dp guards against that."
+    )
+    return Learned(tuple(fact for fact in server if fact), clients, _NOBODY, (warning,))
+
+
+def _consensus(settings: Mapping[str, Any]) -> Learned:
+    return Learned(
+        (
+            "How many rows each client has, its column means and variances, frequent categories and classes.",
+            f"From each client, for every class with at least {settings.get('min_group')} rows for each point of the "
+            "target: the class's count and mean, averages of groups of its rows in every round, and one cost.",
+            "The within-class covariance of each client's features, over these classes.",
+            "From each client its distance and the mean cost of its rows.",
+        ),
+        ("The schema, the target's points in every round, and a scoring model of all other clients together.",),
+        _NOBODY,
+        (
+            "Averages over several rounds are not differentially private. The mean of a client's answers is its exact "
+            "class mean.",
+        ),
+    )
+
+
+def _triangle(settings: Mapping[str, Any]) -> Learned:
+    return Learned(
+        (
+            "How many rows each client has, and which classes it has too few rows of.",
+            f"From each client up to {settings.get('support')} points, each averaging at least "
+            f"{settings.get('min_group')} rows and mixed with points that the server knows.",
+        ),
+        ("The schema, and points between the reference and the shared measure.",),
+        _NOBODY,
+        ("The protocol is not differentially private; with t known the averages can be read.",),
+    )
 
 
 def _server(settings: Mapping[str, Any], exposed: bool, with_reference: bool) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.encode import category_texts, column_kind, who
 from fedbary.space.labels import class_names, label_kind
+from fedbary.space.rows import different_rows, without_rare_values
 from fedbary.space.settings import Space
 
 Floats = NDArray[np.float64]
@@ -104,17 +105,18 @@ def describe(table: Table, settings: Space, *, min_group: int = 1) -> Descriptio
             f"{min_group}: add rows, or lower min_group if the owner agrees."
         )
     kind = label_kind(table.labels, settings.task, name=table.label_name)
-    columns = tuple(_describe_column(table, name, settings, min_group) for name in table.columns)
+    unlike = different_rows(table) if min_group > 1 else table
+    columns = tuple(_describe_column(table, unlike, name, settings, min_group) for name in table.columns)
     if kind == "number":
         values = np.asarray(table.labels, dtype=float)
         moments = float(values.mean()), float(values.var())
         return Description(len(table), columns, table.label_name, kind, (), *moments)
-    counts = Counter(class_names(table.labels).tolist())
+    counts = Counter(class_names(unlike.labels).tolist())
     classes = tuple(sorted(name for name, count in counts.items() if count >= min_group))
     return Description(len(table), columns, table.label_name, kind, classes)
 
 
-def _describe_column(table: Table, name: str, settings: Space, min_group: int) -> ColumnDescription:
+def _describe_column(table: Table, unlike: Table, name: str, settings: Space, min_group: int) -> ColumnDescription:
     values = table.columns[name]
     kind = column_kind(values)
     if kind == "categorical":
@@ -126,9 +128,10 @@ def _describe_column(table: Table, name: str, settings: Space, min_group: int) -
                 f"{who(table)}column '{name}' has {len(counts)} different texts in {len(table)} rows, so it looks "
                 "like an identifier or free text: drop it, or name it as the id."
             )
-        frequent = tuple(sorted(text for text, count in counts.items() if count >= min_group))
+        often = Counter(category_texts(unlike.columns[name]))
+        frequent = tuple(sorted(text for text in counts if often[text] >= min_group))
         return ColumnDescription(name, kind, 1, categories=frequent)
-    numbers = np.asarray(values, dtype=np.float64).reshape(len(table), -1)
+    numbers = without_rare_values(np.asarray(values, dtype=np.float64).reshape(len(table), -1), min_group)
     holes = np.isnan(numbers)
     _refuse_missing(table, name, int(holes.any(axis=1).sum()), settings)
     present = (~holes).sum(axis=0)

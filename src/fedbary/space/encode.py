@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import SchemaError
+from fedbary.errors import SchemaError, private
 from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
@@ -60,11 +60,14 @@ def _encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
             "use the same embedding or image size as the other parties."
         )
     if values.dtype.kind == "O":
-        row = next(i for i, value in enumerate(values) if value is not None)
-        raise SchemaError(
-            f"{who(table)}column '{column.name}' must be {column.kind}, but holds text such as {values[row]!r} "
-            f"(row {table.row_names[row]}): correct or remove it."
-        )
+        row = next((i for i, value in enumerate(values) if value is not None), None)
+        if row is not None:
+            example = private(f" such as {values[row]!r} (row {table.row_names[row]})")
+            raise SchemaError(
+                f"{who(table)}column '{column.name}' must be {column.kind}, but holds text{example}: "
+                "correct or remove it."
+            )
+        values = np.full(len(table), np.nan)
     numbers = np.asarray(values, dtype=np.float64).reshape(len(table), width)
     holes = np.isnan(numbers)
     if holes.any():
@@ -80,6 +83,11 @@ def _encode_categories(table: Table, values: NDArray[np.generic], column: Column
             f"{values.shape[1]} numbers: check that the right file was given."
         )
     texts = category_texts(values)
+    if values.dtype.kind == "f" and not set(texts) & set(column.categories):
+        raise SchemaError(
+            f"{who(table)}column '{column.name}' must hold categories such as {_some(list(column.categories), 3)}, but "
+            "holds other numbers: use the federation's categories."
+        )
     absent = sum(text is None for text in texts)
     if absent:
         _refuse_missing(table, column.name, absent, missing)

@@ -11,14 +11,14 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError, SettingsError
 from fedbary.space.description import ColumnDescription, Description, describe
-from fedbary.space.embed import features
 from fedbary.space.encode import encode
-from fedbary.space.linear import principal_directions, random_directions, whitening_matrix
+from fedbary.space.linear import principal_directions, project, random_directions, whitening_matrix
 from fedbary.space.moments import Moments, merged, moments
+from fedbary.space.rows import without_rare_values
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 from fedbary.space.settings import Space
 
-_PROJECT_ABOVE, _PROJECT_TO = 600, 64
+_PROJECT_ABOVE, _PROJECT_TO = 256, 64
 # A full covariance per row: beyond this many feature coordinates a point no longer fits in memory.
 _FULL_COVARIANCE_LIMIT = 64
 
@@ -71,7 +71,8 @@ def needs_moments(draft: Schema, settings: Space) -> bool:
 def table_moments(table: Table, draft: Schema, *, min_group: int = 1) -> Moments:
     """Second moments of a table's features before whitening."""
     labels = table.labels if draft.label.kind == "classes" else None
-    return moments(features(table, draft), labels, min_group=min_group)
+    values = project(without_rare_values(encode(table, draft), min_group), draft.projection)
+    return moments(values, labels, min_group=min_group)
 
 
 def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Schema:
@@ -116,8 +117,10 @@ def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list
     if first.kind == "categorical":
         categories = tuple(sorted(set().union(*(part.categories for part in parts))))
         return ColumnSpec(first.name, first.kind, categories=categories)
-    mean = np.mean([part.mean for part in parts], axis=0)
-    variance = np.mean([part.variance for part in parts], axis=0) + np.var([part.mean for part in parts], axis=0)
+    # Medians over the parties: one with other units, or with nonsense, must not set everybody's scale.
+    means = np.array([part.mean for part in parts])
+    mean = np.median(means, axis=0)
+    variance = np.median(np.array([part.variance for part in parts]) + (means - mean) ** 2, axis=0)
     # What rounding leaves of a constant column's variance is noise, not spread.
     variance = np.where(variance > (1e-10 * mean) ** 2, variance, 0.0)
     if settings.scaling == "none":
@@ -134,15 +137,8 @@ def _fit_label(descriptions: Sequence[Description], settings: Space) -> LabelSpe
     first = descriptions[0]
     weight = 1.0 if settings.label_weight is None else settings.label_weight
     if first.label_kind == "number":
-        if settings.labels not in (None, "numeric", "gaussian"):
-            raise SettingsError(
-                f"labels='{settings.labels}' needs classes, but '{first.label_name}' is a number: "
-                "use labels='numeric', or task='classification'."
-            )
-        mean = float(np.mean([d.label_mean for d in descriptions]))
-        variance = float(
-            np.mean([d.label_variance for d in descriptions]) + np.var([d.label_mean for d in descriptions])
-        )
+        mean = float(np.median([d.label_mean for d in descriptions]))
+        variance = float(np.median([d.label_variance + (d.label_mean - mean) ** 2 for d in descriptions]))
         scale = float(np.sqrt(variance)) if variance > (1e-10 * mean) ** 2 else 1.0
         return LabelSpec(first.label_name, "number", "numeric", mean=mean, scale=scale, weight=weight)
     if settings.labels == "numeric":
@@ -176,6 +172,8 @@ def _difference(description: Description, shape: tuple[tuple[tuple[str, str, int
     extra = [name for name, *_ in (item for item in own if item not in others)]
     parts = [f"lacks {', '.join(missing[:5])}"] if missing else []
     parts += [f"has {', '.join(extra[:5])}"] if extra else []
+    if missing == extra:
+        parts = [f"another kind or width of {', '.join(missing[:5])}"]
     return f"its columns differ from the other clients' ({'; '.join(parts) or 'another order'}): use the same columns"
 
 

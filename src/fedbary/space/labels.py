@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import DataError, SchemaError
+from fedbary.errors import DataError, SchemaError, private
 from fedbary.space.schema import LabelSpec
 from fedbary.space.settings import Task
 
@@ -26,8 +26,8 @@ def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = 
     if task != "auto":
         if task == "regression" and not _is_number(labels):
             raise DataError(
-                f"The label column '{name}' holds text such as {str(labels[0])!r}, but task='regression' needs "
-                "numbers: choose another label column, or task='classification'."
+                f"The label column '{name}' holds text{private(f' such as {str(labels[0])!r}')}, but task='regression' "
+                "needs numbers: choose another label column, or task='classification'."
             )
         return "number" if task == "regression" else "classes"
     if not _is_number(labels):
@@ -45,7 +45,9 @@ def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = 
 
 
 def class_names(labels: NDArray[np.generic]) -> NDArray[np.str_]:
-    """Labels as text, the same for 3, 3.0 and "3", so that files of different makers agree."""
+    """Labels as text, the same for 3, 3.0 and "3", and for True and 1, so that files of different makers agree."""
+    if labels.dtype.kind == "b":
+        labels = labels.astype(np.int64)
     if labels.dtype.kind == "f":
         values = np.asarray(labels, dtype=float)
         if np.all(values == np.round(values)):
@@ -60,8 +62,8 @@ def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, who: str = "") -
     """Refuse labels of the wrong kind: text where a number is predicted, quantities where classes are."""
     if spec.kind == "number" and not _is_number(labels):
         raise SchemaError(
-            f"{who}the label column '{spec.name}' holds text such as {str(labels[0])!r}, but this federation "
-            "predicts a number: convert the column, or choose the right one."
+            f"{who}the label column '{spec.name}' holds text{private(f' such as {str(labels[0])!r}')}, but this "
+            "federation predicts a number: convert the column, or choose the right one."
         )
     if spec.kind == "classes" and labels.dtype.kind == "f":
         values = np.asarray(labels, dtype=float)
@@ -69,8 +71,8 @@ def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, who: str = "") -
         known = {name for name in spec.classes if not _is_whole(name)}
         if len(fraction) and not known.intersection(class_names(fraction)):
             raise SchemaError(
-                f"{who}the label column '{spec.name}' holds fractions such as {fraction[0]:g}, but this federation "
-                f"has the classes {_some(spec.classes)}: choose the right label column."
+                f"{who}the label column '{spec.name}' holds fractions{private(f' such as {fraction[0]:g}')}, but this "
+                f"federation has the classes {_some(spec.classes)}: choose the right label column."
             )
 
 

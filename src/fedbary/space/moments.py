@@ -13,6 +13,8 @@ from fedbary.space.labels import class_names
 
 Floats = NDArray[np.float64]
 
+_ABSURD = 100.0
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -56,9 +58,13 @@ def moments(values: Floats, labels: NDArray[np.generic] | None, *, min_group: in
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
-    """Average of several parties' moments, each party counting the same."""
+    """Average of several parties' moments, each party counting the same; absurdly large ones are left out."""
     if not parts:
         raise SchemaError("No party sent the moments that the metric needs.")
+    sizes = [float(np.trace(part.second)) for part in parts]
+    parts = [
+        part for part, size in zip(parts, sizes, strict=True) if size <= _ABSURD * max(float(np.median(sizes)), 1e-12)
+    ]
     return Moments(
         np.mean([part.mean for part in parts], axis=0),
         np.mean([part.second for part in parts], axis=0),

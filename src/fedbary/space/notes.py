@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from fedbary.data.table import Table
+from fedbary.space.embed import Points, embed
 from fedbary.space.labels import class_names
 from fedbary.space.schema import Schema
 
 
-def fit_notes(table: Table, schema: Schema, *, min_group: int = 1) -> tuple[str, ...]:
+def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_group: int = 1) -> tuple[str, ...]:
     """Ordinary but noteworthy facts: ignored columns, classes the table lacks, classes the target lacks.
 
     These notes leave the owner's machine, so a class is told apart from an absent one only from
-    ``min_group`` rows on, and an unknown class is named only from so many rows on.
+    ``min_group`` different rows on, and an unknown class is named only from so many on. ``cloud`` is the table's
+    embedding, if it is at hand; it knows which rows are equal.
 
     Examples
     --------
@@ -28,9 +32,13 @@ def fit_notes(table: Table, schema: Schema, *, min_group: int = 1) -> tuple[str,
     known = {column.name for column in schema.columns}
     extra = [name for name in table.columns if name not in known]
     if extra:
-        notes.append(f"ignores {'column' if len(extra) == 1 else 'columns'} {_some(extra)}")
+        notes.append(f"ignores {len(extra)} {'column' if len(extra) == 1 else 'columns'}")
     if schema.label.kind == "classes" and schema.label.classes:
-        counts = Counter(class_names(table.labels).tolist())
+        labels = table.labels
+        if min_group > 1:
+            unlike = (cloud or embed(table, schema)).point_of_row
+            labels = labels[np.unique(unlike, return_index=True)[1]]
+        counts = Counter(class_names(labels).tolist())
         lacking = [name for name in schema.label.classes if counts[name] < min_group]
         if lacking:
             fewer = "lacks" if min_group <= 1 else f"has fewer than {min_group} rows of"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +86,21 @@ class Schema:
     version: int = VERSION
     notes: tuple[str, ...] = field(default=())
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Short hash of everything that moves a point; notes do not count."""
-        content = self._content()
-        content.pop("notes")
-        return hashlib.sha256(_canonical(content).encode()).hexdigest()[:16]
+        small = {
+            "version": self.version,
+            "missing": self.missing,
+            "label": vars(self.label),
+            "columns": [[c.name, c.kind, c.width, c.categories] for c in self.columns],
+        }
+        digest = hashlib.sha256(_canonical(small).encode())
+        numbers = [np.array(values) for c in self.columns for values in (c.mean, c.scale)]
+        matrices = [None if self.projection is None else self.projection.directions, self.whitening]
+        for array in [*numbers, *matrices]:
+            digest.update(b"none" if array is None else repr(array.shape).encode() + _little_endian(array).tobytes())
+        return digest.hexdigest()[:16]
 
     @property
     def feature_width(self) -> int:
@@ -170,7 +180,7 @@ class Schema:
         return {
             "version": self.version,
             "columns": [_packed_column(column) for column in self.columns],
-            "label": asdict(self.label),
+            "label": dict(vars(self.label)),
             "missing": self.missing,
             "projection": None if self.projection is None else _pack(self.projection.directions),
             "whitening": None if self.whitening is None else _pack(self.whitening),
@@ -184,7 +194,7 @@ def _canonical(content: dict[str, Any]) -> str:
 
 def _packed_column(column: ColumnSpec) -> dict[str, Any]:
     """Blocks hold thousands of numbers: as base64 they stay small and exact."""
-    content = asdict(column)
+    content: dict[str, Any] = dict(vars(column))  # asdict would copy every number
     if column.kind == "block":
         content["mean"] = _pack(np.array(column.mean))
         content["scale"] = _pack(np.array(column.scale))
@@ -200,8 +210,12 @@ def _column(content: dict[str, Any]) -> ColumnSpec:
 
 
 def _pack(values: Floats) -> dict[str, Any]:
-    data = np.ascontiguousarray(values, dtype="<f8")
+    data = _little_endian(values)
     return {"shape": list(data.shape), "float64": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def _little_endian(values: Floats) -> NDArray[np.float64]:
+    return np.ascontiguousarray(values, dtype="<f8")
 
 
 def _unpack(content: dict[str, Any]) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Literal, get_args
 
 from fedbary.errors import SettingsError
@@ -34,7 +35,7 @@ class Space:
     projection : "auto", "none" or int
         Number of principal (without a reference: random) directions to keep. A residual coordinate is
         always added, so that noise off the data's manifold stays visible. ``auto`` projects to 64
-        directions above 600 coordinates.
+        directions above 256 coordinates.
     labels : {"gaussian", "gaussian-full", "onehot", "numeric"}, optional
         Label coordinates. ``gaussian`` appends each class's mean and standard deviations (the paper's, with
         a diagonal covariance), ``gaussian-full`` its mean and the root of its full covariance, ``onehot`` a
@@ -76,7 +77,7 @@ class Space:
                     f"The '{name}' parameter of Space must be one of {', '.join(get_args(allowed))}. "
                     f"Got {value!r} instead."
                 )
-        whole = isinstance(self.projection, int) and not isinstance(self.projection, bool)
+        whole = isinstance(self.projection, Integral) and not isinstance(self.projection, bool)
         if self.projection not in ("auto", "none") and not (whole and int(self.projection) > 0):
             raise SettingsError(
                 "The 'projection' parameter of Space must be 'auto', 'none' or a positive whole number. "

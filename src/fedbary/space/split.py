@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError
-from fedbary.space.encode import category_texts
-from fedbary.space.labels import class_names
+from fedbary.space.rows import row_keys
 
 
 def split_reference(reference: Table, *, seed: int = 0) -> tuple[Table, Table]:
@@ -28,19 +25,6 @@ def split_reference(reference: Table, *, seed: int = 0) -> tuple[Table, Table]:
     """
     if len(reference) < 2:
         raise DataError("The reference needs at least two rows to be split: add validation rows.")
-    order = np.argsort(_keys(reference, seed), kind="stable")
+    order = np.argsort(row_keys(reference, seed=seed), kind="stable")
     half = (len(reference) + 1) // 2
     return reference.take(np.sort(order[:half])), reference.take(np.sort(order[half:]))
-
-
-def _keys(table: Table, seed: int) -> np.ndarray:
-    numbers = [v.reshape(len(table), -1).astype(np.float64) for v in table.columns.values() if v.dtype.kind != "O"]
-    matrix = np.hstack(numbers) + 0.0 if numbers else np.zeros((len(table), 0))
-    texts = [category_texts(v) for v in table.columns.values() if v.dtype.kind == "O"]
-    names = class_names(table.labels)
-    secret = str(seed).encode()
-    keys = []
-    for row in range(len(table)):
-        content = repr((str(names[row]), [column[row] for column in texts])).encode()
-        keys.append(hashlib.blake2b(matrix[row].tobytes() + content, key=secret, digest_size=16).digest())
-    return np.array(keys, dtype="S16")

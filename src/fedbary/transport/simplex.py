@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,16 +32,16 @@ def network_simplex(costs: Floats, a: Floats, b: Floats) -> Coupling:
     os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
     import ot
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the result code below says the same
-        plan, log = ot.emd(a, b, costs, numItermax=_MAX_ITERATIONS, log=True, center_dual=False)
+    # POT's tolerances are absolute: costs of unit size make them relative.
+    unit = float(np.abs(costs).max()) or 1.0
+    plan, log = ot.emd(a, b, costs / unit, numItermax=_MAX_ITERATIONS, log=True, center_dual=False)
     if log["warning"] is not None:
         raise TransportError(
             f"The network simplex did not finish on {len(a)} × {len(b)} points ({log['warning']}): "
             "use fewer support points, or check the data for extreme values."
         )
     source, target = np.nonzero(plan)
-    return Coupling(source, target, plan[source, target], np.asarray(log["u"]), np.asarray(log["v"]))
+    return Coupling(source, target, plan[source, target], unit * np.asarray(log["u"]), unit * np.asarray(log["v"]))
 
 
 def assignment(costs: Floats) -> Coupling:

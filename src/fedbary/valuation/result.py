@@ -57,6 +57,7 @@ class Valuation:
     target: Any = None
     notes: tuple[str, ...] = ()
     _rows: Mapping[str, pd.DataFrame] | None = field(default=None, repr=False)
+    _rows_missing: Mapping[str, str] = field(default_factory=dict, repr=False)
     _rows_at: str = "the folder that its owner's engine wrote them to"
 
     def rows(self, client: str) -> pd.DataFrame:
@@ -73,7 +74,8 @@ class Valuation:
                 f"The row values of '{client}' never left its owner's machine: they are in {self._rows_at}."
             )
         if client not in self._rows:
-            raise SettingsError(f"Client '{client}' has no row values ({self.failed.get(client, 'none came')}).")
+            reason = self._rows_missing.get(client) or self.failed.get(client, "none were saved")
+            raise SettingsError(f"Client '{client}' has no row values ({reason}).")
         return self._rows[client].copy()
 
     def ranking(self) -> pd.DataFrame:
@@ -88,14 +90,14 @@ class Valuation:
         frame = self.clients[self.clients["distance"].isna()]
         return {str(name): str(status) for name, status in zip(frame["client"], frame["status"], strict=True)}
 
-    def with_rows(self, rows: Mapping[str, pd.DataFrame]) -> Valuation:
-        """The same result, with row values that its reader owns."""
+    def with_rows(self, rows: Mapping[str, pd.DataFrame], missing: Mapping[str, str] | None = None) -> Valuation:
+        """The same result, with row values that its reader owns, and why some clients have none."""
         import pandas as pd
 
         known = {name: frame["flag"] for name, frame in rows.items() if frame["flag"].notna().all()}
         flagged = [int(known[name].sum()) if name in known else None for name in self.clients["client"]]
         clients = self.clients.assign(flagged=pd.array(flagged, dtype="Int64"))
-        return replace(self, clients=clients, _rows=dict(rows))
+        return replace(self, clients=clients, _rows=dict(rows), _rows_missing=dict(missing or {}))
 
     def report(self, path: str | Path) -> Path:
         """Write one self-contained HTML file that works offline."""

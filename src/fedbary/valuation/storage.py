@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _INDEX = "valuation.json"
+_FILES = (
+    _INDEX, "clients.parquet", "clients.csv", "history.parquet", "history.csv", "schema.json", "target.npy",
+)  # fmt: skip
 
 
 def save(result: Valuation, folder: str | Path) -> Path:
@@ -70,11 +73,36 @@ def load(folder: str | Path) -> Valuation:
     )
 
 
+def check_output(folder: str | Path) -> None:
+    """Refuse a folder in which saving would touch files that no fedbary result wrote."""
+    home = Path(folder)
+    if home.exists() and not home.is_dir():
+        raise DataError(f"'{home}' is a file: choose a folder to write to.")
+    own = _own_files(home)
+    planned = [home / name for name in _FILES] + [file for file in home.glob("rows/*") if file.is_file()]
+    foreign = [file for file in planned if file.exists() and file not in own]
+    if foreign:
+        raise DataError(
+            f"'{home}' holds {foreign[0].relative_to(home)}, which is not from an earlier fedbary result and would be "
+            "overwritten: choose another folder."
+        )
+
+
 def _clear(home: Path) -> None:
     """Remove an earlier result's files, so that none of them is taken for this one's."""
-    old = [home / _INDEX, home / "schema.json", home / "target.npy"]
-    for file in [*old, *home.glob("rows/*.parquet"), *home.glob("rows/*.csv")]:
+    check_output(home)
+    for file in _own_files(home):
         file.unlink(missing_ok=True)
+
+
+def _own_files(home: Path) -> set[Path]:
+    """Files that an earlier result in this folder wrote, as its index says."""
+    try:
+        rows = _read_index(home)["rows"].values()
+    except DataError:
+        return set()
+    names = [f"rows/{_safe(name)}{suffix}" for name in rows for suffix in (".parquet", ".csv")]
+    return {home / name for name in (*_FILES, *names)}
 
 
 def row_file_names(clients: list[str]) -> dict[str, str]:

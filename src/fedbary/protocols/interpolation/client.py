@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.protocols.agreement import answer_agreement
-from fedbary.protocols.interpolation.settings import Interpolation, Rule, draw_t
+from fedbary.protocols.interpolation.settings import Interpolation, draw_t
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
+from fedbary.protocols.once import Once
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.transport import Transport, interpolate, solve
 from fedbary.valuation.frames import row_frame
 from fedbary.valuation.gradients import calibrated_gradient, gradient_towards
+from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,11 +29,13 @@ Floats = NDArray[np.float64]
 class InterpolationClient:
     """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them."""
 
-    def __init__(self, settings: Interpolation, table: Table, *, seed: int, rule: Rule = "bh") -> None:
+    def __init__(self, settings: Interpolation, table: Table, *, rules: RowRules, seed: int) -> None:
         self._policy = settings
         self._table = table
         self._seed = seed
-        self._rule = rule
+        self._rules = rules
+        self._once = Once()
+        self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None
         self._round = -1
@@ -42,6 +46,8 @@ class InterpolationClient:
 
     def answer(self, message: Message) -> Reply:
         """Answer one message of the server."""
+        if message.kind != "step":
+            self._once.check(message)
         if message.kind in ("describe", "moments"):
             return answer_agreement(self._table, message, min_group=self._policy.min_group)
         if message.kind == "start":
@@ -57,16 +63,17 @@ class InterpolationClient:
         cloud = self._ready()
         potentials = self._potentials(cloud)[cloud.point_of_row]
         gradient = calibrated_gradient(potentials)
-        flags = {"flag": gradient > 0} if self._rule == "sign" else {}
+        flags = {"flag": gradient > 0} if self._rules.rule == "sign" else {}
         return row_frame(self._table.row_names, -gradient, calibrated_gradient=gradient, **flags)
 
     def state(self) -> State:
         """γ, the round and what came from the server; the rows stay where they are."""
+        asked = {"asked": text_array(self._once.to_text())}
         if self._schema is None:
-            return {}
-        return {
+            return asked
+        return asked | {
             "schema": text_array(self._schema.to_json()),
-            "data": text_array(self._digest()),
+            "data": text_array(self._data),
             "round": np.array(self._round),
             "gamma": self._gamma,
             "gamma_weights": self._gamma_weights,
@@ -75,11 +82,13 @@ class InterpolationClient:
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the table is another one."""
-        if not state:
+        self._once.from_text(array_text(state["asked"]))
+        if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
         self._cloud = embed(self._table, self._schema)
-        if array_text(state["data"]) != self._digest():
+        self._data = _digest(self._cloud)
+        if array_text(state["data"]) != self._data:
             raise ProtocolError(
                 f"{self._table.origin or 'the table'}: the rows changed since the run was interrupted: start it anew."
             )
@@ -98,12 +107,13 @@ class InterpolationClient:
                 "or lower min_group if the owner agrees."
             )
         self._schema, self._cloud = schema, embed(self._table, schema)
+        self._data = _digest(self._cloud)
         size = self._support_size(int(message.scalars["support"]), self._cloud)
         rng = np.random.default_rng(int(message.scalars["gamma_seed"]))
         self._gamma = rng.standard_normal((size, schema.point_width))
         self._gamma_weights = np.full(size, 1.0 / size)
         self._measures, self._round, self._plan = {}, 0, None
-        notes = "; ".join(fit_notes(self._table, schema, min_group=self._policy.min_group))
+        notes = "; ".join(fit_notes(self._table, schema, self._cloud, min_group=self._policy.min_group))
         return self._reply(0, {"rows": len(self._table), "notes": notes})
 
     def _step(self, message: Message) -> Reply:
@@ -111,6 +121,8 @@ class InterpolationClient:
         cloud = self._ready()
         if message.round == self._round:  # delivered twice: the same answer again
             return self._reply(message.round)
+        if message.round > self._policy.rounds:
+            raise PrivacyError(f"The owner allows {self._policy.rounds} rounds; round {message.round} was asked for.")
         if message.round != self._round + 1:
             raise ProtocolError(f"Round {message.round} came after round {self._round}: start the run anew.")
         eta_q, eta_q_weights = self._incoming_measure(message)
@@ -170,11 +182,13 @@ class InterpolationClient:
     def _support_size(self, asked: int, cloud: Points) -> int:
         if self._policy.allow_reconstruction:
             return asked
-        allowed = cloud.distinct // self._policy.min_group
+        # A point of γ takes mass 1/S: no row may make up more than 1/min_group of that.
+        most = float(cloud.weights.max())
+        allowed = int(1.0 / (self._policy.min_group * most) + 1e-9)
         if allowed < 1:
             raise DataError(
-                f"{cloud.distinct} different rows are fewer than min_group = {self._policy.min_group}: add rows, "
-                "or lower min_group if the owner agrees."
+                f"One row makes up {most:.0%} of the table, so an average over min_group = {self._policy.min_group} "
+                "rows would still show it: remove the copies, add rows, or lower min_group if the owner agrees."
             )
         return min(asked, allowed)
 
@@ -199,6 +213,6 @@ class InterpolationClient:
             raise ProtocolError("The client was asked to go on before it was started.")
         return self._cloud
 
-    def _digest(self) -> str:
-        cloud = self._ready()
-        return hashlib.sha256(cloud.points.tobytes() + cloud.weights.tobytes()).hexdigest()
+
+def _digest(cloud: Points) -> str:
+    return hashlib.sha256(cloud.points.tobytes() + cloud.weights.tobytes()).hexdigest()

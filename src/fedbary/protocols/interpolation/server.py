@@ -36,6 +36,7 @@ from fedbary.valuation.result import Valuation
 Floats = NDArray[np.float64]
 
 _LONGEST_NOTE = 2000
+_ABSURD = 1e6
 # In exact mode the support roughly doubles every round; beyond this a round no longer fits in memory.
 _MOST_POINTS = 8000
 
@@ -84,7 +85,7 @@ class InterpolationServer:
         if self._stage == "step":
             return {party.name: self._step_message(party) for party in self._active() if not party.settled}
         if self._stage == "scores":
-            return {party.name: self._score_message(party) for party in self._active()}
+            return self._score_messages()
         return {}
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
@@ -170,6 +171,15 @@ class InterpolationServer:
             arrays["eta_q_weights"] = party.eta_q_weights
         return Message("step", self._round, {}, arrays)
 
+    def _score_messages(self) -> dict[str, Message]:
+        messages = {}
+        for party in self._active():
+            try:
+                messages[party.name] = self._score_message(party)
+            except FedbaryError as error:
+                party.fail(str(error))
+        return messages
+
     def _score_message(self, party: Party) -> Message:
         if self._settings.gradient == "access":
             return Message(
@@ -211,6 +221,7 @@ class InterpolationServer:
         moving = [party for party in self._active() if not party.settled]
         if not self._fixed and moving:
             self._move_target(moving)
+            moving = [party for party in moving if party.failure is None]
         self._step_all(moving)
         self._round += 1
         for party in moving:
@@ -277,11 +288,27 @@ class InterpolationServer:
 
     def _move_target(self, parties: list[Party]) -> None:
         """Line 7: the barycenter's points move to the mean of where the γ_i take them."""
-        moved = np.zeros_like(self._target)
+        self._fail_absurd(parties)
+        moved = []
         for party in parties:
-            plan = solve(self._target, party.gamma, self._target_weights, party.gamma_weights, p=self._settings.p)
-            moved += barycentric_projection(plan, party.gamma)
-        self._target = moved / len(parties)
+            if party.failure is None:
+                try:
+                    plan = solve(
+                        self._target, party.gamma, self._target_weights, party.gamma_weights, p=self._settings.p
+                    )
+                    moved.append(barycentric_projection(plan, party.gamma))
+                except FedbaryError as error:
+                    party.fail(str(error))
+        if moved:
+            self._target = np.mean(moved, axis=0)
+
+    def _fail_absurd(self, parties: list[Party]) -> None:
+        """A measure that is finite but a million times as large as the others' would move the common target."""
+        sizes = {party.name: float(np.abs(party.gamma).max()) for party in parties}
+        usual = float(np.median(list(sizes.values())))
+        for party in parties:
+            if sizes[party.name] > _ABSURD * max(usual, 1.0):
+                party.fail(f"its measure reaches {sizes[party.name]:.3g}, the others' about {usual:.3g}")
 
     # --- small things ---------------------------------------------------------------------------------
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fedbary.errors import SettingsError
 from fedbary.protocols.randomness import generator
 from fedbary.space.settings import Space
 from fedbary.valuation.gradients import VARIANTS
+from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.protocols.interpolation.client import InterpolationClient
     from fedbary.protocols.interpolation.server import InterpolationServer
     from fedbary.protocols.messages import ParallelMap
-
-Rule = Literal["bh", "sign"]
 
 
 @dataclass(frozen=True)
@@ -69,23 +69,26 @@ class Interpolation:
     gradient: str = "eta"
 
     name: ClassVar[str] = "interpolation"
+    needs_reference: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for field, least in (("support", 1), ("rounds", 1), ("min_group", 1)):
             number = getattr(self, field)
-            if not isinstance(number, int) or isinstance(number, bool) or number < least:
+            if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
                 raise SettingsError(
                     f"The '{field}' parameter of Interpolation must be a whole number of at least {least}. "
                     f"Got {number!r} instead."
                 )
-        if self.t is not None and not 0.0 < self.t < 1.0:
+        if self.t is not None and not (isinstance(self.t, Real) and 0.0 < self.t < 1.0):
             raise SettingsError(
                 f"The 't' parameter of Interpolation must lie strictly between 0 and 1, or be None. Got {self.t!r}."
             )
         if self.p not in (1, 2):
             raise SettingsError(f"The 'p' parameter of Interpolation must be 1 or 2. Got {self.p!r} instead.")
-        if not self.tolerance >= 0.0:
-            raise SettingsError(f"The 'tolerance' of Interpolation must not be negative. Got {self.tolerance!r}.")
+        if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < float("inf")):
+            raise SettingsError(
+                f"The 'tolerance' of Interpolation must be a finite number of at least 0. Got {self.tolerance!r}."
+            )
         for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", VARIANTS)):
             if getattr(self, field) not in allowed:
                 raise SettingsError(
@@ -113,6 +116,7 @@ class Interpolation:
         reference: Table | None,
         space: Space,
         *,
+        rules: RowRules,  # noqa: ARG002 - flags need calibration scores, which this protocol does not send
         seed: int,
         parallel_map: ParallelMap = map,
     ) -> InterpolationServer:
@@ -121,11 +125,11 @@ class Interpolation:
 
         return InterpolationServer(self, clients, reference, space, seed=seed, parallel_map=parallel_map)
 
-    def client(self, table: Table, *, seed: int, rule: Rule = "bh") -> InterpolationClient:
+    def client(self, table: Table, *, rules: RowRules, seed: int) -> InterpolationClient:
         """A data owner's half; ``seed`` is the owner's secret."""
         from fedbary.protocols.interpolation.client import InterpolationClient
 
-        return InterpolationClient(self, table, seed=seed, rule=rule)
+        return InterpolationClient(self, table, rules=rules, seed=seed)
 
 
 def draw_t(settings: Interpolation, seed: int, party: str, number: int) -> float:

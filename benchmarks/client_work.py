@@ -1,0 +1,68 @@
+"""What a client has to compute: the sketch protocol against the interpolation protocol, in one run.
+
+N clients × 500 rows of Fashion-MNIST (else digits), 1000 reference rows, 100 points, 10 rounds, one thread, seed 0.
+Only the clients' own work is timed: embedding and answering every message, and, apart, scoring all rows. Run:
+``python benchmarks/client_work.py`` (``--smoke`` for a quick look).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+import fedbary as fb
+from fedbary.valuation.rules import RowRules
+
+ROWS, REFERENCE_ROWS, SUPPORT = 500, 1000, 100
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--smoke", action="store_true", help="three clients only")
+    count = 3 if parser.parse_args().smoke else 100
+    try:
+        data = fb.datasets.load("fashion-mnist")
+    except fb.FedbaryError:
+        data = fb.datasets.load("digits")
+    rng = np.random.default_rng(0)
+    pick = lambda table, size: table.take(rng.choice(len(table), size, replace=size > len(table)))  # noqa: E731
+    reference = pick(data.test, REFERENCE_ROWS)
+    tables = [pick(data.train, ROWS) for _ in range(count)]
+    settings = {
+        "interpolation, 10 rounds": fb.Interpolation(support=SUPPORT, tolerance=0.0),
+        "sketch": fb.Sketch(support=SUPPORT, lower="triangle"),
+        "sketch with the improved lower end (default)": fb.Sketch(support=SUPPORT),
+    }
+    print(f"{data.name}, {count} clients × {ROWS} rows, S = {SUPPORT}: clients' work relative to interpolation")
+    print("\n| protocol | answering | times faster | scoring all rows, relative | \n| --- | --- | --- | --- |")
+    base = 0.0
+    for name, chosen in settings.items():
+        answering, scoring = measure(chosen, tables, reference)
+        base = base or answering
+        print(f"| {name} | {answering / base:.3f} | {base / answering:.0f} | {scoring / base:.3f} |", flush=True)
+    print(f"\ninterpolation took {base / count:.3f} s a client")
+
+
+def measure(settings: fb.Interpolation | fb.Sketch, tables: list[fb.Table], reference: fb.Table) -> tuple[float, float]:
+    """Seconds that all clients together spend on answers, and on row values."""
+    rules = RowRules()
+    server = settings.server(list(map(str, range(len(tables)))), reference, settings.space(None), rules=rules, seed=0)
+    clients = {str(i): settings.client(table, rules=rules, seed=0) for i, table in enumerate(tables)}
+    answering = 0.0
+    while tasks := server.tasks():
+        replies = {}
+        for name, message in tasks.items():
+            started = time.perf_counter()
+            replies[name] = clients[name].answer(message)
+            answering += time.perf_counter() - started
+        server.absorb(replies)
+    started = time.perf_counter()
+    for client in clients.values():
+        client.row_values()
+    return answering, time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Tables of the documentation, one file each; `fedbary reproduce NAME` runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedbary.errors import SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedbary.experiments.cells import Progress
+
+    Run = Callable[[bool, Path, int, Progress | None], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table that can be computed again."""
+
+    name: str
+    shows: str
+
+    def run(self) -> Run:
+        """The function that computes it: ``run(smoke, folder, workers, progress)``."""
+        run: Run = import_module(f"fedbary.experiments.{self.name}").run
+        return run
+
+
+EXPERIMENTS = (
+    Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
+    Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
+    Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
+)
+
+
+def find(name: str) -> Experiment:
+    """The experiment of this name.
+
+    Examples
+    --------
+    >>> find("accuracy").name
+    'accuracy'
+    """
+    for experiment in EXPERIMENTS:
+        if experiment.name == name:
+            return experiment
+    raise SettingsError(
+        f"There is no experiment {name!r}; there is {', '.join(experiment.name for experiment in EXPERIMENTS)}."
+    )

@@ -1,0 +1,82 @@
+"""From records to tables: mean and spread over seeds, and Markdown that reads well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def mean_and_spread(records: pd.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    """One row per combination of keys, in order of appearance: ``m`` and ``m_sd`` of every metric, and counts.
+
+    ``seeds`` counts the records without an error, ``errors`` the others, and ``error`` says what they were.
+    """
+    import pandas as pd
+
+    records = records.reindex(columns=[*dict.fromkeys([*records.columns, *keys, *metrics, "error"])])
+    rows = []
+    for names, group in records.groupby(list(keys), sort=False, dropna=False):
+        row = dict(zip(keys, names, strict=True))
+        for metric in metrics:
+            known = group[metric].dropna().astype(float)
+            row[metric] = known.mean() if len(known) else np.nan
+            row[f"{metric}_sd"] = known.std(ddof=1) if len(known) > 1 else np.nan
+        errors = group["error"].dropna()
+        rows.append(row | {"seeds": len(group) - len(errors), "errors": len(errors), "error": " | ".join(set(errors))})
+    return pd.DataFrame(rows)
+
+
+def pivots(
+    final: pd.DataFrame, *, by: str, down: Sequence[str], across: str, titles: Mapping[str, str], digits: int = 3
+) -> str:
+    """Markdown: for each value of ``by`` and each metric one table, ``down`` × ``across``; errors below."""
+    parts = []
+    for name, group in final.groupby(by, sort=False):
+        parts.append(f"## {name}\n")
+        for metric, title in titles.items():
+            shown = group[group.groupby(across)[metric].transform("count") + group["errors"] > 0]
+            if shown[metric].notna().any():
+                parts.append(f"**{title}**\n\n{_pivot(shown, down, across, metric, digits)}\n")
+    failed = final[final["errors"] > 0]
+    if len(failed):
+        parts.append("## Errors\n")
+        lines = failed[[by, across, "error"]].drop_duplicates().itertuples(index=False)
+        parts += [f"- {where}, {what}: {' '.join(str(error).split())[:300]}" for where, what, error in lines]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table of texts."""
+    lines = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]
+    return "\n".join(lines)
+
+
+def number(mean: float, spread: float = np.nan, digits: int = 3) -> str:
+    """A mean with its spread; a dash for nothing.
+
+    Examples
+    --------
+    >>> number(0.98765, 0.00321), number(1.0), number(float("nan"))
+    ('0.988 ± 0.003', '1.000', '–')
+    """
+    if not np.isfinite(mean):
+        return "–"
+    return f"{mean:.{digits}f}" + (f" ± {spread:.{digits}f}" if np.isfinite(spread) else "")
+
+
+def _pivot(group: pd.DataFrame, down: Sequence[str], across: str, metric: str, digits: int) -> str:
+    columns = list(group[across].unique())
+    cells = {
+        (*(row[key] for key in down), row[across]): "error"
+        if row["errors"] and not row["seeds"]
+        else number(row[metric], row[f"{metric}_sd"], digits)
+        for row in group.to_dict("records")
+    }
+    places = group[list(down)].dropna().drop_duplicates().itertuples(index=False, name=None)
+    rows = [[*map(str, place), *(cells.get((*place, column), "–") for column in columns)] for place in places]
+    return markdown_table([*down, *map(str, columns)], rows)

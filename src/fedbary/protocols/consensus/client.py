@@ -1,0 +1,204 @@
+"""A client of the consensus protocol: answers with averages of its rows, and values its rows at home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.errors import DataError, PrivacyError, ProtocolError
+from fedbary.protocols.agreement import answer_agreement
+from fedbary.protocols.consensus.groups import (
+    Group,
+    blocks,
+    group_width,
+    grouped_points,
+    may_shape,
+    plan_from,
+    scored_features,
+    scored_summaries,
+    summaries,
+)
+from fedbary.protocols.consensus.rows import profiles, score_rows, value_rows
+from fedbary.protocols.consensus.settings import Consensus
+from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
+from fedbary.protocols.once import Once
+from fedbary.protocols.sketch.answer import exact_answer
+from fedbary.protocols.sketch.sketch import SketchPoints
+from fedbary.space import Points, Schema, embed, fit_notes
+from fedbary.space.rows import content_digest
+from fedbary.transport import barycentric_projection
+from fedbary.valuation.rules import RowRules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+
+class ConsensusClient:
+    """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them."""
+
+    def __init__(self, settings: Consensus, table: Table, *, rules: RowRules) -> None:
+        self._policy = settings
+        self._table = table
+        self._rules = rules
+        self._once = Once()
+        self._data = ""
+        self._schema: Schema | None = None
+        self._cloud: Points | None = None
+        self._groups: list[Group] = []
+        self._arrays: Mapping[str, np.ndarray] = {}
+        self._cap = 0.0
+
+    def answer(self, message: Message) -> Reply:
+        """Answer one message of the server; only ``step`` may be asked more than once, once in each round."""
+        known = {
+            "start": self._start,
+            "step": self._step,
+            "centroids": self._centroids,
+            "final": self._final,
+            "scores": self._scores,
+        }
+        if message.kind not in (*known, "describe", "moments"):
+            raise ProtocolError(f"A client of the consensus protocol does not know the message {message.kind!r}.")
+        self._once.check(replace(message, kind=f"step-{message.round}") if message.kind == "step" else message)
+        if message.kind in known:
+            return known[message.kind](message)
+        return answer_agreement(self._table, message, min_group=self._policy.min_group)
+
+    def row_values(self) -> pd.DataFrame:
+        """Value, channels and suggestions of every row; never part of a reply."""
+        if self._schema is None or not self._arrays:
+            raise ProtocolError("Row values need the federation's target first.")
+        scores = score_rows(self._table, self._schema, self._target(), self._arrays)
+        return value_rows(self._table, scores, self._arrays, self._rules)
+
+    def state(self) -> State:
+        """What came from the server; the rows stay where they are."""
+        asked = {"asked": text_array(self._once.to_text())}
+        if self._schema is None:
+            return asked
+        return asked | {
+            "schema": text_array(self._schema.to_json()),
+            "data": text_array(self._data),
+            "cap": np.array(self._cap),
+            **{f"array.{name}": array for name, array in self._arrays.items()},
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` returned; refuses if the table is another one."""
+        self._once.from_text(array_text(state["asked"]))
+        if "schema" not in state:
+            return
+        self._embed(Schema.from_json(array_text(state["schema"])))
+        if array_text(state["data"]) != self._data:
+            raise ProtocolError(
+                f"{self._table.origin or 'the table'}: the rows changed since the run was interrupted: start it anew."
+            )
+        self._cap = float(state["cap"])
+        self._arrays = {key.removeprefix("array."): a for key, a in state.items() if key.startswith("array.")}
+
+    def _start(self, message: Message) -> Reply:
+        """Counts, means and variances of the classes that have ``min_group`` different rows."""
+        schema = Schema.from_json(str(message.scalars["schema"]))
+        schema.require(str(message.scalars["fingerprint"]))
+        if schema.label.coordinates not in ("onehot", "numeric"):
+            raise ProtocolError(f"The consensus protocol does not use '{schema.label.coordinates}' label coordinates.")
+        if len(self._table) < self._policy.min_group:
+            raise DataError(
+                f"{len(self._table)} rows are fewer than min_group = {self._policy.min_group}: add rows, "
+                "or lower min_group if the owner agrees."
+            )
+        self._embed(schema)
+        return Reply(message.round, {}, summaries(self._groups, group_width(schema), min_group=self._policy.min_group))
+
+    def _step(self, message: Message) -> Reply:
+        """For each class with enough rows and each start: where the support goes, and what that costs."""
+        if not 1 <= message.round <= self._policy.rounds:
+            raise PrivacyError(f"The owner allows {self._policy.rounds} rounds; round {message.round} was asked for.")
+        support, sizes = self._incoming_support(message)
+        moved, costs = np.zeros_like(support), np.zeros((len(support), len(sizes)))
+        shaped = np.zeros(len(sizes))
+        for code, (group, mine) in enumerate(zip(self._groups, blocks(sizes), strict=True)):
+            if may_shape(group, sizes[code], min_group=self._policy.min_group):
+                shaped[code] = 1.0
+                for start, points in enumerate(support[:, mine]):
+                    plan = plan_from(points, group, min_group=self._policy.min_group)
+                    moved[start, mine], costs[start, code] = barycentric_projection(plan, group.points), plan.cost
+        return Reply(message.round, {}, {"points": moved, "costs": costs, "shaped": shaped})
+
+    def _centroids(self, message: Message) -> Reply:
+        """The rows behind the points of the best support, averaged in the features that the scoring model sees."""
+        schema, cloud = self._ready()
+        support, sizes = self._incoming_support(message)
+        if schema.label.kind != "classes" or len(support) != 1:
+            raise ProtocolError("Centroids are made for one support, and where there are classes.")
+        first = np.unique(cloud.point_of_row, return_index=True)[1]
+        values = scored_features(self._table, schema)[first]
+        found = scored_summaries(self._groups, values, support[0], sizes, min_group=self._policy.min_group)
+        return Reply(message.round, {}, found)
+
+    def _final(self, message: Message) -> Reply:
+        """Scalars against the target, which is a sketch of nothing but itself, and the profile of the rows' scores."""
+        schema, cloud = self._ready()
+        self._arrays, self._cap = dict(message.arrays), float(message.scalars["cap"])
+        target = self._target()
+        target.check(schema.point_width)
+        found = exact_answer(cloud, target, improved=False)
+        notes = "; ".join(fit_notes(self._table, schema, min_group=self._policy.min_group))
+        scores = score_rows(self._table, schema, target, self._arrays)
+        first = np.unique(cloud.point_of_row, return_index=True)[1]
+        return Reply(
+            message.round,
+            {"rows": cloud.rows, "cost": found.cost, "relaxed": found.relaxed, "notes": notes},
+            profiles(scores, first, min_group=self._policy.min_group),
+        )
+
+    def _scores(self, message: Message) -> Reply:
+        """The other clients' usual scores, with which the own ones are compared."""
+        self._ready()
+        for name in ("others.label", "others.feature"):
+            array = message.arrays.get(name)
+            if array is None or array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
+                raise ProtocolError(f"The server's array '{name}' is missing or not finite.")
+        self._arrays = {**self._arrays, **message.arrays}
+        return Reply(message.round)
+
+    def _incoming_support(self, message: Message) -> tuple[Floats, NDArray[np.int64]]:
+        """Refuse what no honest server sends, and more questions than the owner agreed to."""
+        schema, _ = self._ready()
+        support, sizes = (message.arrays.get(name) for name in ("support", "sizes"))
+        if support is None or sizes is None or sizes.dtype.kind != "i" or sizes.shape != (len(self._groups),):
+            raise ProtocolError("The server's support or its sizes are missing or do not fit the classes.")
+        if support.ndim != 3 or support.shape[1:] != (sizes.sum(), group_width(schema)) or (sizes < 0).any():
+            raise ProtocolError(f"The server's support has shape {support.shape}, which does not fit its classes.")
+        if not np.isfinite(support).all():
+            raise ProtocolError("The server's support holds values that are not finite.")
+        most = self._policy.most_points(schema.label.kind)
+        if len(support) > self._policy.starts or sizes.max(initial=0) > most:
+            raise PrivacyError(
+                f"The server sent {len(support)} supports of up to {sizes.max(initial=0)} points a class; the owner "
+                f"allows {self._policy.starts} of {most}."
+            )
+        return np.asarray(support, dtype=float), sizes
+
+    def _target(self) -> SketchPoints:
+        points, weights = (self._arrays.get(name) for name in ("points", "weights"))
+        if points is None or weights is None:
+            raise ProtocolError("The server's target lacks its points or weights.")
+        return SketchPoints(np.asarray(points, float), np.asarray(weights, float), np.zeros(len(weights)), self._cap)
+
+    def _embed(self, schema: Schema) -> None:
+        self._schema, self._cloud = schema, embed(self._table, schema)
+        self._groups = grouped_points(self._cloud, schema)
+        self._data = content_digest(self._table)
+
+    def _ready(self) -> tuple[Schema, Points]:
+        if self._schema is None or self._cloud is None:
+            raise ProtocolError("The client was asked to go on before it was started.")
+        return self._schema, self._cloud

@@ -1,0 +1,140 @@
+"""A client's points, class by class, and everything about them that may leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.space import Points, Schema
+from fedbary.space.embed import features
+from fedbary.space.encode import encode
+from fedbary.space.rows import without_rare_values
+from fedbary.transport import Transport, barycentric_projection, solve
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# A covariance of more coordinates is too large to send; the projected features have to do.
+_WIDE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The different points of one class and their shares of it; ``places`` are their positions in the cloud."""
+
+    points: Floats
+    weights: Floats
+    places: Integers
+
+
+def group_count(schema: Schema) -> int:
+    """One group for each class; one for all rows where the label is a number."""
+    return 1 if schema.label.kind == "number" else len(schema.label.classes)
+
+
+def group_width(schema: Schema) -> int:
+    """Coordinates of a support point: the features, and the label where it is a number."""
+    return schema.point_width if schema.label.kind == "number" else schema.feature_width
+
+
+def grouped_points(cloud: Points, schema: Schema) -> list[Group]:
+    """The client's points by group; rows of classes that the schema does not know belong to none."""
+    codes = np.zeros(cloud.distinct, dtype=np.int64)
+    if schema.label.kind == "classes":
+        codes = np.argmax(cloud.points[:, cloud.feature_width :], axis=1)
+    groups = []
+    for code in range(group_count(schema)):
+        places = np.flatnonzero(codes == code)
+        weights = cloud.weights[places]
+        points = cloud.points[places, : group_width(schema)]
+        groups.append(Group(points, weights / max(float(weights.sum()), np.finfo(float).tiny), places))
+    return groups
+
+
+def scored_features(table: Table, schema: Schema) -> Floats:
+    """What the scoring model looks at: the scaled features before any projection, unless they are too many."""
+    values = encode(table, schema)
+    return values if values.shape[1] <= _WIDE else features(table, schema)
+
+
+def scored_width(schema: Schema) -> int:
+    """Number of coordinates of `scored_features`."""
+    width = sum(column.coordinates for column in schema.columns)
+    return width if width <= _WIDE else schema.feature_width
+
+
+def limited(weights: Floats, most: float) -> Floats:
+    """Weights of which none exceeds ``most``; what is cut goes to the others in proportion.
+
+    So no row, however often it was copied, makes up more of a mean than ``min_group`` different rows allow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.protocols.consensus.groups import limited
+    >>> limited(np.array([0.8, 0.1, 0.1]), 0.5)
+    array([0.5 , 0.25, 0.25])
+    """
+    cut = np.zeros(len(weights), dtype=bool)
+    while True:
+        left = 1.0 - most * cut.sum()
+        shared = np.where(cut, most, weights * (left / weights[~cut].sum()))
+        over = ~cut & (shared > most * (1.0 + 1e-9))
+        if not over.any():
+            return np.asarray(shared)
+        cut |= over
+
+
+def summaries(groups: list[Group], width: int, *, min_group: int) -> dict[str, Floats]:
+    """Counts of different rows, means and variances of groups of at least ``min_group``; zero for the others."""
+    counts = np.array([len(group.points) for group in groups], dtype=float)
+    counts[counts < min_group] = 0.0
+    means, variances = np.zeros((len(groups), width)), np.zeros((len(groups), width))
+    for code in np.flatnonzero(counts):
+        weights = limited(groups[code].weights, 1.0 / min_group)
+        means[code] = weights @ groups[code].points
+        variances[code] = weights @ (groups[code].points - means[code]) ** 2
+    return {"counts": counts, "means": means, "variances": variances}
+
+
+def blocks(sizes: Integers) -> list[slice]:
+    """Where each group's points stand in the support."""
+    ends = np.cumsum(sizes)
+    return [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+
+
+def may_shape(group: Group, size: int, *, min_group: int) -> bool:
+    """Whether ``size`` support points would each average at least ``min_group`` different rows."""
+    return size > 0 and len(group.points) >= min_group * size
+
+
+def plan_from(support: Floats, group: Group, *, min_group: int) -> Transport:
+    """Exact transport of one class's support to the group's rows; no row fills more than 1/min_group of a point."""
+    return solve(support, group.points, None, limited(group.weights, 1.0 / (min_group * len(support))))
+
+
+def scored_summaries(
+    groups: list[Group], values: Floats, support: Floats, sizes: Integers, *, min_group: int
+) -> dict[str, Floats]:
+    """What the scoring model is made from: the rows behind each support point averaged in scored features.
+
+    ``values`` are the scored features of every distinct point. Along come their pooled covariance inside classes
+    and the mask of classes that are not withheld.
+    """
+    width = values.shape[1]
+    shaped = np.array(
+        [may_shape(group, size, min_group=min_group) for group, size in zip(groups, sizes, strict=True)], dtype=float
+    )
+    rows = shaped * [len(group.points) for group in groups]
+    centroids, within = np.zeros((len(support), width)), np.zeros((width, width))
+    for code in np.flatnonzero(shaped):
+        group, mine = groups[code], blocks(sizes)[code]
+        own = without_rare_values(values[group.places], min_group)
+        plan = plan_from(support[mine], group, min_group=min_group)
+        centroids[mine] = barycentric_projection(plan, own)
+        centred = (own - plan.target_weights @ own) * np.sqrt(plan.target_weights)[:, None]
+        within += rows[code] / rows.sum() * (centred.T @ centred)
+    return {"centroids": centroids, "within": within, "shaped": shaped}

@@ -1,0 +1,164 @@
+"""What the server remembers of one client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import ProtocolError
+from fedbary.protocols.consensus.descent import client_distances
+from fedbary.protocols.messages import Reply, State, array_text, finite_array, finite_scalar, scalar_text, text_array
+
+Floats = NDArray[np.float64]
+
+# Numbers in a client's profile of scores.
+PROFILE = 40
+_LONGEST_NOTE = 2000
+_LARGEST = 1e100
+_NUMBERS = ("rows", "cost", "relaxed")
+
+
+@dataclass(eq=False)
+class Party:
+    """One client as the server sees it: class-wise sums, the costs of every round, and its last answers."""
+
+    name: str
+    failure: str | None = None
+    notes: str = ""
+    sums: dict[str, Floats] = field(default_factory=dict)
+    shaped: list[Floats] = field(default_factory=list)
+    costs: list[Floats] = field(default_factory=list)
+    scored: dict[str, Floats] = field(default_factory=dict)
+    profiles: dict[str, Floats] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Floats:
+        """Different rows in each class, zero where the client does not say."""
+        return self.sums["counts"]
+
+    @property
+    def spread(self) -> float:
+        """How wide the client's classes are, in the space of the support."""
+        return float(np.sqrt(self.sums["variances"][self.counts > 0].sum(axis=1).mean()))
+
+    def take_sums(self, reply: Reply, groups: int, width: int) -> None:
+        """Check and keep the answer to ``start``."""
+        shapes = {"counts": (groups,), "means": (groups, width), "variances": (groups, width)}
+        sums = {name: _bounded(reply, name, shape) for name, shape in shapes.items()}
+        if (sums["counts"] < 0).any() or (sums["variances"] < 0).any() or (sums["counts"] > 1e12).any():
+            raise ProtocolError("the reply has negative or absurd counts or variances")
+        self.sums = sums
+
+    def take_step(
+        self, reply: Reply, support: Floats, sizes: NDArray[np.int64], *, farthest: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Check the answer to ``step`` completely before anything of it is used: points, costs, counts."""
+        points = finite_array(reply, "points", support.shape)
+        costs = finite_array(reply, "costs", (len(support), len(sizes)))
+        shaped = self.mask(reply) * (sizes > 0)
+        if (costs < 0).any():
+            raise ProtocolError("the reply has negative costs")
+        class_of = np.repeat(np.arange(len(sizes)), sizes)
+        off = np.abs(points - support)[:, shaped[class_of] > 0].max(initial=0.0)
+        reach = max(float(off), float(np.sqrt((costs * shaped).max(initial=0.0))))
+        if reach > farthest:
+            raise ProtocolError(f"its points lie {reach:.3g} away from the target, at most {farthest:.3g} makes sense")
+        # Jensen: no honest cost is below the squared way of the points themselves, whatever the client claims.
+        ways = np.where(shaped[class_of] > 0, ((points - support) ** 2).sum(axis=2) / sizes[class_of], 0.0)
+        least = np.zeros_like(costs)
+        np.add.at(least.T, class_of, ways.T)
+        costs = np.maximum(costs, least) * shaped
+        if shaped.any():
+            self.shaped.append(shaped)
+            self.costs.append(costs)
+        return points, costs, self.counts * shaped
+
+    def take_scored(self, reply: Reply, support: int, width: int) -> None:
+        """Check and keep the answer to ``centroids``."""
+        centroids = _bounded(reply, "centroids", (support, width))
+        within = _bounded(reply, "within", (width, width))
+        shaped = self.mask(reply)
+        variances = np.diag(within)
+        if (variances < 0).any() or np.abs(within).max() > variances.max() * (1.0 + 1e-9):
+            raise ProtocolError("the reply has a covariance that no rows can have")
+        self.scored = {"centroids": centroids, "within": within, "shaped": shaped}
+
+    def mask(self, reply: Reply) -> Floats:
+        """Which classes a reply shapes; refused where the client did not name them."""
+        shaped = finite_array(reply, "shaped", self.counts.shape)
+        if not np.isin(shaped, (0.0, 1.0)).all() or (shaped > (self.counts > 0)).any():
+            raise ProtocolError("the reply shapes classes that the client did not name")
+        return shaped
+
+    def take_numbers(self, reply: Reply, cap: float) -> None:
+        """Check and keep the answer to ``final``."""
+        numbers = {
+            "rows": finite_scalar(reply, "rows", least=1, most=1e12),
+            "cost": finite_scalar(reply, "cost", most=1e30),
+            "relaxed": finite_scalar(reply, "relaxed", most=cap * (1.0 + 1e-9)),
+        }
+        profiles = {name: _bounded(reply, name, (None,)) for name in ("label", "feature")}
+        if any(len(profile) > PROFILE for profile in profiles.values()):
+            raise ProtocolError(f"the reply has a profile of more than {PROFILE} numbers")
+        self.notes = scalar_text(reply, "notes", longest=_LONGEST_NOTE)
+        self.numbers, self.profiles = numbers, profiles
+
+    def distances(self, start: int) -> list[float]:
+        """W_i to the support of one start, before each of its moves."""
+        rounds = zip(self.shaped, self.costs, strict=True)
+        return [float(client_distances(self.counts * shaped, costs[start])) for shaped, costs in rounds]
+
+    def history(self, start: int, support: int) -> Iterator[dict[str, Any]]:
+        """One record per round in which the client shaped the target."""
+        for number, distance in enumerate(self.distances(start), start=1):
+            yield {
+                "client": self.name,
+                "round": number,
+                "client_distance": distance,
+                "server_distance": None,
+                "estimate": distance,
+                "support": support,
+            }
+
+    def state(self) -> State:
+        """Arrays from which `restore` goes on."""
+        state = {
+            "failure": text_array("" if self.failure is None else "!" + self.failure),
+            "notes": text_array(self.notes),
+            **{f"sums.{key}": array for key, array in self.sums.items()},
+            **{f"scored.{key}": array for key, array in self.scored.items()},
+            **{f"profile.{key}": array for key, array in self.profiles.items()},
+        }
+        if self.costs:
+            state |= {"shaped": np.array(self.shaped), "costs": np.array(self.costs)}
+        if self.numbers:
+            state["numbers"] = np.array([self.numbers[key] for key in _NUMBERS])
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` returned."""
+        failure = array_text(state["failure"])
+        self.failure = failure[1:] if failure else None
+        self.notes = array_text(state["notes"])
+        self.sums, self.scored = below(state, "sums."), below(state, "scored.")
+        self.profiles = below(state, "profile.")
+        self.shaped, self.costs = list(state.get("shaped", ())), list(state.get("costs", ()))
+        numbers = state.get("numbers", ())
+        self.numbers = {key: float(number) for key, number in zip(_NUMBERS, numbers, strict=False)}
+
+
+def below(state: State, prefix: str) -> dict[str, np.ndarray]:
+    """The part of a state that was stored under a prefix."""
+    return {key.removeprefix(prefix): array for key, array in state.items() if key.startswith(prefix)}
+
+
+def _bounded(reply: Reply, name: str, shape: tuple[int | None, ...]) -> Floats:
+    array = finite_array(reply, name, shape)
+    if np.abs(array).max(initial=0.0) > _LARGEST:
+        raise ProtocolError(f"the array '{name}' of the reply holds numbers beyond {_LARGEST:g}")
+    return array

@@ -1,0 +1,143 @@
+"""What travels beside the sketch so that clients can value their own rows: a model and clean rows' scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.errors import ProtocolError
+from fedbary.protocols.sketch.sketch import SketchPoints
+from fedbary.space import Schema, embed
+from fedbary.space.encode import encode
+from fedbary.space.labels import class_names
+from fedbary.transport.cost import cost_matrix
+from fedbary.valuation.frames import row_frame
+from fedbary.valuation.rows import UNKNOWN, CleanRows, classified_rows, measured_rows
+from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+_REGRESSION_EPSILON = 2.0
+
+
+def fit_scoring(
+    fitted: Table, calibration: Table | None, schema: Schema, sketch: SketchPoints, *, min_group: int, seed: int
+) -> dict[str, np.ndarray]:
+    """Fit on the sketch rows and score the calibration rows; without them (crossfit) the rows themselves, out of fold.
+
+    Classes under ``min_group`` rows are left out of the model: no mean or covariance of theirs leaves.
+    """
+    if schema.label.kind == "number":
+        label, feature, _ = _regression_scores(fitted if calibration is None else calibration, schema, sketch)
+        return {"clean.label": label, "clean.feature": feature}
+    names = class_names(fitted.labels)
+    counts = {name: int((names == name).sum()) for name in np.unique(names)}
+    classes = tuple(sorted(str(name) for name, count in counts.items() if count >= max(min_group, 2)))
+    rows = np.isin(names, classes)
+    if len(classes) < 2:
+        return {}
+    codes = _codes(names[rows], classes)
+    found = fit_scoring_model(encode(fitted, schema)[rows], codes, classes, min_group=min_group, seed=seed)
+    if calibration is None:
+        clean = CleanRows(found.log_probabilities, codes, found.feature_scores)
+    else:
+        clean_codes = _codes(class_names(calibration.labels), classes)
+        known = clean_codes != UNKNOWN
+        values = encode(calibration, schema)[known]
+        clean = CleanRows(found.model.log_probabilities(values), clean_codes[known], found.model.feature_scores(values))
+    arrays = {f"model.{key}": array for key, array in found.model.to_arrays().items()}
+    return arrays | {
+        "clean.log_probabilities": clean.log_probabilities,
+        "clean.codes": clean.codes,
+        "clean.feature": clean.feature_scores,
+    }
+
+
+def score_rows(
+    table: Table,
+    schema: Schema,
+    sketch: SketchPoints,
+    arrays: Mapping[str, np.ndarray],
+    rules: RowRules,
+    *,
+    adapt: bool,
+    gradient: Floats,
+) -> pd.DataFrame:
+    """A client's row values from what the server sent."""
+    if schema.label.kind == "number":
+        label, feature, suggestions = _regression_scores(table, schema, sketch)
+        clean_label, clean_feature = _finite(arrays, "clean.label"), _finite(arrays, "clean.feature")
+        return measured_rows(
+            table.row_names,
+            label_scores=label,
+            feature_scores=feature,
+            suggestions=suggestions,
+            clean_label_scores=clean_label,
+            clean_feature_scores=clean_feature,
+            rules=rules,
+            calibrated_gradient=gradient,
+        )
+    model_arrays = {key.removeprefix("model."): a for key, a in arrays.items() if key.startswith("model.")}
+    if not model_arrays:
+        frame = row_frame(table.row_names, -gradient, calibrated_gradient=gradient)
+        frame.attrs["guarantee"] = "none: the reference has fewer than two classes that a model could tell apart"
+        return frame
+    model = ScoringModel.from_arrays(model_arrays)
+    clean = CleanRows(
+        _finite(arrays, "clean.log_probabilities"),
+        arrays["clean.codes"].astype(np.int64),
+        _finite(arrays, "clean.feature"),
+    )
+    values = encode(table, schema)
+    return classified_rows(
+        table.row_names,
+        log_probabilities=model.log_probabilities(values),
+        feature_scores=model.feature_scores(values),
+        codes=_codes(class_names(table.labels), model.classes),
+        classes=model.classes,
+        clean=clean,
+        rules=rules,
+        adapt=adapt,
+        calibrated_gradient=gradient,
+    )
+
+
+def _codes(names: NDArray[np.str_], classes: tuple[str, ...]) -> NDArray[np.int64]:
+    position = {name: index for index, name in enumerate(classes)}
+    return np.array([position.get(str(name), UNKNOWN) for name in names], dtype=np.int64)
+
+
+def _regression_scores(
+    table: Table, schema: Schema, sketch: SketchPoints
+) -> tuple[Floats, Floats, NDArray[np.generic]]:
+    """f(x, y) − min_y' f(x, y'), f(x), and the label of the nearest sketch point."""
+    cloud = embed(table, schema)
+    width = cloud.feature_width
+    features = cost_matrix(cloud.points[:, :width], sketch.points[:, :width], 2)
+    labels = cost_matrix(cloud.points[:, width:], sketch.points[:, width:], 2)
+    joint, free = (_soft_minimum(costs, sketch.weights) for costs in (features + labels, features))
+    spec = schema.label
+    values = sketch.points[np.argmin(features, axis=1), -1] / np.sqrt(max(spec.weight, 1e-12)) * spec.scale + spec.mean
+    rows = cloud.point_of_row
+    return (joint - free)[rows], free[rows], np.array([f"{value:.6g}" for value in values])[rows]
+
+
+def _soft_minimum(costs: Floats, weights: Floats) -> Floats:
+    exponents = -costs / _REGRESSION_EPSILON + np.log(weights)
+    top = exponents.max(axis=1)
+    return np.asarray(-_REGRESSION_EPSILON * (top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))))
+
+
+def _finite(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
+    array = arrays.get(name)
+    if array is None or array.dtype.kind != "f" or not np.isfinite(array).all() or not len(array):
+        raise ProtocolError(f"The server's array '{name}' is missing or not finite.")
+    return np.asarray(array, dtype=float)

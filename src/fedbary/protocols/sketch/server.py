@@ -1,0 +1,245 @@
+"""The server of the sketch protocol: sketches its rows, fits the scoring model, reads the scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.errors import FedbaryError, ProtocolError, SettingsError
+from fedbary.protocols.messages import (
+    Failure,
+    Message,
+    ParallelMap,
+    Reply,
+    State,
+    array_text,
+    finite_scalar,
+    scalar_text,
+    text_array,
+)
+from fedbary.protocols.randomness import derived_seed, generator
+from fedbary.protocols.sketch.scoring import fit_scoring
+from fedbary.protocols.sketch.settings import Sketch
+from fedbary.protocols.sketch.sketch import SketchPoints, default_size, make_sketch
+from fedbary.space import Points, Space, describe, embed, fit_schema, split_reference
+from fedbary.space.labels import class_names
+from fedbary.transport import solve
+from fedbary.valuation.frames import client_frame
+from fedbary.valuation.result import Valuation
+from fedbary.valuation.rules import RowRules
+
+Floats = NDArray[np.float64]
+
+_LONGEST_NOTE = 2000
+_EXCESS_DRAWS = 3
+# A private interval is widened so that it misses at most this often.
+_MISS = 0.05
+_NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise")
+
+
+class SketchServer:
+    """Holds the reference; learns a row count and four numbers of each client."""
+
+    def __init__(
+        self,
+        settings: Sketch,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        rules: RowRules,
+        seed: int,
+        parallel_map: ParallelMap = map,
+    ) -> None:
+        if reference is None:
+            raise SettingsError("The sketch protocol needs a reference: give one, or use protocol='consensus'.")
+        self._settings, self._space, self._rules = settings, space, rules
+        self._seed, self._map = seed, parallel_map
+        self._names = list(clients)
+        self._answers: dict[str, dict[str, float]] = {}
+        self._notes: dict[str, str] = {}
+        self._failures: dict[str, str] = {}
+        self._done = False
+        self._prepare(reference)
+
+    def tasks(self) -> Mapping[str, Message]:
+        """The one message, to everybody."""
+        if self._done:
+            return {}
+        message = Message(
+            "sketch",
+            0,
+            {"schema": self._schema.to_json(), "fingerprint": self._schema.fingerprint, "cap": self._sketch.cap},
+            {
+                "points": self._sketch.points,
+                "weights": self._sketch.weights,
+                "variances": self._sketch.variances,
+                **self._scoring,
+            },
+        )
+        return dict.fromkeys(self._names, message)
+
+    def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
+        """Take the answers; a bad one takes its client out and nobody else."""
+        for name in self._names:
+            reply = replies.get(name)
+            if reply is None:
+                self._failures[name] = "no answer"
+            elif isinstance(reply, Failure):
+                self._failures[name] = reply.reason
+            else:
+                try:
+                    self._take(name, reply)
+                except FedbaryError as error:
+                    self._failures[name] = str(error)
+        self._done = True
+
+    def state(self) -> State:
+        """Arrays from which `restore` goes on."""
+        state: dict[str, np.ndarray] = {"done": np.array(self._done)}
+        for index, name in enumerate(self._names):
+            if name in self._answers:
+                state[f"{index}.numbers"] = np.array([self._answers[name][key] for key in _NUMBERS])
+                state[f"{index}.notes"] = text_array(self._notes[name])
+            if name in self._failures:
+                state[f"{index}.failure"] = text_array(self._failures[name])
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` returned."""
+        self._done = bool(state["done"])
+        for index, name in enumerate(self._names):
+            if f"{index}.numbers" in state:
+                numbers = (float(v) for v in state[f"{index}.numbers"])
+                self._answers[name] = dict(zip(_NUMBERS, numbers, strict=True))
+                self._notes[name] = array_text(state[f"{index}.notes"])
+            if f"{index}.failure" in state:
+                self._failures[name] = array_text(state[f"{index}.failure"])
+
+    def result(self) -> Valuation:
+        """Distances with certified intervals, excess, quality and shares."""
+        if not self._done:
+            raise ProtocolError("The run is not finished: absorb the answers to tasks() first.")
+        import pandas as pd
+
+        held_out = self._held_out_costs()
+        history = pd.DataFrame(columns=["client", "round", "client_distance", "server_distance", "estimate", "support"])
+        return Valuation(
+            clients=client_frame([self._record(name, held_out) for name in self._names], spread=self._spread),
+            history=history,
+            settings={
+                "protocol": self._settings.name,
+                **asdict(self._settings),
+                "space": asdict(self._space),
+                "sketch_points": len(self._sketch.weights),
+                "sketch_error": self._sketch.error,
+                "target_rows": self._target_rows,
+                "calibration_rows": self._calibration_rows,
+                "cost_cap": self._sketch.cap,
+            },
+            schema=self._schema,
+            notes=self._schema.notes,
+        )
+
+    def _prepare(self, reference: Table) -> None:
+        describe(reference, self._space)  # complains about the whole table, not about a half of it
+        settings, crossfit = self._settings, self._rules.calibration == "crossfit"
+        seed = derived_seed(self._seed, "sketch") % 2**31
+        fitted, calibration = (reference, None) if crossfit else split_reference(reference, seed=seed)
+        self._schema = fit_schema(fitted, self._space, seed=seed)
+        cloud = embed(fitted, self._schema)
+        classes = _classes(fitted, cloud, self._schema.label.kind)
+        size = settings.support or default_size(cloud.distinct, settings.min_group, int(classes.max()) + 1)
+        self._sketch = make_sketch(cloud.points, cloud.weights, classes, size, min_group=settings.min_group, seed=seed)
+        self._scoring = fit_scoring(
+            fitted, calibration, self._schema, self._sketch, min_group=settings.min_group, seed=seed
+        )
+        # Without a calibration half the rows themselves stand in; their distance to the sketch is a little small.
+        self._clean = embed(fitted if calibration is None else calibration, self._schema)
+        self._target_rows, self._calibration_rows = len(fitted), 0 if calibration is None else len(calibration)
+        centre = cloud.weights @ cloud.points
+        self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
+
+    def _take(self, name: str, reply: Reply) -> None:
+        most = 1e30
+        numbers = {"rows": finite_scalar(reply, "rows", least=1, most=1e12)}
+        for key in ("cost", "lower", "error"):
+            numbers[key] = finite_scalar(reply, key, most=most)
+        numbers["relaxed"] = finite_scalar(reply, "relaxed", most=self._sketch.cap * (1 + 1e-9))
+        numbers["noise"] = finite_scalar(reply, "noise", most=most) if "noise" in reply.scalars else 0.0
+        self._notes[name] = scalar_text(reply, "notes", longest=_LONGEST_NOTE)
+        self._answers[name] = numbers
+
+    def _record(self, name: str, held_out: Mapping[int, float]) -> dict[str, Any]:
+        if name in self._failures:
+            return {"client": name, "status": f"failed: {self._failures[name]}"}
+        numbers = self._answers[name]
+        distance, low, high = _interval(numbers)
+        cap = self._sketch.cap
+        notes = [self._notes[name]] if self._notes[name] else []
+        if self._settings.epsilon is not None and numbers["cost"] > 0.9 * cap:
+            notes.append("saturated: most rows are farther away than the cost cap")
+        return {
+            "client": name,
+            "rows": int(numbers["rows"]),
+            "distance": distance,
+            "low": low,
+            "high": high,
+            "excess": numbers["cost"] - held_out[int(numbers["rows"])],
+            "quality": 1.0 - numbers["relaxed"] / cap,
+            "status": "; ".join(["ok", *notes]),
+        }
+
+    def _held_out_costs(self) -> dict[int, float]:
+        """Mean d_S² of as many clean rows as each client has: what size alone costs."""
+        cap = self._sketch.cap if self._settings.epsilon is not None else None
+        sizes = sorted({int(numbers["rows"]) for numbers in self._answers.values()})
+        jobs = [(size, draw) for size in sizes for draw in range(_EXCESS_DRAWS)]
+        costs = list(self._map(_HeldOut(self._clean, self._sketch, cap, self._seed), jobs))
+        return {
+            size: float(np.mean(costs[i * _EXCESS_DRAWS : (i + 1) * _EXCESS_DRAWS])) for i, size in enumerate(sizes)
+        }
+
+
+class _HeldOut:
+    """d_S² of a draw of clean rows; a plain callable, so that workers can run it."""
+
+    def __init__(self, clean: Points, sketch: SketchPoints, cap: float | None, seed: int) -> None:
+        self._clean, self._sketch, self._cap, self._seed = clean, sketch, cap, seed
+
+    def __call__(self, job: tuple[int, int]) -> float:
+        size, draw = job
+        rng = generator(self._seed, "excess", size, draw)
+        available = len(self._clean.point_of_row)
+        rows = rng.choice(available, min(size, available), replace=False)
+        points = self._clean.points[self._clean.point_of_row[rows]]
+        return solve(points, self._sketch.points, None, self._sketch.weights, cap=self._cap).cost
+
+
+def _interval(numbers: Mapping[str, float]) -> tuple[float, float, float]:
+    """Estimate and certified ends; noise of a private answer widens them.
+
+    The estimate √(d_S·upper) lies between the distance to the sketch and the upper end (docs/benchmarks.md).
+    """
+    slack = numbers["noise"] * np.log(1.0 / _MISS)
+    cost = numbers["cost"]
+    low = np.sqrt(max(numbers["lower"], 0.0))
+    if numbers["noise"]:
+        low = max(0.0, np.sqrt(max(cost - slack, 0.0)) - numbers["error"])
+    high = np.sqrt(cost + slack + numbers["error"] ** 2)
+    upper = np.sqrt(cost + numbers["error"] ** 2)
+    estimate = min(max(np.sqrt(np.sqrt(cost) * upper), low), high)
+    return float(estimate), float(low), float(high)
+
+
+def _classes(table: Table, cloud: Points, kind: str) -> NDArray[np.int64]:
+    """Class code of every distinct point; one group for all where the label is a number."""
+    codes = np.zeros(cloud.distinct, dtype=np.int64)
+    if kind == "classes":
+        codes[cloud.point_of_row] = np.unique(class_names(table.labels), return_inverse=True)[1]
+    return codes

@@ -1,0 +1,113 @@
+"""The sketch of a target: exact means, masses and variances of groups of its points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import ProtocolError
+from fedbary.transport.cost import cost_matrix
+from fedbary.valuation.scoring.mixture import grouped
+
+Floats = NDArray[np.float64]
+
+_MOST_POINTS = 20_000
+_CAP_QUANTILE = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class SketchPoints:
+    """Group means z_s with masses w_s and within-group variances e_s², and the cost cap C."""
+
+    points: Floats
+    weights: Floats
+    variances: Floats
+    cap: float
+
+    @property
+    def error(self) -> float:
+        """The bound e = √(Σ w_s·e_s²) on W(Q, sketch)."""
+        return float(np.sqrt(self.weights @ self.variances))
+
+    def check(self, width: int) -> None:
+        """Refuse what no honest server sends."""
+        size = len(self.weights)
+        fits = self.points.shape == (size, width) and self.variances.shape == (size,) and 1 <= size <= _MOST_POINTS
+        finite = all(np.isfinite(values).all() for values in (self.points, self.weights, self.variances))
+        if not fits or not finite or not np.isfinite(self.cap) or self.cap <= 0:
+            raise ProtocolError("The sketch has the wrong shape or holds values that are not finite.")
+        if (self.weights <= 0).any() or abs(float(self.weights.sum()) - 1.0) > 1e-9 or (self.variances < 0).any():
+            raise ProtocolError("The sketch has masses that are not positive or do not sum to one.")
+
+
+def make_sketch(
+    points: Floats, weights: Floats, groups_of: NDArray[np.int64], size: int, *, min_group: int, seed: int
+) -> SketchPoints:
+    """Group points, never across ``groups_of`` (classes) except where a class has fewer than ``min_group`` points.
+
+    Small classes are merged into the nearest group, so every group has at least ``min_group`` points; the means
+    and variances stay exact, so the interval of the protocol holds for any grouping.
+    """
+    groups = np.zeros(len(points), dtype=np.int64)
+    start = 0
+    for code in np.unique(groups_of):
+        mine = groups_of == code
+        share = max(1, round(size * float(weights[mine].sum())))
+        groups[mine] = start + grouped(points[mine], share, min_group=min_group, seed=seed)
+        start = int(groups[mine].max()) + 1
+    groups = _merge_small(points, weights, groups, min_group)
+    means, masses, variances = _summaries(points, weights, groups)
+    costs = cost_matrix(points, means, 2)
+    # A cap that almost no pair of clean points reaches: it bounds what a single row can do.
+    return SketchPoints(means, masses, variances, float(np.quantile(costs, _CAP_QUANTILE)) or 1.0)
+
+
+def default_size(points: int, min_group: int, classes: int) -> int:
+    """Groups of about twice ``min_group`` points, at most 300, at least one for each class."""
+    return max(classes, min(300, points // (2 * min_group)), 1)
+
+
+def coarsened(sketch: SketchPoints, least_mass: float) -> SketchPoints:
+    """Merge points until each carries ``least_mass``: a client's defence against points that single out rows.
+
+    Means, masses and variances merge exactly, so the interval stays valid; it only gets wider.
+    """
+    points, weights, variances = sketch.points.copy(), sketch.weights.copy(), sketch.variances.copy()
+    while len(weights) > 1 and weights.min() < least_mass:
+        small = int(np.argmin(weights))
+        distances = ((points - points[small]) ** 2).sum(axis=1)
+        distances[small] = np.inf
+        near = int(np.argmin(distances))
+        total = weights[small] + weights[near]
+        shares = np.array([weights[small], weights[near]]) / total
+        mean = shares @ points[[small, near]]
+        spread = ((points[[small, near]] - mean) ** 2).sum(axis=1)
+        variances[near] = shares @ (variances[[small, near]] + spread)
+        points[near], weights[near] = mean, total
+        keep = np.arange(len(weights)) != small
+        points, weights, variances = points[keep], weights[keep], variances[keep]
+    return SketchPoints(points, weights / weights.sum(), variances, sketch.cap)
+
+
+def _merge_small(points: Floats, weights: Floats, groups: NDArray[np.int64], min_group: int) -> NDArray[np.int64]:
+    while True:
+        ids, counts = np.unique(groups, return_counts=True)
+        if len(ids) == 1 or counts.min() >= min_group:
+            return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+        means, _, _ = _summaries(points, weights, np.unique(groups, return_inverse=True)[1])
+        small = int(np.argmin(counts))
+        distances = ((means - means[small]) ** 2).sum(axis=1)
+        distances[small] = np.inf
+        groups = np.where(groups == ids[small], ids[int(np.argmin(distances))], groups)
+
+
+def _summaries(points: Floats, weights: Floats, groups: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+    count = int(groups.max()) + 1
+    masses = np.bincount(groups, weights, minlength=count)
+    sums = np.zeros((count, points.shape[1]))
+    np.add.at(sums, groups, weights[:, None] * points)
+    means = sums / masses[:, None]
+    squared = ((points - means[groups]) ** 2).sum(axis=1)
+    return means, np.asarray(masses, float), np.bincount(groups, weights * squared, minlength=count) / masses

@@ -1,0 +1,300 @@
+"""TriangleWad (Li & Pang 2024): one round, a similar triangle instead of a search. A peer to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.protocols.interpolation.client import InterpolationClient
+from fedbary.protocols.interpolation.party import Party
+from fedbary.protocols.interpolation.settings import Interpolation
+from fedbary.protocols.messages import (
+    Failure,
+    Message,
+    ParallelMap,
+    Reply,
+    State,
+    array_text,
+    finite_array,
+    finite_scalar,
+    scalar_text,
+    text_array,
+)
+from fedbary.protocols.randomness import derived_seed
+from fedbary.space import Space, embed, fit_schema
+from fedbary.transport import interpolate, solve
+from fedbary.valuation.frames import client_frame
+from fedbary.valuation.result import Valuation
+from fedbary.valuation.rules import RowRules
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+
+Floats = NDArray[np.float64]
+
+_LONGEST_NOTE = 2000
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """Distances from a triangle that is similar to the one between γ, the client's and the reference rows.
+
+    All parties share a Gaussian measure γ. Client and server each walk from their rows a fraction ``t`` of the
+    way to γ, which gives η_P and η_Q, and only η_P leaves the client. Were the space flat, the intercept theorem
+    would say W(η_P, η_Q) = (1 − t)·W(P, Q); the estimate is therefore W(η_P, η_Q) / (1 − t). On a line that is
+    exact. Elsewhere W_2 is positively curved (Ambrosio, Gigli & Savaré, theorem 7.3.2), so that along true
+    geodesics the estimate is at least W(P, Q); with fewer points than rows, each the mean of several, it can
+    lie on either side. No interval is certified.
+
+    Parameters
+    ----------
+    support : int
+        Points of γ. A client uses fewer if it has fewer than ``support·min_group`` different rows, so that every
+        point it sends averages at least ``min_group`` rows; so does the server.
+    t : float
+        How far η lies from the rows, as a fraction of the way to γ.
+    p : {1, 2}
+        Order of the Wasserstein distance.
+    min_group : int
+        Fewest different rows behind any point that leaves a party.
+    allow_reconstruction : bool
+        Permit more than rows/``min_group`` points. γ and t are known to all, so the points show the rows.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.protocols.triangle import Triangle
+    >>> Triangle(support=50).t
+    0.5
+    """
+
+    support: int = 100
+    t: float = 0.5
+    p: int = 2
+    min_group: int = 5
+    allow_reconstruction: bool = False
+
+    name: ClassVar[str] = "triangle"
+    needs_reference: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for field in ("support", "min_group"):
+            number = getattr(self, field)
+            if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+                raise SettingsError(
+                    f"The '{field}' parameter of Triangle must be a whole number of at least 1. Got {number!r} instead."
+                )
+        if not 0.0 < self.t < 1.0:
+            raise SettingsError(f"The 't' parameter of Triangle must lie strictly between 0 and 1. Got {self.t!r}.")
+        if self.p not in (1, 2):
+            raise SettingsError(f"The 'p' parameter of Triangle must be 1 or 2. Got {self.p!r} instead.")
+
+    def space(self, space: Space | None) -> Space:
+        """The paper's space, where the user did not choose another."""
+        return (space or Space()).with_defaults(metric="euclidean", labels="gaussian")
+
+    def server(
+        self,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        rules: RowRules,  # noqa: ARG002 - flags need calibration scores, which this protocol does not send
+        seed: int,
+        parallel_map: ParallelMap = map,
+    ) -> TriangleServer:
+        """The coordinator's half."""
+        return TriangleServer(self, clients, reference, space, seed=seed, parallel_map=parallel_map)
+
+    def client(self, table: Table, *, rules: RowRules, seed: int) -> TriangleClient:
+        """A data owner's half; it draws nothing at random that is not shared."""
+        return TriangleClient(self, table, rules=rules, seed=seed)
+
+
+class TriangleClient(InterpolationClient):
+    """An interpolation client that stops after its first half step: guards, states and row values are the same."""
+
+    def __init__(self, settings: Triangle, table: Table, *, rules: RowRules, seed: int) -> None:
+        policy = Interpolation(
+            support=settings.support,
+            t=1.0 - settings.t,  # Interpolation counts from γ, Triangle from the rows
+            p=settings.p,
+            min_group=settings.min_group,
+            allow_reconstruction=settings.allow_reconstruction,
+        )
+        super().__init__(policy, table, rules=rules, seed=seed)
+
+    def answer(self, message: Message) -> Reply:
+        """Answer the only message there is, with η_P; η_Q is kept to score rows with.
+
+        A second γ would group the rows in a second way, and enough of those give the rows away: it is refused.
+        """
+        if message.kind != "start":
+            raise ProtocolError(f"A client of the triangle protocol does not know the message {message.kind!r}.")
+        reply = super().answer(message)
+        eta_q = np.asarray(message.arrays["eta_q"], dtype=float)
+        if eta_q.ndim != 2 or eta_q.shape[1] != self._gamma.shape[1] or not np.isfinite(eta_q).all():
+            raise ProtocolError(f"The server's measure has shape {eta_q.shape}, or is not finite.")
+        self._measures = {"eta_q": eta_q, "eta_q_weights": np.full(len(eta_q), 1.0 / len(eta_q))}
+        return reply
+
+    def _reply(self, number: int, extra: dict[str, str | int] | None = None) -> Reply:
+        cloud = self._ready()
+        eta_p, _ = interpolate(self._towards_rows(cloud), self._gamma, cloud.points, float(self._policy.t or 0.0))
+        return Reply(number, dict(extra or {}), {"eta_p": eta_p})
+
+
+class TriangleServer:
+    """Holds the reference; learns η_i, which are means of at least ``min_group`` rows, shrunk towards γ."""
+
+    def __init__(
+        self,
+        settings: Triangle,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        seed: int,
+        parallel_map: ParallelMap = map,
+    ) -> None:
+        if reference is None:
+            raise SettingsError(
+                "The triangle protocol compares clients with a reference: give one, or use Interpolation."
+            )
+        self._settings = settings
+        self._space = space
+        self._seed = seed
+        self._map = parallel_map
+        self._schema = fit_schema(reference, space, seed=derived_seed(seed, "projection") % 2**31)
+        self._target = embed(reference, self._schema)
+        self._support = settings.support
+        if not settings.allow_reconstruction:
+            self._support = min(settings.support, self._target.distinct // settings.min_group)
+        if self._support < 1:
+            raise DataError(
+                f"The reference has {self._target.distinct} different rows, fewer than min_group = "
+                f"{settings.min_group}: add rows, or lower min_group."
+            )
+        self._parties = {name: Party(name) for name in clients}
+        self._done = False
+
+    def tasks(self) -> Mapping[str, Message]:
+        """The one message, the same for everybody."""
+        if self._done:
+            return {}
+        message = Message(
+            "start",
+            0,
+            {
+                "schema": self._schema.to_json(),
+                "fingerprint": self._schema.fingerprint,
+                "support": self._support,
+                "gamma_seed": derived_seed(self._seed, "gamma"),
+            },
+            {"eta_q": self._eta_q(self._support)},
+        )
+        return dict.fromkeys(self._parties, message)
+
+    def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
+        """Take the answers; a bad answer takes its client out and nobody else."""
+        for name, party in self._parties.items():
+            reply = replies.get(name, Failure("no answer"))
+            try:
+                if isinstance(reply, Failure):
+                    party.fail(reply.reason)
+                else:
+                    self._take(party, reply)
+            except FedbaryError as error:
+                party.fail(str(error))
+        active = [party for party in self._parties.values() if party.failure is None]
+        eta_q = {size: self._eta_q(size) for size in {len(party.eta_p) for party in active}}
+        jobs = [(party.eta_p, eta_q[len(party.eta_p)]) for party in active]
+        for party, outcome in zip(active, self._map(partial(_distance, self._settings.p), jobs), strict=True):
+            if isinstance(outcome, str):
+                party.fail(outcome)
+            else:
+                party.server_distances = [outcome / (1.0 - self._settings.t)]
+        self._done = True
+
+    def state(self) -> State:
+        """Whether the round is over, and what came of it."""
+        state = {"done": np.array(self._done), "schema": text_array(self._schema.fingerprint)}
+        for index, party in enumerate(self._parties.values()):
+            state |= {f"party.{index}.{key}": array for key, array in party.state().items()}
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` returned; refuses if the reference is another one."""
+        if array_text(state["schema"]) != self._schema.fingerprint:
+            raise ProtocolError("The reference changed since the run was interrupted: start it anew.")
+        self._done = bool(state["done"])
+        for index, party in enumerate(self._parties.values()):
+            prefix = f"party.{index}."
+            party.restore({key.removeprefix(prefix): v for key, v in state.items() if key.startswith(prefix)})
+
+    def result(self) -> Valuation:
+        """Distances and shares; there is no interval."""
+        if not self._done:
+            raise ProtocolError("The run is not finished: absorb the answers to tasks() until there are none.")
+        import pandas as pd
+
+        valued = [party for party in self._parties.values() if party.server_distances]
+        history = pd.DataFrame.from_records(
+            [
+                {"client": party.name, "round": 0, "estimate": party.server_distances[0], "support": len(party.eta_p)}
+                for party in valued
+            ],
+            columns=["client", "round", "client_distance", "server_distance", "estimate", "support"],
+        )
+        centred = self._target.points - self._target.weights @ self._target.points
+        return Valuation(
+            clients=client_frame(
+                [_record(party) for party in self._parties.values()],
+                spread=float(np.sqrt(self._target.weights @ (centred**2).sum(axis=1))),
+            ),
+            history=history,
+            settings={
+                "protocol": self._settings.name,
+                **asdict(self._settings),
+                "space": asdict(self._space),
+            },
+            schema=self._schema,
+            notes=self._schema.notes,
+        )
+
+    def _take(self, party: Party, reply: Reply) -> None:
+        if reply.round != 0:
+            raise ProtocolError(f"the reply belongs to round {reply.round}, expected 0")
+        eta_p = finite_array(reply, "eta_p", (None, self._schema.point_width))
+        if not 1 <= len(eta_p) <= self._support:
+            raise ProtocolError(f"the reply has {len(eta_p)} support points, at most {self._support} were agreed")
+        party.rows = int(finite_scalar(reply, "rows", least=1, most=1e12))
+        notes = scalar_text(reply, "notes", longest=_LONGEST_NOTE)
+        party.notes = [notes] if notes else []
+        party.eta_p = eta_p
+
+    def _eta_q(self, size: int) -> Floats:
+        """The reference's measure on the first ``size`` points of γ, which are a smaller client's γ."""
+        rng = np.random.default_rng(derived_seed(self._seed, "gamma"))
+        gamma = rng.standard_normal((size, self._schema.point_width))
+        plan = solve(gamma, self._target.points, None, self._target.weights, p=self._settings.p)
+        return interpolate(plan, gamma, self._target.points, 1.0 - self._settings.t)[0]
+
+
+def _distance(p: int, job: tuple[Floats, Floats]) -> float | str:
+    try:
+        return solve(*job, p=p).distance
+    except FedbaryError as error:
+        return str(error)
+
+
+def _record(party: Party) -> dict[str, Any]:
+    status = "; ".join(["ok", *party.notes]) if party.failure is None else f"failed: {party.failure}"
+    record: dict[str, Any] = {"client": party.name, "rows": party.rows or None, "status": status}
+    return record if party.failure is not None else record | {"distance": party.server_distances[0]}

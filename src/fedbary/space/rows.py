@@ -1,0 +1,52 @@
+"""Rows as such: keys of their content, and guards that count different rows."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.space.encode import category_texts
+from fedbary.space.labels import class_names
+
+Floats = NDArray[np.float64]
+
+
+def row_keys(table: Table, *, seed: int = 0) -> NDArray[np.bytes_]:
+    """A keyed hash of each row's content; equal rows have equal keys, whatever the file's order."""
+    numbers = [v.reshape(len(table), -1).astype(np.float64) for v in table.columns.values() if v.dtype.kind != "O"]
+    matrix = np.hstack(numbers) + 0.0 if numbers else np.zeros((len(table), 0))
+    texts = [category_texts(v) for v in table.columns.values() if v.dtype.kind == "O"]
+    names = class_names(table.labels)
+    secret = str(seed).encode()
+    keys = []
+    for row in range(len(table)):
+        content = repr((str(names[row]), [column[row] for column in texts])).encode()
+        keys.append(hashlib.blake2b(matrix[row].tobytes() + content, key=secret, digest_size=16).digest())
+    return np.array(keys, dtype="S16")
+
+
+def content_digest(table: Table) -> str:
+    """One hash of a table's rows, in whatever order."""
+    return hashlib.sha256(b"".join(np.sort(row_keys(table)).tolist())).hexdigest()
+
+
+def different_rows(table: Table) -> Table:
+    """The table with each row once: what guards count."""
+    return table.replace(ids=None).take(np.sort(np.unique(row_keys(table), return_index=True)[1]))
+
+
+def without_rare_values(values: Floats, min_group: int) -> Floats:
+    """Columns in which fewer than ``min_group`` rows differ from all others become constant.
+
+    A sum over such a column, or a product with it, would be a sum over those few rows.
+    """
+    if min_group <= 1 or not len(values):
+        return values
+    # A value that all but a few rows share is the median; with fewer rows than that, nothing is shared.
+    common = np.sort(values, axis=0)[len(values) // 2]
+    odd = (values != common).sum(axis=0)
+    rare = (odd > 0) & (odd < min_group)
+    return np.where(rare, common, values) if rare.any() else values

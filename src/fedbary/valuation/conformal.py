@@ -1,0 +1,80 @@
+"""Conformal p-values of scores, and flags with a false-discovery rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Beyond this quantile of the calibration scores the tail is taken to be exponential, for ranking only.
+_TAIL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Scores of clean rows, with weights where the client's class mix differs from theirs.
+
+    ``p_values`` are the conformal ones: p = (w(y) + Σ_i w_i·1[s_i ≥ s]) / (w(y) + Σ_i w_i), which with equal
+    weights is (1 + #{s_i ≥ s}) / (n + 1). ``surprise`` is −log of a smoothed survival function, which unlike
+    the p-value still tells rows apart beyond the largest calibration score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.valuation.conformal import Calibration
+    >>> Calibration.of(np.arange(9.0)).p_values(np.array([8.5, 4.0, -1.0]))
+    array([0.1, 0.6, 1. ])
+    """
+
+    scores: Floats
+    above: Floats
+    total: float
+    threshold: float
+    excess: float
+
+    @classmethod
+    def of(cls, scores: Floats, weights: Floats | None = None) -> Calibration:
+        """Prepare calibration scores; weights are uniform if left out."""
+        order = np.argsort(scores)
+        values = np.asarray(scores, dtype=float)[order]
+        mass = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)[order]
+        above = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+        total = float(mass.sum())
+        cut = int(np.searchsorted(np.cumsum(mass), _TAIL * total))
+        cut = min(cut, len(values) - 1)
+        tail_mass = float(mass[cut:].sum())
+        excess = float((mass[cut:] * (values[cut:] - values[cut])).sum()) / max(tail_mass, 1e-12)
+        spread = float(values.std()) if len(values) > 1 else 1.0
+        return cls(values, above, total, float(values[cut]), max(excess, 1e-6 * spread, 1e-12))
+
+    def p_values(self, scores: Floats, weights: Floats | None = None) -> Floats:
+        """Conformal p-values of scores; ``weights`` are those of the tested rows."""
+        own = np.ones(len(scores)) if weights is None else weights
+        reached = self.above[np.searchsorted(self.scores, scores, side="left")]
+        return np.asarray(np.minimum((reached + own) / (self.total + own), 1.0))
+
+    def surprise(self, scores: Floats) -> Floats:
+        """−log of the share of clean rows that score as high, strictly increasing in the score."""
+        # Between two calibration scores the survival function is interpolated, beyond the cut it decays on.
+        middle = np.interp(scores, self.scores, (self.above[:-1] + 1.0) / (self.total + 1.0))
+        below = np.exp(np.minimum(scores - self.scores[0], 0.0)) * 1e-9  # keeps rows under all scores in order
+        start = (self.above[np.searchsorted(self.scores, self.threshold, side="left")] + 1.0) / (self.total + 1.0)
+        tail = -np.log(start) + (scores - self.threshold) / self.excess
+        return np.asarray(np.where(scores > self.threshold, tail, -np.log(middle) + below))
+
+
+def benjamini_hochberg(p_values: Floats) -> Floats:
+    """Adjusted p-values; flagging those at most q keeps the false-discovery rate at q."""
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(p_values, method="bh"))
+
+
+def class_weights(codes: NDArray[np.int64], reference_codes: NDArray[np.int64], classes: int) -> Floats:
+    """w_y = (client's share of class y) / (reference's share), for every class of the reference."""
+    own = np.bincount(codes, minlength=classes)[:classes] / max(len(codes), 1)
+    theirs = np.bincount(reference_codes, minlength=classes)[:classes] / max(len(reference_codes), 1)
+    return np.asarray(np.where(theirs > 0, own / np.maximum(theirs, 1e-12), 0.0))

@@ -1,0 +1,194 @@
+"""Row values from two channels, labels and features, with flags (DESIGN 2.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
+from fedbary.valuation.frames import row_frame
+from fedbary.valuation.noise import noise_share
+from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scoring.calibration import log_softmax
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# From so many calibration rows in each of a client's classes on, classes are calibrated one by one.
+_LARGE_CLASS = 500
+UNKNOWN = -1
+_NOBODY = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """Scores of one kind (higher = worse), for the client's rows and for clean calibration rows."""
+
+    scores: Floats
+    p_values: Floats
+    surprise: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CleanRows:
+    """What the server says of its calibration rows: log p(c|x), their class, and their feature score."""
+
+    log_probabilities: Floats
+    codes: Integers
+    feature_scores: Floats
+
+
+def classified_rows(
+    row_names: NDArray[np.generic],
+    *,
+    log_probabilities: Floats,
+    feature_scores: Floats,
+    codes: Integers,
+    classes: tuple[str, ...],
+    clean: CleanRows,
+    rules: RowRules,
+    adapt: bool = True,
+    calibrated_gradient: Floats | None = None,
+) -> pd.DataFrame:
+    """Row values of a table with classes; ``codes`` are −1 where the model does not know the class.
+
+    ``adapt`` corrects for a class mix that differs from the reference's: the client's own smoothed class shares
+    become the prior, and calibration rows are weighted by class. Both stay with the client.
+    """
+    known = codes != UNKNOWN
+    shift = np.zeros(len(classes))
+    if adapt:
+        shift = _prior_shift(codes[known], clean.codes, len(classes))
+    own = log_softmax(log_probabilities + shift)
+    label_scores = np.full(len(codes), np.nan)
+    label_scores[known] = -own[known, codes[known]]
+    clean_scores = -log_softmax(clean.log_probabilities + shift)[np.arange(len(clean.codes)), clean.codes]
+    weights = class_weights(codes[known], clean.codes, len(classes)) if adapt else np.ones(len(classes))
+    channels = {
+        "label": _channel(label_scores, codes, clean_scores, clean.codes, weights),
+        # Feature scores are relative to clean rows of the same look, so that all calibration rows count.
+        "feature": _channel(feature_scores, codes, clean.feature_scores, _NOBODY, weights),
+    }
+    suggestions = _suggestions(own, codes, classes)
+    frame = _frame(row_names, channels, suggestions, rules, calibrated_gradient)
+    frame.attrs["noise_share"] = noise_share(own[known], codes[known])
+    return frame
+
+
+def measured_rows(
+    row_names: NDArray[np.generic],
+    *,
+    label_scores: Floats,
+    feature_scores: Floats,
+    suggestions: NDArray[np.generic],
+    clean_label_scores: Floats,
+    clean_feature_scores: Floats,
+    rules: RowRules,
+    calibrated_gradient: Floats | None = None,
+) -> pd.DataFrame:
+    """Row values of a table whose label is a number: plain conformal p-values in both channels."""
+    flat = np.ones(1)
+    channels = {
+        "label": _channel(label_scores, np.zeros(len(label_scores), dtype=np.int64), clean_label_scores, _NOBODY, flat),
+        "feature": _channel(
+            feature_scores, np.zeros(len(feature_scores), dtype=np.int64), clean_feature_scores, _NOBODY, flat
+        ),
+    }
+    return _frame(row_names, channels, suggestions, rules, calibrated_gradient)
+
+
+def _prior_shift(codes: Integers, reference_codes: Integers, classes: int) -> Floats:
+    """Logarithm of the client's smoothed class shares over the reference's."""
+    own = np.bincount(codes, minlength=classes)[:classes] + 1.0
+    theirs = np.bincount(reference_codes, minlength=classes)[:classes] + 1.0
+    return np.asarray(np.log(own / own.sum()) - np.log(theirs / theirs.sum()))
+
+
+def _channel(scores: Floats, codes: Integers, clean: Floats, clean_codes: Integers, weights: Floats) -> Channel:
+    """Calibrate one channel; rows without a score (unknown class) get no p-value."""
+    scored = np.isfinite(scores)
+    p, surprise = np.full(len(scores), np.nan), np.full(len(scores), -np.inf)
+    pooled = Calibration.of(clean, weights[clean_codes] if len(clean_codes) else None)
+    # A class that the weights do not know counts like an average row.
+    own = np.ones(len(scores))
+    if len(clean_codes):
+        own = np.where((codes >= 0) & (codes < len(weights)), weights[np.clip(codes, 0, len(weights) - 1)], 1.0)
+    p[scored] = pooled.p_values(scores[scored], own[scored])
+    surprise[scored] = pooled.surprise(scores[scored])
+    present = np.unique(codes[scored & (codes >= 0)])
+    sizes = np.bincount(clean_codes, minlength=len(weights)) if len(clean_codes) else np.zeros(1)
+    if len(clean_codes) and len(present) and sizes[present].min() >= _LARGE_CLASS:
+        for code in present:
+            mine = scored & (codes == code)
+            p[mine] = Calibration.of(clean[clean_codes == code]).p_values(scores[mine])
+    return Channel(scores, p, surprise)
+
+
+def _suggestions(log_probabilities: Floats, codes: Integers, classes: tuple[str, ...]) -> NDArray[np.str_]:
+    """The best other class of every row."""
+    others = log_probabilities.copy()
+    known = codes != UNKNOWN
+    others[known, codes[known]] = -np.inf
+    return np.asarray(np.array(classes)[np.argmax(others, axis=1)])
+
+
+def _frame(
+    row_names: NDArray[np.generic],
+    channels: dict[str, Channel],
+    suggestions: NDArray[np.generic],
+    rules: RowRules,
+    gradient: Floats | None,
+) -> pd.DataFrame:
+    label, feature = channels["label"], channels["feature"]
+    worst = np.maximum(label.surprise, feature.surprise)
+    by_label = label.surprise >= feature.surprise
+    least = np.fmin(label.p_values, feature.p_values)
+    adjusted = {name: _adjusted(channel.p_values) for name, channel in channels.items()}
+    # Two channels share the rate: Benjamini–Hochberg at q/2 in each, and the union of what they flag.
+    flagged = {name: values <= rules.fdr / 2.0 for name, values in adjusted.items()}
+    flag = flagged["label"] | flagged["feature"]
+    if rules.rule == "sign" and gradient is not None:
+        flag = gradient > 0
+    either = np.where(by_label, "label", "features")
+    reason = np.where(flagged["label"] & flagged["feature"], "label and features", either)
+    reason = np.where(flagged["label"] & ~flagged["feature"], "label", reason)
+    reason = np.where(flagged["feature"] & ~flagged["label"], "features", reason)
+    frame = row_frame(
+        row_names,
+        -worst,
+        feature_score=feature.scores,
+        label_score=label.scores,
+        calibrated_gradient=np.nan if gradient is None else gradient,
+        feature_p=feature.p_values,
+        label_p=label.p_values,
+        p_value=np.minimum(1.0, 2.0 * least),
+        flag=flag,
+        reason=reason,
+        suggested_label=suggestions,
+    )
+    smallest = 2.0 * min(float(np.nanmin(values, initial=1.0)) for values in adjusted.values())
+    frame.attrs["smallest_q"] = min(1.0, smallest)
+    frame.attrs["guarantee"] = _guarantee(rules)
+    return frame
+
+
+def _adjusted(p_values: Floats) -> Floats:
+    adjusted = np.full(len(p_values), np.nan)
+    tested = np.isfinite(p_values)
+    if tested.any():
+        adjusted[tested] = benjamini_hochberg(p_values[tested])
+    return adjusted
+
+
+def _guarantee(rules: RowRules) -> str:
+    if rules.rule == "sign":
+        return "none: the paper's rule has no false-discovery control"
+    if rules.calibration == "split":
+        return f"false-discovery rate at most {rules.fdr:g} on average, if clean rows are exchangeable within classes"
+    return f"none proved: out-of-fold calibration at {rules.fdr:g} (docs/flags.md has the measured rates)"

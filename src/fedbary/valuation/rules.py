@@ -1,0 +1,33 @@
+"""`RowRules`: how rows are to be flagged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Literal
+
+from fedbary.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class RowRules:
+    """Settings of row flags.
+
+    ``rule="bh"`` flags by conformal p-values and Benjamini–Hochberg at false-discovery rate ``fdr``;
+    ``rule="sign"`` is the paper's: a positive calibrated gradient. ``calibration="split"`` keeps half of the
+    reference for calibration and has a guarantee; ``"crossfit"`` uses all rows twice, out of fold.
+    """
+
+    fdr: float = 0.1
+    rule: Literal["bh", "sign"] = "bh"
+    calibration: Literal["split", "crossfit"] = "split"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.fdr, Real) and 0.0 < self.fdr < 1.0):
+            raise SettingsError(f"The 'fdr' parameter must lie between 0 and 1. Got {self.fdr!r} instead.")
+        if self.rule not in ("bh", "sign"):
+            raise SettingsError(f"The 'rule' parameter must be 'bh' or 'sign'. Got {self.rule!r} instead.")
+        if self.calibration not in ("split", "crossfit"):
+            raise SettingsError(
+                f"The 'calibration' parameter must be 'split' or 'crossfit'. Got {self.calibration!r} instead."
+            )

@@ -1,0 +1,166 @@
+"""`ScoringModel`: what the server fits on its own rows so that a client can score its rows at home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import ProtocolError
+from fedbary.valuation.scoring.calibration import log_softmax
+from fedbary.valuation.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
+from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# A model is a few matrices; a larger one is not what a server of this protocol sends.
+MAX_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringModel:
+    """Class probabilities p(c|x) and a feature score from centroids, covariances and a linear model.
+
+    log p(c|x) is the normalised sum Σ_r α_r·log p_r over up to three parts (DESIGN 2.6): *shared* (soft minimum
+    of the distance to centroids in one metric), *class* (a metric per class) and *linear*; each is calibrated as
+    −scale_c·potential_c + log π_c + offset_c. The feature score is the soft minimum over all centroids, centred and
+    scaled by clean rows that look like the same class: classes differ in spread, and a client's class mix must not
+    decide which of its rows stand out.
+
+    Everything is arrays: no code and no pickle travels.
+    """
+
+    classes: tuple[str, ...]
+    log_prior: Floats
+    metric: SharedMetric
+    shrinkage: float
+    epsilon: float
+    centroids: Centroids
+    feature_shrinkage: float
+    feature_centroids: Centroids
+    feature_centre: Floats
+    feature_scale: Floats
+    class_metric: ClassMetric | None
+    coefficients: Floats
+    offsets: Floats
+    scales: Floats
+    biases: Floats
+    blend: Floats
+
+    def log_probabilities(self, values: Floats) -> Floats:
+        """Log-probabilities log p(c|x) for rows of scaled features, one column per class."""
+        parts = [
+            log_softmax(-scale * potential + prior + bias)
+            for potential, prior, scale, bias in zip(
+                self._potentials(values), self._priors(), self.scales, self.biases, strict=True
+            )
+        ]
+        return log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0))
+
+    def feature_scores(self, values: Floats) -> Floats:
+        """How far rows are from all centroids, relative to clean rows of the class that they look like most."""
+        potentials = feature_potential(self.metric.whiten(values, self.feature_shrinkage), self.feature_centroids)
+        looks = self.log_probabilities(values).argmax(axis=1)
+        return np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The model as named arrays, for a message."""
+        arrays = {
+            "classes": np.frombuffer("\n".join(self.classes).encode("utf-8"), dtype=np.uint8).copy(),
+            "numbers": np.array([self.shrinkage, self.epsilon, self.feature_shrinkage, self.metric.level]),
+            "log_prior": self.log_prior,
+            "mean": self.metric.mean,
+            "directions": self.metric.directions,
+            "variances": self.metric.variances,
+            "coefficients": self.coefficients,
+            "offsets": self.offsets,
+            "scales": self.scales,
+            "biases": self.biases,
+            "blend": self.blend,
+            "feature.centre": self.feature_centre,
+            "feature.scale": self.feature_scale,
+            **_centroid_arrays("shared", self.centroids),
+            **_centroid_arrays("feature", self.feature_centroids),
+        }
+        if self.class_metric is not None:
+            arrays |= _centroid_arrays("class", self.class_metric.centroids)
+            arrays |= {"class.roots": self.class_metric.roots, "class.logdet": self.class_metric.log_determinants}
+            if self.class_metric.directions is not None:
+                arrays["class.directions"] = self.class_metric.directions
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> ScoringModel:
+        """Read a model from a message; shapes, finiteness and size are checked."""
+        if sum(array.nbytes for array in arrays.values()) > MAX_BYTES:
+            raise ProtocolError(f"The scoring model is larger than {MAX_BYTES} bytes: refuse this server.")
+        if not all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f"):
+            raise ProtocolError("The scoring model holds values that are not finite: refuse this server.")
+        try:
+            numbers = [float(v) for v in arrays["numbers"]]
+            class_metric = None
+            if "class.roots" in arrays:
+                class_metric = ClassMetric(
+                    arrays.get("class.directions"),
+                    _centroids("class", arrays),
+                    arrays["class.roots"],
+                    arrays["class.logdet"],
+                )
+            model = cls(
+                classes=tuple(arrays["classes"].astype(np.uint8).tobytes().decode("utf-8").split("\n")),
+                log_prior=arrays["log_prior"],
+                metric=SharedMetric(arrays["mean"], arrays["directions"], arrays["variances"], numbers[3]),
+                shrinkage=numbers[0],
+                epsilon=numbers[1],
+                centroids=_centroids("shared", arrays),
+                feature_shrinkage=numbers[2],
+                feature_centroids=_centroids("feature", arrays),
+                feature_centre=arrays["feature.centre"],
+                feature_scale=arrays["feature.scale"],
+                class_metric=class_metric,
+                coefficients=arrays["coefficients"],
+                offsets=arrays["offsets"],
+                scales=arrays["scales"],
+                biases=arrays["biases"],
+                blend=arrays["blend"],
+            )
+            model.log_probabilities(model.metric.mean[None])
+            model.feature_scores(model.metric.mean[None])
+        except (KeyError, ValueError, IndexError, UnicodeDecodeError) as error:
+            raise ProtocolError(f"The scoring model does not fit together ({error}): refuse this server.") from error
+        return model
+
+    def _potentials(self, values: Floats) -> list[Floats]:
+        count = len(self.classes)
+        found = [soft_minimum(self.metric.whiten(values, self.shrinkage), self.centroids, self.epsilon, count)]
+        if self.class_metric is not None:
+            found.append(self.class_metric.potentials(self.metric.whiten(values, CLASS_SHRINKAGE)))
+        if len(self.coefficients):
+            found.append(-(values @ self.coefficients.T + self.offsets))
+        return found
+
+    def _priors(self) -> list[Floats]:
+        """Densities need the class prior; the linear part has learnt it."""
+        densities = [self.log_prior] * (1 + (self.class_metric is not None))
+        return densities + [np.zeros_like(self.log_prior)] * (len(self.coefficients) > 0)
+
+
+def feature_potential(whitened: Floats, centroids: Centroids) -> Floats:
+    """Soft minimum of the squared distance to all centroids, whatever their class."""
+    everyone = Centroids(centroids.points, np.zeros(len(centroids.points), dtype=np.int64), centroids.weights)
+    return np.asarray(soft_minimum(whitened, everyone, 2.0, 1)[:, 0])
+
+
+def _centroid_arrays(name: str, centroids: Centroids) -> dict[str, np.ndarray]:
+    return {
+        f"{name}.points": centroids.points,
+        f"{name}.classes": centroids.classes,
+        f"{name}.weights": centroids.weights,
+    }
+
+
+def _centroids(name: str, arrays: Mapping[str, np.ndarray]) -> Centroids:
+    return Centroids(arrays[f"{name}.points"], arrays[f"{name}.classes"].astype(np.int64), arrays[f"{name}.weights"])

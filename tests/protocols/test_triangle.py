@@ -1,0 +1,147 @@
+"""TriangleWad: exact where the geometry is flat, an upper bound along true geodesics, guarded like the others."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fedbary as fb
+from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
+from fedbary.protocols.messages import Failure, Reply
+from fedbary.protocols.triangle import Triangle
+from fedbary.valuation.rules import RowRules
+
+PLAIN = fb.Space(scaling="none", metric="euclidean", labels="onehot", label_weight=0.0)
+
+
+def cloud(points):
+    return fb.Table.from_arrays(np.asarray(points, dtype=float), np.zeros(len(points), dtype=int))
+
+
+def server_of(settings, clients, reference, space=PLAIN):
+    return settings.server(clients, reference, space, rules=RowRules(), seed=0)
+
+
+def client_of(settings, table, rule="bh"):
+    return settings.client(table, rules=RowRules(rule=rule), seed=0)
+
+
+def value(settings, reference, rule="bh", **clients):
+    return fb.value(clients, reference, protocol=settings, space=PLAIN, rule=rule, seed=0)
+
+
+def exact(P, Q):
+    return fb.solve(P.columns["x"], Q.columns["x"]).distance
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+@pytest.mark.parametrize("t", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("support", [7, 40])
+def test_a_translated_cloud_is_as_far_away_as_it_was_moved(rng, t, support):
+    points = rng.standard_normal((200, 3))
+    moved = cloud(points + np.array([3.0, 0.0, 4.0]))
+    result = value(Triangle(support=support, t=t), cloud(points), here=cloud(points), there=moved)
+    assert result.clients["distance"].tolist() == pytest.approx([0.0, 5.0], abs=1e-9)
+
+
+def test_on_a_line_with_a_point_per_row_it_is_exact(rng):
+    P, Q = cloud(rng.standard_normal((30, 1))), cloud(rng.exponential(size=(30, 1)))
+    result = value(Triangle(support=30, allow_reconstruction=True), Q, c=P)
+    assert result.clients["distance"][0] == pytest.approx(exact(P, Q))
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.1, 0.5, 0.9]))
+def test_along_true_geodesics_the_estimate_is_never_below_the_distance(seed, t):
+    rng = np.random.default_rng(seed)
+    P, Q = cloud(rng.standard_normal((12, 2))), cloud(rng.standard_normal((12, 2)) * [1, 3])
+    result = value(Triangle(support=12, t=t, allow_reconstruction=True), Q, c=P)
+    assert result.clients["distance"][0] >= exact(P, Q) - 1e-9
+
+
+def test_every_point_that_leaves_a_client_is_the_mean_of_enough_rows(rng):
+    reference = cloud(rng.standard_normal((500, 2)))
+    settings = Triangle(support=100, min_group=5)
+    server = server_of(settings, ["c"], reference)
+    message = server.tasks()["c"]
+    reply = client_of(settings, cloud(rng.standard_normal((42, 2)))).answer(message)
+    assert len(message.arrays["eta_q"]) == 100
+    assert len(reply.arrays["eta_p"]) == 42 // 5
+    assert set(reply.scalars) == {"rows", "notes"}
+
+
+def test_a_second_gamma_is_refused_even_after_a_restart(rng):
+    reference, table = cloud(rng.standard_normal((100, 2))), cloud(rng.standard_normal((50, 2)))
+    settings = Triangle()
+    first, other = (
+        settings.server(["c"], reference, PLAIN, rules=RowRules(), seed=seed).tasks()["c"] for seed in (0, 1)
+    )
+    client, restarted = client_of(settings, table), client_of(settings, table)
+    answers = [client.answer(first).arrays["eta_p"] for _ in range(2)]
+    assert np.array_equal(*answers)
+    restarted.restore(client.state())
+    for party in (client, restarted):
+        with pytest.raises(PrivacyError, match="in another way"):
+            party.answer(other)
+    assert restarted.row_values()["value"].equals(client.row_values()["value"])
+
+
+def test_a_small_reference_is_guarded_too(rng):
+    server = server_of(Triangle(support=100, min_group=5), ["c"], cloud(rng.standard_normal((60, 2))))
+    assert len(server.tasks()["c"].arrays["eta_q"]) == 12
+
+
+def test_bad_answers_take_nobody_else_down(rng):
+    reference, table = cloud(rng.standard_normal((100, 2))), cloud(rng.standard_normal((100, 2)))
+    settings = Triangle(support=10)
+    server = server_of(settings, ["good", "silent", "broken", "large"], reference)
+    good = client_of(settings, table).answer(server.tasks()["good"])
+    wide = np.zeros((11, good.arrays["eta_p"].shape[1]))
+    server.absorb(
+        {
+            "good": good,
+            "broken": Reply(0, good.scalars, {"eta_p": good.arrays["eta_p"] * np.nan}),
+            "large": Reply(0, good.scalars, {"eta_p": wide}),
+        }
+    )
+    result = server.result()
+    assert set(result.failed) == {"silent", "broken", "large"}
+    assert result.clients["share"][0] == 1.0
+    assert result.clients[["low", "high"]].isna().all(axis=None)
+
+
+def test_rows_far_from_the_reference_are_worth_less(rng):
+    reference = cloud(rng.standard_normal((300, 2)))
+    points = rng.standard_normal((100, 2))
+    points[:10] += 6.0
+    rows = value(Triangle(support=50), reference, rule="sign", c=cloud(points)).rows("c")
+    worst = rows.sort_values("value")["row"].head(10)
+    assert set(worst) == set(range(10))
+    assert rows["flag"][:10].all()
+
+
+def test_a_restored_server_has_the_same_result(rng):
+    reference, table = cloud(rng.standard_normal((100, 2))), cloud(rng.standard_normal((50, 2)))
+    settings = Triangle()
+    first, second = (server_of(settings, ["a", "b"], reference) for _ in range(2))
+    first.absorb({"a": client_of(settings, table).answer(first.tasks()["a"]), "b": Failure("gone")})
+    second.restore(first.state())
+    assert second.tasks() == {}
+    assert second.result().clients.equals(first.result().clients)
+    other = server_of(settings, ["a", "b"], table, fb.Space())
+    with pytest.raises(ProtocolError, match="reference changed"):
+        other.restore(first.state())
+
+
+def test_settings_and_missing_references_are_refused(rng):
+    with pytest.raises(SettingsError, match="'t' parameter of Triangle"):
+        Triangle(t=1.0)
+    with pytest.raises(SettingsError, match="'support' parameter of Triangle"):
+        Triangle(support=0)
+    with pytest.raises(SettingsError, match="give one, or use Interpolation"):
+        server_of(Triangle(), ["a"], None)
+    with pytest.raises(DataError, match="fewer than min_group"):
+        server_of(Triangle(), ["a"], cloud(rng.standard_normal((4, 2))))

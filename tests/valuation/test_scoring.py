@@ -1,0 +1,120 @@
+"""The scoring model: it learns classes, travels as arrays, and names no small group."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from fedbary.errors import DataError, ProtocolError
+from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
+from fedbary.valuation.scoring.calibration import fit_blend, fit_class_scales, log_loss, log_softmax
+from fedbary.valuation.scoring.mixture import class_centroids, grouped, soft_minimum
+
+
+def blobs(rows=400, width=6, classes=3, seed=0, centres=4.0):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, classes, rows)
+    means = np.random.default_rng(99).normal(size=(classes, width)) * centres / np.sqrt(width)
+    return means[codes] + rng.normal(size=(rows, width)), codes
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    values, codes = blobs()
+    return fit_scoring_model(values, codes, ("a", "b", "c"), seed=0)
+
+
+def test_it_ranks_wrong_labels_and_odd_rows(fitted):
+    values, codes = blobs(seed=1)
+    wrong = np.arange(400) < 60
+    given = np.where(wrong, (codes + 1) % 3, codes)
+    log_p = fitted.model.log_probabilities(values)
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1.0)
+    assert roc_auc_score(wrong, -log_p[np.arange(400), given]) > 0.95
+    noisy = values + 3.0 * np.random.default_rng(2).normal(size=values.shape) * wrong[:, None]
+    assert roc_auc_score(wrong, fitted.model.feature_scores(noisy)) > 0.95
+
+
+def test_out_of_fold_scores_are_those_of_new_rows(fitted):
+    """Calibration rows must look like rows that the model has not seen."""
+    values, codes = blobs(rows=4000, seed=3)
+    fresh = log_loss(fitted.model.log_probabilities(values), codes)
+    held_out = log_loss(fitted.log_probabilities, blobs()[1])
+    assert held_out == pytest.approx(fresh, abs=0.06)
+    new = fitted.model.feature_scores(values)
+    assert np.median(fitted.feature_scores) == pytest.approx(np.median(new), abs=0.1)
+
+
+def test_it_travels_as_arrays_without_loss(fitted):
+    arrays = fitted.model.to_arrays()
+    assert all(isinstance(array, np.ndarray) and array.dtype.kind in "fiu" for array in arrays.values())
+    again = ScoringModel.from_arrays(arrays)
+    values, _ = blobs(seed=5)
+    np.testing.assert_array_equal(again.log_probabilities(values), fitted.model.log_probabilities(values))
+    np.testing.assert_array_equal(again.feature_scores(values), fitted.model.feature_scores(values))
+    assert again.classes == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda a: a.pop("blend"),
+        lambda a: a.update(mean=a["mean"][:-1]),
+        lambda a: a.update(scales=a["scales"] * np.nan),
+        lambda a: a.update(biases=a["biases"][:, :1]),
+    ],
+)
+def test_a_model_that_does_not_fit_together_is_refused(fitted, spoil):
+    arrays = fitted.model.to_arrays()
+    spoil(arrays)
+    if "biases" in arrays and arrays["biases"].shape[1] == 1:
+        ScoringModel.from_arrays(arrays)  # one offset for all classes is a model, too
+        return
+    with pytest.raises(ProtocolError, match="refuse this server"):
+        ScoringModel.from_arrays(arrays)
+
+
+def test_a_huge_model_is_refused(fitted, monkeypatch):
+    monkeypatch.setattr("fedbary.valuation.scoring.model.MAX_BYTES", 10)
+    with pytest.raises(ProtocolError, match="larger than"):
+        ScoringModel.from_arrays(fitted.model.to_arrays())
+
+
+@pytest.mark.parametrize("most", [1, 3, 10, 100])
+@pytest.mark.parametrize("min_group", [2, 5])
+def test_no_group_is_smaller_than_min_group(most, min_group):
+    values, codes = blobs(rows=100)
+    groups = grouped(values, most, min_group=min_group, seed=0)
+    assert np.bincount(groups).min() >= min_group
+    centroids = class_centroids(values, codes, most, min_group=min_group, seed=0)
+    sizes = centroids.weights * np.bincount(codes)[centroids.classes]
+    assert sizes.min() >= min_group - 1e-9
+
+
+def test_small_classes_and_single_classes_are_refused():
+    values, codes = blobs(rows=50)
+    codes[:] = np.where(np.arange(50) < 3, 1, 0)
+    with pytest.raises(DataError, match="the smallest has 3"):
+        fit_scoring_model(values, codes, ("a", "b"))
+
+
+def test_the_soft_minimum_is_a_mixture_log_density():
+    values, codes = blobs(rows=60)
+    centroids = class_centroids(values, codes, 3, min_group=5, seed=0)
+    potentials = soft_minimum(values, centroids, 2.0, 3)
+    mine = centroids.classes == 1
+    squared = ((values[:, None] - centroids.points[mine][None]) ** 2).sum(axis=2)
+    expected = -2.0 * np.log((centroids.weights[mine] * np.exp(-squared / 2.0)).sum(axis=1))
+    np.testing.assert_allclose(potentials[:, 1], expected, rtol=1e-9)
+
+
+def test_calibration_repairs_scale_and_offset():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 3000)
+    logits = rng.normal(size=(3000, 3)) + 2.0 * np.eye(3)[codes]
+    prior = np.zeros(3)
+    scales, biases = fit_class_scales(-5.0 * logits - np.array([1.0, 0.0, 0.0]), prior, codes, 1.0)
+    calibrated = log_softmax(scales * 5.0 * logits + scales * np.array([1.0, 0.0, 0.0]) + biases)
+    assert log_loss(calibrated, codes) < log_loss(log_softmax(5.0 * logits), codes)
+    blend = fit_blend([calibrated, log_softmax(rng.normal(size=(3000, 3)))], codes)
+    assert blend[0] > 0.5
+    assert blend[1] < 0.2
