@@ -27,20 +27,20 @@ def test_it_ranks_wrong_labels_and_odd_rows(fitted):
     values, codes = blobs(seed=1)
     wrong = np.arange(400) < 60
     given = np.where(wrong, (codes + 1) % 3, codes)
-    log_p = fitted.model.log_probabilities(values)
+    log_p = fitted.model.scores(values)[0]
     np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1.0)
     assert roc_auc_score(wrong, -log_p[np.arange(400), given]) > 0.95
     noisy = values + 3.0 * np.random.default_rng(2).normal(size=values.shape) * wrong[:, None]
-    assert roc_auc_score(wrong, fitted.model.feature_scores(noisy)) > 0.95
+    assert roc_auc_score(wrong, fitted.model.scores(noisy)[1]) > 0.95
 
 
 def test_out_of_fold_scores_are_those_of_new_rows(fitted):
     """Calibration rows must look like rows that the model has not seen."""
     values, codes = blobs(rows=4000, seed=3)
-    fresh = log_loss(fitted.model.log_probabilities(values), codes)
+    fresh = log_loss(fitted.model.scores(values)[0], codes)
     held_out = log_loss(fitted.log_probabilities, blobs()[1])
     assert held_out == pytest.approx(fresh, abs=0.06)
-    new = fitted.model.feature_scores(values)
+    new = fitted.model.scores(values)[1]
     assert np.median(fitted.feature_scores) == pytest.approx(np.median(new), abs=0.1)
 
 
@@ -49,8 +49,8 @@ def test_it_travels_as_arrays_without_loss(fitted):
     assert all(isinstance(array, np.ndarray) and array.dtype.kind in "fiu" for array in arrays.values())
     again = ScoringModel.from_arrays(arrays)
     values, _ = blobs(seed=5)
-    np.testing.assert_array_equal(again.log_probabilities(values), fitted.model.log_probabilities(values))
-    np.testing.assert_array_equal(again.feature_scores(values), fitted.model.feature_scores(values))
+    np.testing.assert_array_equal(again.scores(values)[0], fitted.model.scores(values)[0])
+    np.testing.assert_array_equal(again.scores(values)[1], fitted.model.scores(values)[1])
     assert again.classes == ("a", "b", "c")
 
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -128,28 +128,7 @@ class Schema:
     @classmethod
     def from_json(cls, text: str) -> Schema:
         """Read what `to_json` wrote; a changed or foreign text is refused."""
-        try:
-            content = json.loads(text)
-            version = content["version"]
-            if version != VERSION:
-                raise SchemaError(
-                    f"The schema has version {version!r}, this fedbary reads version {VERSION}: "
-                    "install the same fedbary on every machine of the federation."
-                )
-            schema = cls(
-                columns=tuple(_column(column) for column in content["columns"]),
-                label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
-                missing=content["missing"],
-                projection=None if content["projection"] is None else Projection(_unpack(content["projection"])),
-                whitening=None if content["whitening"] is None else _unpack(content["whitening"]),
-                version=version,
-                notes=tuple(content["notes"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SchemaError(f"This is not a fedbary schema ({error}): ask the coordinator for it again.") from error
-        if content.get("fingerprint") != schema.fingerprint:
-            raise SchemaError("The schema was changed after it was made: ask the coordinator for it again.")
-        return schema
+        return _parsed(text)
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file."""
@@ -188,6 +167,32 @@ class Schema:
         }
 
 
+@lru_cache(maxsize=2)  # clients of one process are all sent the same text; a schema never changes
+def _parsed(text: str) -> Schema:
+    try:
+        content = json.loads(text)
+        version = content["version"]
+        if version != VERSION:
+            raise SchemaError(
+                f"The schema has version {version!r}, this fedbary reads version {VERSION}: "
+                "install the same fedbary on every machine of the federation."
+            )
+        schema = Schema(
+            columns=tuple(_column(column) for column in content["columns"]),
+            label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
+            missing=content["missing"],
+            projection=None if content["projection"] is None else Projection(_unpack(content["projection"])),
+            whitening=None if content["whitening"] is None else _unpack(content["whitening"]),
+            version=version,
+            notes=tuple(content["notes"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SchemaError(f"This is not a fedbary schema ({error}): ask the coordinator for it again.") from error
+    if content.get("fingerprint") != schema.fingerprint:
+        raise SchemaError("The schema was changed after it was made: ask the coordinator for it again.")
+    return schema
+
+
 def _canonical(content: dict[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -222,4 +227,6 @@ def _unpack(content: dict[str, Any]) -> Floats:
     data = np.frombuffer(base64.b64decode(content["float64"], validate=True), dtype="<f8")
     if not np.isfinite(data).all():
         raise ValueError("numbers that are not finite")
-    return data.reshape(content["shape"]).astype(np.float64)
+    values = data.reshape(content["shape"]).astype(np.float64)
+    values.flags.writeable = False
+    return values

@@ -25,9 +25,11 @@ def barycentric_projection(transport: Transport, Y: Floats) -> Floats:
     >>> barycentric_projection(solve(X, Y), Y)
     array([[2.]])
     """
+    from scipy.sparse import csr_array
+
     weights = transport.source_weights
-    sums = np.zeros((len(weights), Y.shape[1]))
-    np.add.at(sums, transport.source, transport.mass[:, None] * Y[transport.target])
+    plan = csr_array((transport.mass, (transport.source, transport.target)), shape=(len(weights), len(Y)))
+    sums = np.asarray(plan @ Y)
     carrying = weights > 0
     sums[carrying] /= weights[carrying, None]
     return sums

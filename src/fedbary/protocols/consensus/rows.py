@@ -120,16 +120,16 @@ def _by_model(table: Table, schema: Schema, model: ScoringModel) -> RowScores:
     position = {name: index for index, name in enumerate(model.classes)}
     codes = np.array([position.get(str(name), UNKNOWN) for name in class_names(table.labels)], dtype=np.int64)
     known = np.flatnonzero(codes != UNKNOWN)
-    values = scored_features(table, schema)
+    model_log_p, feature = model.scores(scored_features(table, schema))
     # The client's own smoothed class counts are the better prior, and leave it for nobody (DESIGN 2.6).
     own = np.bincount(codes[known], minlength=len(position)) + 1.0
-    log_p = log_softmax(model.log_probabilities(values) + np.log(own / own.sum()) - model.log_prior)
+    log_p = log_softmax(model_log_p + np.log(own / own.sum()) - model.log_prior)
     share = _tempered_noise_share(log_p[known], codes[known])
     label = np.full(len(codes), np.nan)
     label[known] = -log_p[known, codes[known]]
     log_p[known, codes[known]] = -np.inf
     suggestions = np.array(model.classes)[np.argmax(log_p, axis=1)]
-    return RowScores(label, model.feature_scores(values), suggestions, comparable=True, noise_share=share)
+    return RowScores(label, feature, suggestions, comparable=True, noise_share=share)
 
 
 def _tempered_noise_share(log_p: Floats, codes: NDArray[np.int64]) -> float:

@@ -51,8 +51,8 @@ def fit_scoring(
     else:
         clean_codes = _codes(class_names(calibration.labels), classes)
         known = clean_codes != UNKNOWN
-        values = encode(calibration, schema)[known]
-        clean = CleanRows(found.model.log_probabilities(values), clean_codes[known], found.model.feature_scores(values))
+        log_p, feature = found.model.scores(encode(calibration, schema)[known])
+        clean = CleanRows(log_p, clean_codes[known], feature)
     arrays = {f"model.{key}": array for key, array in found.model.to_arrays().items()}
     return arrays | {
         "clean.log_probabilities": clean.log_probabilities,
@@ -96,11 +96,11 @@ def score_rows(
         arrays["clean.codes"].astype(np.int64),
         _finite(arrays, "clean.feature"),
     )
-    values = encode(table, schema)
+    log_p, feature = model.scores(encode(table, schema))
     return classified_rows(
         table.row_names,
-        log_probabilities=model.log_probabilities(values),
-        feature_scores=model.feature_scores(values),
+        log_probabilities=log_p,
+        feature_scores=feature,
         codes=_codes(class_names(table.labels), model.classes),
         classes=model.classes,
         clean=clean,

@@ -104,8 +104,9 @@ def fit_scoring_model(
     tell("scoring model: all rows")
     (per_class, a, epsilon), (class_count, b), strength = chosen.shared, chosen.by_class, chosen.linear
     metric = shared_metric(values, codes)
-    whitened = metric.whiten(values, CLASS_SHRINKAGE)
-    feature_space = metric.whiten(values, chosen.feature)
+    rotated = metric.rotate(values)
+    whitened = metric.rescale(rotated, CLASS_SHRINKAGE)
+    feature_space = metric.rescale(rotated, chosen.feature)
     feature_points = class_centroids(feature_space, codes, _FEATURE_CENTROIDS, min_group=min_group, seed=seed)
     coefficients, offsets = fit_linear(values, codes, len(classes), (strength,))[0]
     model = ScoringModel(
@@ -114,7 +115,7 @@ def fit_scoring_model(
         metric=metric,
         shrinkage=a,
         epsilon=epsilon,
-        centroids=class_centroids(metric.whiten(values, a), codes, per_class, min_group=min_group, seed=seed),
+        centroids=class_centroids(metric.rescale(rotated, a), codes, per_class, min_group=min_group, seed=seed),
         feature_shrinkage=chosen.feature,
         feature_centroids=_weighted_by_class(feature_points, log_prior),
         feature_centre=centre,
@@ -163,17 +164,20 @@ def _try_everything(
 ) -> None:
     own, labels, other = values[inside], codes[inside], values[outside]
     metric = shared_metric(own, labels)
-    basis, other_basis = metric.whiten(own, CLASS_SHRINKAGE), metric.whiten(other, CLASS_SHRINKAGE)
+    rotated, other_rotated = metric.rotate(own), metric.rotate(other)
+    basis, other_basis = (metric.rescale(values, CLASS_SHRINKAGE) for values in (rotated, other_rotated))
     for per_class in _CENTROIDS:
         groups = _groups_by_class(basis, labels, per_class, min_group, seed)
         for a in _SHRINKAGES:
-            centroids = _means(metric.whiten(own, a), labels, groups)
-            costs = cost_matrix(metric.whiten(other, a), centroids.points, 2)
+            centroids = _means(metric.rescale(rotated, a), labels, groups)
+            costs = cost_matrix(metric.rescale(other_rotated, a), centroids.points, 2)
             for epsilon in _EPSILONS if per_class > 1 else _EPSILONS[:1]:
                 potentials = soft_minimum_of_costs(costs, centroids, epsilon, found.classes)
                 found.put(found.shared, (per_class, a, epsilon), outside, potentials)
         if per_class == _FEATURE_CENTROIDS:
-            _try_feature_scores(found, metric, own, labels, groups=groups, other=other, outside=outside)
+            _try_feature_scores(
+                found, metric, rotated, labels, groups=groups, other_rotated=other_rotated, outside=outside
+            )
     directions = class_directions(basis)
     for per_class in _CLASS_CENTROIDS:
         for b in _CLASS_SHARES:
@@ -188,13 +192,19 @@ def _try_everything(
 
 
 def _try_feature_scores(
-    found: _OutOfFold, metric: SharedMetric, own: Floats, labels: Integers, *, groups: Integers, other: Floats,
+    found: _OutOfFold,
+    metric: SharedMetric,
+    rotated: Floats,
+    labels: Integers,
+    *,
+    groups: Integers,
+    other_rotated: Floats,
     outside: Integers,
-) -> None:  # fmt: skip
+) -> None:
     log_prior = np.log(np.maximum(np.bincount(labels, minlength=found.classes), 1) / len(labels))
     for a in _FEATURE_SHRINKAGES:
-        centroids = _weighted_by_class(_means(metric.whiten(own, a), labels, groups), log_prior)
-        scores = feature_potential(metric.whiten(other, a), centroids)
+        centroids = _weighted_by_class(_means(metric.rescale(rotated, a), labels, groups), log_prior)
+        scores = feature_potential(metric.rescale(other_rotated, a), centroids)
         found.put(found.feature, a, outside, scores)
         # The density of held-out rows, whose volume term the score itself does not need.
         volume = np.log((1.0 - a) * metric.variances + a * metric.level).sum()

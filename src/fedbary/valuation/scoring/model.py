@@ -50,21 +50,23 @@ class ScoringModel:
     biases: Floats
     blend: Floats
 
-    def log_probabilities(self, values: Floats) -> Floats:
-        """Log-probabilities log p(c|x) for rows of scaled features, one column per class."""
+    def scores(self, values: Floats) -> tuple[Floats, Floats]:
+        """Log-probabilities log p(c|x), one column per class, and feature scores, for rows of scaled features.
+
+        A feature score says how far a row is from all centroids, relative to clean rows of the class that it looks
+        like most.
+        """
+        rotated = self.metric.rotate(values)
         parts = [
             log_softmax(-scale * potential + prior + bias)
             for potential, prior, scale, bias in zip(
-                self._potentials(values), self._priors(), self.scales, self.biases, strict=True
+                self._potentials(values, rotated), self._priors(), self.scales, self.biases, strict=True
             )
         ]
-        return log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0))
-
-    def feature_scores(self, values: Floats) -> Floats:
-        """How far rows are from all centroids, relative to clean rows of the class that they look like most."""
-        potentials = feature_potential(self.metric.whiten(values, self.feature_shrinkage), self.feature_centroids)
-        looks = self.log_probabilities(values).argmax(axis=1)
-        return np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
+        logs = log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0))
+        potentials = feature_potential(self.metric.rescale(rotated, self.feature_shrinkage), self.feature_centroids)
+        looks = logs.argmax(axis=1)
+        return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as named arrays, for a message."""
@@ -127,17 +129,16 @@ class ScoringModel:
                 biases=arrays["biases"],
                 blend=arrays["blend"],
             )
-            model.log_probabilities(model.metric.mean[None])
-            model.feature_scores(model.metric.mean[None])
+            model.scores(model.metric.mean[None])
         except (KeyError, ValueError, IndexError, UnicodeDecodeError) as error:
             raise ProtocolError(f"The scoring model does not fit together ({error}): refuse this server.") from error
         return model
 
-    def _potentials(self, values: Floats) -> list[Floats]:
+    def _potentials(self, values: Floats, rotated: Floats) -> list[Floats]:
         count = len(self.classes)
-        found = [soft_minimum(self.metric.whiten(values, self.shrinkage), self.centroids, self.epsilon, count)]
+        found = [soft_minimum(self.metric.rescale(rotated, self.shrinkage), self.centroids, self.epsilon, count)]
         if self.class_metric is not None:
-            found.append(self.class_metric.potentials(self.metric.whiten(values, CLASS_SHRINKAGE)))
+            found.append(self.class_metric.potentials(self.metric.rescale(rotated, CLASS_SHRINKAGE)))
         if len(self.coefficients):
             found.append(-(values @ self.coefficients.T + self.offsets))
         return found
