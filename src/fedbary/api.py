@@ -122,9 +122,7 @@ def value(
         "versions": {"fedbary": __version__} | {name: version(name) for name in _NUMERICAL_PACKAGES},
     }
     result = (engine or LocalEngine()).run(
-        lambda parallel_map: chosen.server(
-            list(halves), target, space, rules=rules, seed=run_seed, parallel_map=parallel_map
-        ),
+        lambda host: chosen.server(list(halves), target, space, rules=rules, seed=run_seed, host=host),
         halves,
         identity=_identity(chosen, space, settings, list(halves)),
         progress=progress,

@@ -36,6 +36,8 @@ def test_the_commands_that_the_demo_proposes_work_and_agree_with_it(fedbary, tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     assert fedbary("demo", "--seed", 1)[0] == 0
+    assert fedbary("rows", "fedbary-demo", "--client", "clinic_d", "--export", "clean")[0] == 0
+    assert len(fb.read("fedbary-demo/clinic_d-clean.csv", label="label")) < 160
     code, out, _ = fedbary("check", "fedbary-demo/data/clinic_d.parquet", "--schema", "fedbary-demo/schema.json")
     assert (code, "fits the schema" in out) == (0, True)
     clinics, reference = "fedbary-demo/data/clinic_*.parquet", "fedbary-demo/data/reference.parquet"

@@ -49,9 +49,7 @@ def carry(server, clients, until=None, change=None, watch=None):
 def run(settings, tables, seed=0, space=None):
     clients = {name: settings.client(table, rules=RowRules(), seed=0) for name, table in tables.items()}
     return fb.LocalEngine(workers=2).run(
-        lambda parallel_map: settings.server(
-            list(tables), None, settings.space(space), rules=RowRules(), seed=seed, parallel_map=parallel_map
-        ),
+        lambda host: settings.server(list(tables), None, settings.space(space), rules=RowRules(), seed=seed, host=host),
         clients,
     )
 

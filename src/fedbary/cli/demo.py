@@ -31,12 +31,12 @@ def demo(
     clinic_a, clinic_b and clinic_c are clean; 30 % of the labels of clinic_d are wrong, and 30 % of the images of
     clinic_e are noisy. The other 797 digits are the reference. Everything runs on this machine, without network.
     """
-    from fedbary.cli.outcome import write_outcome
+    from fedbary.cli.outcome import with_sources, write_outcome
     from fedbary.cli.progress import progress
     from fedbary.valuation.storage import check_output
 
     check_output(output)
-    with progress("loading the digits", rounds=10) as listener:
+    with progress("loading the digits") as listener:
         from fedbary import LocalEngine
         from fedbary import value as run
 
@@ -44,8 +44,8 @@ def demo(
         result = run(
             clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
         )
-        written = write_outcome(result, output)
-        _write_data(clinics, output / "data")
+        files = _write_data(clinics, output / "data")
+        written = write_outcome(with_sources(result, files, clinics.reference.label_name, None), output)
     _show(result, clinics, written, output)
 
 
@@ -76,14 +76,13 @@ def _clinics(seed: int) -> Clinics:
     return Clinics(clients, reference, spoilt, right_labels)
 
 
-def _write_data(clinics: Clinics, folder: Path) -> None:
-    """The parties' tables as files, so that the other commands can be tried on them."""
+def _write_data(clinics: Clinics, folder: Path) -> dict[str, Path]:
+    """The parties' tables as files, so that the other commands can be tried on them; returns the clients'."""
     from fedbary.data import write
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name, table in clinics.clients.items():
-        write(table, folder / f"{name}.parquet")
     write(clinics.reference, folder / "reference.parquet")
+    return {name: write(table, folder / f"{name}.parquet") for name, table in clinics.clients.items()}
 
 
 def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: Path) -> None:
@@ -132,7 +131,7 @@ def _next_commands(output: Path) -> list[str]:
     data, fedbary = output / "data", _command()
     clinics = quote(str(data / "clinic_*.parquet"))
     return [
-        f"{fedbary} rows {quote(str(output))} --client clinic_d",
+        f"{fedbary} rows {quote(str(output))} --client clinic_d --export clean",
         f"{fedbary} check {quote(str(data / 'clinic_d.parquet'))} \\",
         f"    --schema {quote(str(output / 'schema.json'))}",
         f"{fedbary} value --label label \\",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,8 +31,17 @@ def write_outcome(result: Valuation, folder: Path) -> dict[str, str]:
 
 def with_sources(result: Valuation, paths: Mapping[str, Path], label: str, row_id: str | None) -> Valuation:
     """The result with a note of which file each client was read from, for `fedbary rows`."""
-    sources = {name: str(path.resolve()) for name, path in paths.items()}
+    sources = {
+        name: {"file": str(path.resolve()), "sha256": file_digest(path) if path.is_file() else ""}
+        for name, path in paths.items()
+    }
     return replace(result, settings=result.settings | {"sources": sources, "label": label, "id": row_id})
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, by which `fedbary rows` knows it again."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def as_json(result: Valuation, files: dict[str, str]) -> str:

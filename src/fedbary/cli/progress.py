@@ -14,6 +14,9 @@ _WORDS = {
     "describe": "agreeing on a schema",
     "moments": "agreeing on a schema",
     "start": "starting the clients",
+    "sketch": "comparing with the sketch",
+    "centroids": "class centres",
+    "final": "final distances",
     "step": "round",
     "scores": "scoring",
     "rows": "valuing the rows",
@@ -21,10 +24,11 @@ _WORDS = {
 
 
 @contextmanager
-def progress(first: str, *, rounds: int) -> Iterator[Listener | None]:
+def progress(first: str) -> Iterator[Listener | None]:
     """Show how far a run is; yields what `fedbary.value` takes as ``progress``.
 
-    Nothing is shown, and None is yielded, where standard error is not a terminal.
+    The bar fills once per exchange: how many there will be is not known before they have settled. Nothing is shown,
+    and None is yielded, where standard error is not a terminal.
     """
     if not sys.stderr.isatty():
         yield None
@@ -39,20 +43,19 @@ def progress(first: str, *, rounds: int) -> Iterator[Listener | None]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        # One exchange starts the clients and one values the rows; clients that settle early leave some out.
-        task = display.add_task(first, total=rounds + 2)
+        task = display.add_task(first, total=None)
 
         def listen(event: Event) -> None:
-            if event.kind == "run-finished":
-                display.update(task, completed=rounds + 2, description="done")
-            elif event.total:
-                what = _WORDS.get(event.asked, event.asked)
-                which = f" {event.exchange - 1} of {rounds}" if event.asked == "step" else ""
-                begun = rounds + 1 if event.asked == "rows" else max(event.exchange - 1, 0)
+            if event.kind == "server-busy":
+                display.update(task, total=None, description=event.detail)
+            elif event.asked:
+                what = _WORDS.get(event.asked, f"exchange {event.exchange}")
+                what = f"{what} {event.exchange - 1}" if event.asked == "step" else what
                 display.update(
                     task,
-                    completed=begun + event.done / event.total,
-                    description=f"{what}{which}, {event.done} of {event.total} clients",
+                    total=event.total,
+                    completed=event.done,
+                    description=f"{what}, {event.done} of {event.total} clients",
                 )
 
         yield listen

@@ -30,6 +30,10 @@ def rows(
         Path | None,
         typer.Option(metavar="FILE", help="The client's file. Default: the one that was valued."),
     ] = None,
+    row_id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Its column of row ids. Default: the one that was used."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write the exported table.")
     ] = None,
@@ -49,8 +53,8 @@ def rows(
     frame = result.rows(client)
     _show(frame, client, most)
     if export is not None:
-        table = _exported(result, frame, client, how=export, data=data)
-        written = write(table, output or folder / f"{_stem(client)}-{export}.csv")
+        table = _exported(frame, _source(result, frame, client, data, row_id), how=export)
+        written = write(table, output or folder / f"{_stem(result, client)}-{export}.csv")
         typer.echo(f"\nwritten  {written}")
 
 
@@ -77,19 +81,31 @@ def _show(frame: pd.DataFrame, client: str, most: int) -> None:
             console.print(f"{label}: {text}", markup=False, highlight=False)
 
 
-def _exported(result: Valuation, frame: pd.DataFrame, client: str, *, how: str, data: Path | None) -> Table:
-    import numpy as np
-
+def _source(result: Valuation, frame: pd.DataFrame, client: str, data: Path | None, row_id: str | None) -> Table:
+    """The table that was valued, and no other: its rows are about to be dropped and relabelled by their place."""
+    from fedbary.cli.outcome import file_digest
     from fedbary.data.files import read
 
     if frame["flag"].isna().any():
         raise SettingsError(f"The rows of '{client}' were not flagged in this run, so there is nothing to leave out.")
-    source = data or result.settings.get("sources", {}).get(client)
-    if source is None:
+    known = result.settings.get("sources", {}).get(client)
+    if data is None and known is None:
         raise SettingsError(f"The result does not know the file of '{client}': name it with --data FILE.")
-    table = read(source, result.settings.get("label") or _label(result), id=result.settings.get("id"))
-    if not np.array_equal(table.row_names.astype(str), frame["row"].to_numpy().astype(str)):
-        raise DataError(f"'{source}' does not hold the rows that were valued: value it again.")
+    path = data or Path(known["file"])
+    table = read(path, result.settings.get("label") or _label(result), id=row_id or result.settings.get("id"))
+    if [str(name) for name in table.row_names] != [str(name) for name in frame["row"]]:
+        raise DataError(
+            f"'{path}' does not hold the rows that were valued: name the right file with --data and its column of "
+            "row ids with --id, or value it again."
+        )
+    if known is not None and file_digest(path) != known["sha256"]:
+        raise DataError(f"'{path}' is not the file that was valued, or was changed since: value it again.")
+    return table
+
+
+def _exported(frame: pd.DataFrame, table: Table, *, how: str) -> Table:
+    import numpy as np
+
     flag = frame["flag"].to_numpy(dtype=bool)
     if how == "clean":
         return table.take(~flag)
@@ -112,7 +128,7 @@ def _label(result: Valuation) -> str:
     return "label" if result.schema is None else result.schema.label.name
 
 
-def _stem(client: str) -> str:
+def _stem(result: Valuation, client: str) -> str:
     from fedbary.valuation.storage import row_file_names
 
-    return row_file_names([client])[client]
+    return row_file_names(list(result.row_tables))[client]

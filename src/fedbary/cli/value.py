@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fedbary.valuation import Valuation
 
 SOME_FAILED = 3
-_USUAL_ROUNDS = 10
 _SPACE, _PROTOCOL, _FLAGS, _RUN = "How rows become points", "The protocol", "Flags", "The run"
 
 
@@ -182,7 +181,7 @@ def value(
     if not files:
         raise SettingsError("No client was given: name CSV or Parquet files, a quoted glob or a folder.")
     check_output(output)
-    with progress("reading the files", rounds=rounds or _USUAL_ROUNDS) as listener:
+    with progress("reading the files") as listener:
         from fedbary import LocalEngine, Space, read_clients
         from fedbary import value as run
         from fedbary.cli.sources import client_paths

@@ -13,8 +13,9 @@ from pathlib import Path
 class Event:
     """One thing that happened.
 
-    ``kind`` is one of ``run-started``, ``round-started``, ``client-replied``, ``client-failed``,
-    ``round-finished``, ``run-finished``; ``done`` of ``total`` clients have answered in this round.
+    ``kind`` is one of ``server-busy`` (with what, in ``detail``), ``run-started``, ``round-started``,
+    ``client-replied``, ``client-failed``, ``round-finished``, ``run-finished``; ``done`` of ``total`` clients have
+    answered in this round.
     """
 
     kind: str

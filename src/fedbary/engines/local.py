@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedbary.engines.checkpoint import NAME, load_checkpoint, save_checkpoint
 from fedbary.engines.events import Event, EventLog, Listener
 from fedbary.errors import FedbaryError, SettingsError
-from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, ServerProtocol
+from fedbary.protocols.messages import ClientProtocol, Failure, Host, Message, Reply, ServerProtocol
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class LocalEngine:
 
     def run(
         self,
-        server: Callable[[Callable[..., Iterable[Any]]], ServerProtocol],
+        server: Callable[[Host], ServerProtocol],
         clients: Mapping[str, ClientProtocol],
         *,
         identity: str = "",
@@ -74,13 +74,13 @@ class LocalEngine:
     ) -> Valuation:
         """Carry messages until the protocol is done; the row values join the result, as one owner holds all rows.
 
-        ``server`` is called with a parallel `map`, so that the server's own work can use the workers, too.
+        ``server`` is called with this engine as its `Host`, so that its own work can use the workers and be seen, too.
         """
         self._listeners = [] if progress is None else [progress]
         if self._folder is not None:
             self._listeners.append(EventLog(self._folder / "events.jsonl", append=self._resume))
         self._clients = dict(clients)
-        protocol = server(self._map)
+        protocol = server(Host(self._map, lambda what: self._tell(Event("server-busy", detail=what))))
         self._restore(protocol, identity)
         self._tell(Event("run-started", total=len(self._clients)))
         while tasks := protocol.tasks():

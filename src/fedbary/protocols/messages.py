@@ -23,6 +23,17 @@ State = Mapping[str, np.ndarray]
 ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
+@dataclass(frozen=True)
+class Host:
+    """What an engine lends to a server: its workers, and somebody to tell what the server is busy with."""
+
+    map: ParallelMap = map
+    tell: Callable[[str], None] = lambda _: None
+
+
+ALONE = Host()
+
+
 @dataclass(frozen=True, eq=False)
 class Message:
     """Server to client. ``round`` makes repeated delivery harmless; ``kind`` says what is asked."""
@@ -69,7 +80,7 @@ class Settings(Protocol):
         *,
         rules: RowRules,
         seed: int,
-        parallel_map: ParallelMap = map,
+        host: Host = ALONE,
     ) -> ServerProtocol:
         """The coordinator's half."""
         ...

@@ -15,9 +15,10 @@ from fedbary.protocols.interpolation.client import InterpolationClient
 from fedbary.protocols.interpolation.party import Party
 from fedbary.protocols.interpolation.settings import Interpolation
 from fedbary.protocols.messages import (
+    ALONE,
     Failure,
+    Host,
     Message,
-    ParallelMap,
     Reply,
     State,
     array_text,
@@ -107,10 +108,10 @@ class Triangle:
         *,
         rules: RowRules,  # noqa: ARG002 - flags need calibration scores, which this protocol does not send
         seed: int,
-        parallel_map: ParallelMap = map,
+        host: Host = ALONE,
     ) -> TriangleServer:
         """The coordinator's half."""
-        return TriangleServer(self, clients, reference, space, seed=seed, parallel_map=parallel_map)
+        return TriangleServer(self, clients, reference, space, seed=seed, host=host)
 
     def client(self, table: Table, *, rules: RowRules, seed: int) -> TriangleClient:
         """A data owner's half; it draws nothing at random that is not shared."""
@@ -161,7 +162,7 @@ class TriangleServer:
         space: Space,
         *,
         seed: int,
-        parallel_map: ParallelMap = map,
+        host: Host = ALONE,
     ) -> None:
         if reference is None:
             raise SettingsError(
@@ -170,7 +171,7 @@ class TriangleServer:
         self._settings = settings
         self._space = space
         self._seed = seed
-        self._map = parallel_map
+        self._map = host.map
         self._schema = fit_schema(reference, space, seed=derived_seed(seed, "projection") % 2**31)
         self._target = embed(reference, self._schema)
         self._support = settings.support

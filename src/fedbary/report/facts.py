@@ -44,7 +44,7 @@ def facts(result: Valuation) -> dict[str, Any]:
         "rows_of_lowest_only": len(valued) > _ROWS_OF_ALL,
         "convergence": _convergence(result.history),
         "learned": learned(result.settings),
-        "settings": _flat({k: v for k, v in result.settings.items() if k != "versions"}),
+        "settings": _flat({k: v for k, v in result.settings.items() if k not in ("versions", "sources")}),
         "versions": dict(result.settings.get("versions", {})),
         "schema": None if result.schema is None else result.schema.fingerprint,
         "notes": list(result.notes),

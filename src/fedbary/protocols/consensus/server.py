@@ -20,9 +20,10 @@ from fedbary.protocols.consensus.rows import usual_profile
 from fedbary.protocols.consensus.settings import Consensus
 from fedbary.protocols.consensus.target import Target, make_target
 from fedbary.protocols.messages import (
+    ALONE,
     Failure,
+    Host,
     Message,
-    ParallelMap,
     Reply,
     State,
     array_text,
@@ -45,10 +46,10 @@ class ConsensusServer:
     """Holds the support; learns class-wise sums, averages of at least ``min_group`` rows, and scalars."""
 
     def __init__(
-        self, settings: Consensus, clients: Sequence[str], space: Space, *, seed: int, parallel_map: ParallelMap = map
+        self, settings: Consensus, clients: Sequence[str], space: Space, *, seed: int, host: Host = ALONE
     ) -> None:
         self._settings, self._space = settings, space
-        self._seed, self._map = seed, parallel_map
+        self._seed, self._map = seed, host.map
         self._parties = {name: Party(name) for name in clients}
         self._agreement = SchemaAgreement(space, seed=derived_seed(seed, "projection") % 2**31)
         self._stage, self._round = "agree", 0

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fedbary.errors import SettingsError
+from fedbary.protocols.messages import ALONE, Host
 from fedbary.space.settings import Space
 from fedbary.valuation.rules import RowRules
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.protocols.consensus.client import ConsensusClient
     from fedbary.protocols.consensus.server import ConsensusServer
-    from fedbary.protocols.messages import ParallelMap
 
 Weights = Literal["robust", "uniform", "rows"]
 
@@ -94,7 +94,7 @@ class Consensus:
         *,
         rules: RowRules,  # noqa: ARG002 - nothing clean exists, so nothing is flagged
         seed: int,
-        parallel_map: ParallelMap = map,
+        host: Host = ALONE,
     ) -> ConsensusServer:
         """The coordinator's half."""
         from fedbary.protocols.consensus.server import ConsensusServer
@@ -109,7 +109,7 @@ class Consensus:
                 f"The consensus protocol needs label coordinates that all clients share, not labels='{space.labels}': "
                 "use labels='onehot' or 'numeric'."
             )
-        return ConsensusServer(self, clients, space, seed=seed, parallel_map=parallel_map)
+        return ConsensusServer(self, clients, space, seed=seed, host=host)
 
     def client(self, table: Table, *, rules: RowRules, seed: int) -> ConsensusClient:  # noqa: ARG002 - nothing is drawn
         """A data owner's half."""

@@ -16,9 +16,10 @@ from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.interpolation.party import Party, Step, server_step
 from fedbary.protocols.interpolation.settings import Interpolation, draw_t
 from fedbary.protocols.messages import (
+    ALONE,
     Failure,
+    Host,
     Message,
-    ParallelMap,
     Reply,
     State,
     array_text,
@@ -52,14 +53,14 @@ class InterpolationServer:
         space: Space,
         *,
         seed: int,
-        parallel_map: ParallelMap = map,
+        host: Host = ALONE,
     ) -> None:
         if reference is None and settings.gradient in ("access", "server-eta"):
             raise SettingsError(f"gradient='{settings.gradient}' needs a reference: give one, or use gradient='eta'.")
         self._settings = settings
         self._space = space
         self._seed = seed
-        self._map = parallel_map
+        self._map = host.map
         self._fixed = reference is not None
         self._parties = {name: Party(name) for name in clients}
         self._round = 0

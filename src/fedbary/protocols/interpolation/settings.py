@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fedbary.errors import SettingsError
+from fedbary.protocols.messages import ALONE, Host
 from fedbary.protocols.randomness import generator
 from fedbary.space.settings import Space
 from fedbary.valuation.gradients import VARIANTS
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.protocols.interpolation.client import InterpolationClient
     from fedbary.protocols.interpolation.server import InterpolationServer
-    from fedbary.protocols.messages import ParallelMap
 
 
 @dataclass(frozen=True)
@@ -118,12 +118,12 @@ class Interpolation:
         *,
         rules: RowRules,  # noqa: ARG002 - flags need calibration scores, which this protocol does not send
         seed: int,
-        parallel_map: ParallelMap = map,
+        host: Host = ALONE,
     ) -> InterpolationServer:
         """The coordinator's half."""
         from fedbary.protocols.interpolation.server import InterpolationServer
 
-        return InterpolationServer(self, clients, reference, space, seed=seed, parallel_map=parallel_map)
+        return InterpolationServer(self, clients, reference, space, seed=seed, host=host)
 
     def client(self, table: Table, *, rules: RowRules, seed: int) -> InterpolationClient:
         """A data owner's half; ``seed`` is the owner's secret."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,14 @@ _REGRESSION_EPSILON = 2.0
 
 
 def fit_scoring(
-    fitted: Table, calibration: Table | None, schema: Schema, sketch: SketchPoints, *, min_group: int, seed: int
+    fitted: Table,
+    calibration: Table | None,
+    schema: Schema,
+    sketch: SketchPoints,
+    *,
+    min_group: int,
+    seed: int,
+    tell: Callable[[str], None],
 ) -> dict[str, np.ndarray]:
     """Fit on the sketch rows and score the calibration rows; without them (crossfit) the rows themselves, out of fold.
 
@@ -45,7 +52,7 @@ def fit_scoring(
     if len(classes) < 2:
         return {}
     codes = _codes(names[rows], classes)
-    found = fit_scoring_model(encode(fitted, schema)[rows], codes, classes, min_group=min_group, seed=seed)
+    found = fit_scoring_model(encode(fitted, schema)[rows], codes, classes, min_group=min_group, seed=seed, tell=tell)
     if calibration is None:
         clean = CleanRows(found.log_probabilities, codes, found.feature_scores)
     else:

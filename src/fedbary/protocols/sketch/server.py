@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError
 from fedbary.protocols.messages import (
+    ALONE,
     Failure,
+    Host,
     Message,
-    ParallelMap,
     Reply,
     State,
     array_text,
@@ -54,18 +55,18 @@ class SketchServer:
         *,
         rules: RowRules,
         seed: int,
-        parallel_map: ParallelMap = map,
+        host: Host = ALONE,
     ) -> None:
         if reference is None:
             raise SettingsError("The sketch protocol needs a reference: give one, or use protocol='consensus'.")
         self._settings, self._space, self._rules = settings, space, rules
-        self._seed, self._map = seed, parallel_map
+        self._seed, self._map = seed, host.map
         self._names = list(clients)
         self._answers: dict[str, dict[str, float]] = {}
         self._notes: dict[str, str] = {}
         self._failures: dict[str, str] = {}
         self._done = False
-        self._prepare(reference)
+        self._prepare(reference, host.tell)
 
     def tasks(self) -> Mapping[str, Message]:
         """The one message, to everybody."""
@@ -146,18 +147,19 @@ class SketchServer:
             notes=self._schema.notes,
         )
 
-    def _prepare(self, reference: Table) -> None:
+    def _prepare(self, reference: Table, tell: Callable[[str], None]) -> None:
         describe(reference, self._space)  # complains about the whole table, not about a half of it
         settings, crossfit = self._settings, self._rules.calibration == "crossfit"
         seed = derived_seed(self._seed, "sketch") % 2**31
         fitted, calibration = (reference, None) if crossfit else split_reference(reference, seed=seed)
         self._schema = fit_schema(fitted, self._space, seed=seed)
+        tell("sketching the reference")
         cloud = embed(fitted, self._schema)
         classes = _classes(fitted, cloud, self._schema.label.kind)
         size = settings.support or default_size(cloud.distinct, settings.min_group, int(classes.max()) + 1)
         self._sketch = make_sketch(cloud.points, cloud.weights, classes, size, min_group=settings.min_group, seed=seed)
         self._scoring = fit_scoring(
-            fitted, calibration, self._schema, self._sketch, min_group=settings.min_group, seed=seed
+            fitted, calibration, self._schema, self._sketch, min_group=settings.min_group, seed=seed, tell=tell
         )
         # Without a calibration half the rows themselves stand in; their distance to the sketch is a little small.
         self._clean = embed(fitted if calibration is None else calibration, self._schema)

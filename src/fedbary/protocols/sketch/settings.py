@@ -8,12 +8,12 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fedbary.errors import SettingsError
+from fedbary.protocols.messages import ALONE, Host
 from fedbary.space.settings import Space
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.protocols.messages import ParallelMap
     from fedbary.protocols.sketch.client import SketchClient
     from fedbary.protocols.sketch.server import SketchServer
 
@@ -94,12 +94,12 @@ class Sketch:
         *,
         rules: RowRules,
         seed: int,
-        parallel_map: ParallelMap = map,
+        host: Host = ALONE,
     ) -> SketchServer:
         """The coordinator's half."""
         from fedbary.protocols.sketch.server import SketchServer
 
-        return SketchServer(self, clients, reference, space, rules=rules, seed=seed, parallel_map=parallel_map)
+        return SketchServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
 
     def client(self, table: Table, *, rules: RowRules, seed: int) -> SketchClient:  # noqa: ARG002 - nothing is drawn
         """A data owner's half."""

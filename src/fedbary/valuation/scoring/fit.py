@@ -76,7 +76,7 @@ def fit_scoring_model(
     *,
     min_group: int = 5,
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Fitted:
     """Fit shared, class and linear parts to scaled feature rows with class codes 0…K−1.
 
@@ -90,18 +90,17 @@ def fit_scoring_model(
         raise DataError(
             f"A scoring model needs two classes of at least {max(min_group, 2)} rows; the smallest has {counts.min()}."
         )
-    tell = progress or (lambda _: None)
     log_prior = np.log(counts / len(codes))
     found = _OutOfFold(len(codes), len(classes))
     folds = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
     for number, (inside, outside) in enumerate(folds.split(values, codes), start=1):
-        tell(f"scoring model: fold {number}")
+        tell(f"fitting the scoring model, fold {number} of {folds.n_splits}")
         _try_everything(found, values, codes, inside=inside, outside=outside, min_group=min_group, seed=seed)
 
     chosen = _choose(found, log_prior, codes)
     looks = chosen.log_probabilities.argmax(axis=1)
     centre, scale = class_spread(found.feature[chosen.feature], looks, len(classes))
-    tell("scoring model: all rows")
+    tell("fitting the scoring model, all rows")
     (per_class, a, epsilon), (class_count, b), strength = chosen.shared, chosen.by_class, chosen.linear
     metric = shared_metric(values, codes)
     rotated = metric.rotate(values)

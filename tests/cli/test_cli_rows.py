@@ -1,0 +1,114 @@
+"""`fedbary rows`: what an owner sees of the flagged rows, and the tables it can write."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fedbary as fb
+
+pytest_plugins = ["cli_fixtures"]
+
+VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--calibration", "crossfit", "--seed", 0)
+WRONG = [f"p{i}" for i in range(12)]
+
+
+def patients(rows: int, seed: int) -> pd.DataFrame:
+    """Two classes that do not overlap, so that a wrong label is beyond doubt."""
+    rng = np.random.default_rng(seed)
+    ill = rng.random(rows) < 0.5
+    measures = {f"m{i}": np.round(rng.normal(6.0 * ill, 1.0), 3) for i in range(3)}
+    return pd.DataFrame({"id": [f"p{i}" for i in range(rows)], **measures, "ill": np.where(ill, "yes", "no")})
+
+
+@pytest.fixture
+def valued(fedbary, tmp_path, monkeypatch):
+    """A result folder `out` for two clients; in `bad` twelve labels are wrong."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "sites").mkdir()
+    patients(300, seed=1).to_csv("reference.csv", index=False)
+    patients(80, seed=2).to_csv("sites/good.csv", index=False)
+    bad = patients(80, seed=3)
+    wrong = bad["id"].isin(WRONG)
+    bad.loc[wrong, "ill"] = bad.loc[wrong, "ill"].map({"yes": "no", "no": "yes"})
+    bad.to_csv("sites/bad.csv", index=False)
+    code, _, errors = fedbary("value", "sites", *VALUE, "-o", "out")
+    assert code == 0, errors
+    return tmp_path
+
+
+def test_flagged_rows_are_shown_with_reason_and_suggestion(fedbary, valued):
+    code, out, _ = fedbary("rows", "out", "--client", "bad")
+    assert code == 0
+    assert "rows of bad are flagged" in out
+    shown = [line for line in out.splitlines() if "p1" in line.split()]
+    assert len(shown) == 1
+    assert "label" in shown[0]
+    assert "guarantee:" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_clean_leaves_out_exactly_the_flagged_rows(fedbary, valued):
+    code, out, _ = fedbary("rows", "out", "--client", "bad", "--export", "clean")
+    assert code == 0
+    assert "bad-clean.csv" in out
+    left, before = pd.read_csv("out/bad-clean.csv"), pd.read_csv("sites/bad.csv")
+    rows = fb.Valuation.load("out").rows("bad")
+    flagged = set(rows["row"][rows["flag"].astype(bool)])
+    assert set(WRONG) <= flagged
+    assert set(left["id"]) == set(before["id"]) - flagged
+    pd.testing.assert_frame_equal(left, before[before["id"].isin(left["id"])].reset_index(drop=True), check_like=True)
+
+
+def test_relabelled_mends_labels_and_keeps_the_rest(fedbary, valued):
+    assert fedbary("rows", "out", "--client", "bad", "--export", "relabelled", "-o", "mended.parquet")[0] == 0
+    mended = pd.read_parquet("mended.parquet").set_index("id")
+    truth = patients(80, seed=3).set_index("id")
+    assert set(WRONG) <= set(mended.index)
+    assert (mended["ill"] == truth["ill"].loc[mended.index]).all()
+
+
+def test_a_library_result_needs_the_file_named_and_similar_names_do_not_meet(fedbary, valued):
+    clients = {name: fb.read("sites/bad.csv", "ill", id="id") for name in ("a b", "a_b")}
+    fb.value(clients, fb.read("reference.csv", "ill", id="id"), calibration="crossfit", seed=0).save("two")
+    command = ("rows", "two", "--export", "clean", "--client")
+    assert "--data FILE" in fedbary(*command, "a b")[2]
+    assert "--id" in fedbary(*command, "a b", "--data", "sites/bad.csv")[2]
+    for name in clients:
+        assert fedbary(*command, name, "--data", "sites/bad.csv", "--id", "id")[0] == 0
+    assert len(list((valued / "two").glob("*-clean.csv"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--client", "nobody"), "nobody"),
+        (("--client", "bad", "--export", "both"), "--export must be clean or relabelled"),
+        (("--client", "bad", "--export", "clean", "--data", "sites/good.csv"), "is not the file that was valued"),
+        (("--client", "bad", "--export", "clean", "--data", "reference.csv"), "does not hold the rows"),
+        (("--client", "bad", "--export", "clean", "-o", "nowhere/x.csv"), "does not exist"),
+    ],
+)
+def test_mistakes_get_one_sentence(fedbary, valued, arguments, sentence):
+    code, _, errors = fedbary("rows", "out", *arguments)
+    assert code != 0
+    assert sentence in errors
+
+
+def test_without_flags_there_is_nothing_to_leave_out(fedbary, valued):
+    assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "consensus")[0] == 0
+    code, out, errors = fedbary("rows", "consensus", "--client", "bad", "--export", "clean")
+    assert code != 0
+    assert "were not flagged" in errors
+    assert "least valuable rows" in out
+
+
+def test_a_folder_with_foreign_files_is_left_alone(fedbary, valued):
+    (valued / "mine").mkdir()
+    (valued / "mine" / "clients.csv").write_text("precious")
+    code, _, errors = fedbary("value", "sites", *VALUE, "-o", "mine")
+    assert code != 0
+    assert "clients.csv" in errors
+    assert "choose another folder" in errors
+    assert (valued / "mine" / "clients.csv").read_text() == "precious"
+    assert fedbary("value", "sites", *VALUE, "-o", "out")[0] == 0  # an earlier result may be replaced
