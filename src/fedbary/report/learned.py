@@ -72,8 +72,8 @@ def _consensus(settings: Mapping[str, Any]) -> Learned:
             f"From each client, for every class with at least {settings.get('min_group')} rows for each point of the "
             "target: the class's count and mean, averages of groups of its rows in every round, and one cost.",
             "The within-class covariance of each client's features, over these classes.",
-            "From each client its distance and the mean cost of its rows, and how its row scores are distributed: at most "
-            f"40 means of at least {settings.get('min_group')} consecutive scores each.",
+            "From each client its distance and the mean cost of its rows, and how its row scores are distributed: at "
+            f"most 40 means of at least {settings.get('min_group')} consecutive scores each.",
         ),
         (
             "The schema, the target's points in every round, a scoring model of all other clients together, and "
