@@ -10,6 +10,8 @@ __version__ = "0.1.0"
 # Public name → where it lives. Names are imported when they are first used, so that `import fedbary` (and with it
 # `fedbary --help`) costs nothing.
 _HOMES = {
+    "ClientScores": "fedbary.valuation.scores",
+    "Comparison": "fedbary.comparison",
     "Consensus": "fedbary.protocols.consensus",
     "FedbaryError": "fedbary.errors",
     "Interpolation": "fedbary.protocols.interpolation",
@@ -21,6 +23,7 @@ _HOMES = {
     "Table": "fedbary.data.table",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
+    "compare": "fedbary.comparison",
     "corruptions": "fedbary.data",
     "datasets": "fedbary.data",
     "embed": "fedbary.space.embed",
@@ -34,6 +37,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "ClientScores",
+    "Comparison",
     "Consensus",
     "FedbaryError",
     "Interpolation",
@@ -46,6 +51,7 @@ __all__ = [
     "Triangle",
     "Valuation",
     "__version__",
+    "compare",
     "corruptions",
     "datasets",
     "embed",
@@ -60,6 +66,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from fedbary.api import value
+    from fedbary.comparison import Comparison, compare
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
@@ -76,6 +83,7 @@ if TYPE_CHECKING:
     from fedbary.space.split import split_reference
     from fedbary.transport.solve import solve
     from fedbary.valuation.result import Valuation
+    from fedbary.valuation.scores import ClientScores
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,10 @@ def test_the_experiments_are_listed(fedbary, arguments):
 
 def test_an_unknown_experiment_names_the_others(fedbary):
     code, _, err = fedbary("reproduce", "speed")
-    assert (code, err) == (2, "error: There is no experiment 'speed'; there is detection, accuracy, ranking.\n")
+    assert (code, err) == (
+        2,
+        "error: There is no experiment 'speed'; there is detection, accuracy, ranking, five-cases, timing.\n",
+    )
 
 
 def test_a_file_is_no_output_folder(fedbary, tmp_path):

@@ -13,6 +13,7 @@ import typer
 
 from fedbary import __version__
 from fedbary.cli.check import check
+from fedbary.cli.compare import compare
 from fedbary.cli.datasets import datasets
 from fedbary.cli.demo import demo
 from fedbary.cli.reproduce import reproduce
@@ -44,6 +45,7 @@ for command, example in (
     (value, "fedbary value 'sites/*.parquet' --label diagnosis --reference validation.parquet -o out"),
     (rows, "fedbary rows out --client hospital_a --export clean"),
     (check, "fedbary check mine.parquet --schema schema.json"),
+    (compare, "fedbary compare 'sites/*.parquet' --label y --reference test.parquet --methods gtg,mr,cgsv,sketch"),
     (datasets, "fedbary datasets"),
     (reproduce, "fedbary reproduce detection --smoke"),
 ):

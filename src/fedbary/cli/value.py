@@ -213,7 +213,7 @@ def value(
             projection=int(projection) if projection.isdecimal() else projection,  # type: ignore[arg-type]
             missing=missing,  # type: ignore[arg-type]
         )
-        target = None if reference is None else _read_reference(reference, label, row_id)
+        target = None if reference is None else read_reference(reference, label, row_id)
         paths = client_paths(files, apart_from=reference)
         result = run(
             read_clients(paths, label, id=row_id, errors="collect"),
@@ -236,7 +236,7 @@ def value(
         raise typer.Exit(SOME_FAILED)
 
 
-def _read_reference(path: Path, label: str, row_id: str | None) -> Table:
+def read_reference(path: Path, label: str, row_id: str | None) -> Table:
     """Read the reference, whose rows need no ids; but an id column that it has must not become a feature."""
     from fedbary.data.files import read
 

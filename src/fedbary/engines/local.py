@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -80,6 +81,10 @@ class LocalEngine:
         if self._folder is not None:
             self._listeners.append(EventLog(self._folder / "events.jsonl", append=self._resume))
         self._clients = dict(clients)
+        with one_thread():
+            return self._run(server, identity)
+
+    def _run(self, server: Callable[[Host], ServerProtocol], identity: str) -> Valuation:
         protocol = server(Host(self._map, lambda what: self._tell(Event("server-busy", detail=what))))
         self._restore(protocol, identity)
         self._tell(Event("run-started", total=len(self._clients)))
@@ -132,13 +137,11 @@ class LocalEngine:
             yield from map(work, queue)
             return
         from joblib import Parallel, delayed
-        from threadpoolctl import threadpool_limits
 
         # Arrays travel by value: a memory map would vanish with a worker's temporary folder.
         backend = "threading" if self.backend == "threads" else "loky"
         parallel = Parallel(n_jobs=workers, backend=backend, max_nbytes=None, return_as="generator")
-        with threadpool_limits(1):
-            yield from parallel(delayed(_single_threaded)(work, job) for job in queue)
+        yield from parallel(delayed(_single_threaded)(work, job) for job in queue)
 
     def _restore(self, protocol: ServerProtocol, identity: str) -> None:
         if not self._resume or self._folder is None:
@@ -185,8 +188,20 @@ def _single_threaded(work: Callable[[Any], Any], job: Any) -> Any:
     import threading
 
     if threading.current_thread() is not threading.main_thread():
-        return work(job)  # a thread: the caller has set the limit for the whole process
+        return work(job)  # a thread: the run has set the limit for the whole process
+    with one_thread():
+        return work(job)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra in one thread: our matrices are small, and threads that wait for each other cost more.
+
+    Workers are what uses several cores.
+    """
+    import scipy.linalg  # noqa: F401 - only libraries that are loaded can be limited
+    import sklearn.linear_model  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        return work(job)
+        yield

@@ -27,7 +27,7 @@ class Experiment:
 
     def run(self) -> Run:
         """The function that computes it: ``run(smoke, folder, workers, progress)``."""
-        run: Run = import_module(f"fedbary.experiments.{self.name}").run
+        run: Run = import_module(f"fedbary.experiments.{self.name.replace('-', '_')}").run
         return run
 
 
@@ -35,6 +35,8 @@ EXPERIMENTS = (
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
+    Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
+    Experiment("timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours."),
 )
 
 

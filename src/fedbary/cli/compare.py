@@ -1,0 +1,241 @@
+"""`fedbary compare`: the same clients by several methods, those that train and those that do not."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbary.cli.config import use_config
+from fedbary.errors import SettingsError
+
+if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
+    from fedbary.comparison import Comparison
+
+_SOME_FAILED = 3
+_TRAINING, _BUDGET = "Training", "Budget of each method"
+
+
+def compare(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="CSV or Parquet files, quoted globs, or a folder: one file per client.", show_default=False
+        ),
+    ] = None,
+    *,
+    label: Annotated[
+        str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)
+    ] = "",
+    row_id: Annotated[str | None, typer.Option("--id", help="A column of unique row ids.", metavar="COL")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="The server's test rows.", metavar="FILE", show_default=False)
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Methods to compare; --list names them. Default: sketch, gtg, mr, or, cgsv, and exactfed for up to "
+            "ten clients.",
+            show_default=False,
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Say what each method does, and stop.")] = False,
+    truth: Annotated[
+        str | None,
+        typer.Option(metavar="METHOD", help="The method to measure the others by. Default: exactfed, if compared."),
+    ] = None,
+    config: Annotated[  # noqa: ARG001 - its callback acts
+        Path | None,
+        typer.Option(
+            help="A TOML file with any of these options; typed ones win.",
+            metavar="FILE",
+            is_eager=True,
+            callback=use_config,
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-compare"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")] = False,
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="logistic, mlp or cnn.", rich_help_panel=_TRAINING)
+    ] = "logistic",
+    rounds: Annotated[int, typer.Option(help="Rounds of FedAvg.", min=1, rich_help_panel=_TRAINING)] = 10,
+    local_epochs: Annotated[int, typer.Option(help="Local epochs.", min=1, rich_help_panel=_TRAINING)] = 1,
+    batch_size: Annotated[int, typer.Option(help="Rows in a step.", min=1, rich_help_panel=_TRAINING)] = 64,
+    learning_rate: Annotated[float, typer.Option(help="Size of a step.", rich_help_panel=_TRAINING)] = 0.1,
+    max_evaluations: Annotated[
+        int | None, typer.Option(help="Coalitions to train or models to evaluate.", min=1, rich_help_panel=_BUDGET)
+    ] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Seconds; the best estimate so far counts.", rich_help_panel=_BUDGET)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Makes the comparison repeatable.", min=0)] = 0,
+) -> None:
+    """Say what several methods think the same clients are worth, how well they agree, and what they cost.
+
+    All rows must be on this machine: this is for research, and for seeing what our protocols say beside the methods
+    that train. FILES are as for `fedbary value`. The reference is the test set of every method that evaluates models.
+    Methods that train need PyTorch: pip install "fedbary[torch]".
+    """
+    if listed:
+        _list()
+        return
+    _require(files, "No client was given: name CSV or Parquet files, a quoted glob or a folder.")
+    _require(label, "No label column was given: name it with --label COL.")
+    _require(reference, "No test rows were given: name their file with --reference FILE.")
+    assert reference is not None
+    from fedbary.cli.sources import client_paths
+    from fedbary.cli.value import read_reference
+
+    if output.is_file():
+        raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
+    with _progress() as tell:
+        tell("reading the files")
+        from fedbary.comparison import compare as run
+        from fedbary.data.files import read_clients
+
+        target = read_reference(reference, label, row_id)
+        clients = read_clients(client_paths(files or [], apart_from=reference), label, id=row_id)
+        result = run(
+            clients,
+            target,
+            methods=None if methods is None else [name.strip() for name in methods.split(",") if name.strip()],
+            model=_model(model),
+            training=_training(rounds, local_epochs, batch_size, learning_rate, seed),
+            max_evaluations=max_evaluations,
+            max_seconds=max_seconds,
+            seed=seed,
+            progress=tell,
+        )
+        result.save(output)
+    if json:
+        sys.stdout.write(_as_json(result, truth) + "\n")
+    else:
+        _show(result, truth, output)
+    if result.failed:
+        raise typer.Exit(_SOME_FAILED)
+
+
+def _require(what: object, sentence: str) -> None:
+    if not what:
+        raise SettingsError(sentence)
+
+
+def _model(name: str) -> Any:
+    from fedbary.training import CNN, MLP, Logistic
+
+    models: dict[str, Callable[[], Any]] = {"logistic": Logistic, "mlp": MLP, "cnn": CNN}
+    if name not in models:
+        raise SettingsError(f"There is no model {name!r}; there is {', '.join(models)}.")
+    return models[name]()
+
+
+def _training(rounds: int, local_epochs: int, batch_size: int, learning_rate: float, seed: int) -> Any:
+    from fedbary.training import FedAvg
+
+    return FedAvg(
+        rounds=rounds, local_epochs=local_epochs, batch_size=batch_size, learning_rate=learning_rate, seed=seed
+    )
+
+
+def _list() -> None:
+    from fedbary.api import PROTOCOLS
+    from fedbary.baselines.clients import METHODS
+    from fedbary.cli.screen import screen, table
+
+    rows = [(method.name, method.does, "yes" if method.retrains else "no") for method in METHODS.values()]
+    ours = [(name, "1 / distance of this package's protocol; no training at all", "no") for name in PROTOCOLS]
+    screen().print(table(("method", "what it does", "retrains"), rows + ours))
+
+
+def _show(result: Comparison, truth: str | None, output: Path) -> None:
+    from fedbary.cli.screen import bulleted, screen
+
+    console = screen()
+    console.print(_shares(result), "", _costs(result, truth), sep="\n")
+    lines = [f"{name}: {why}" for name, why in result.failed.items()]
+    lines += [f"{name}: {note}" for name, scores in result.scores.items() for note in scores.notes[:1]]
+    lines += list(result.notes)
+    if lines:
+        console.print("", bulleted(lines), sep="\n")
+    console.print(f"\nwritten to {output}: scores.csv, summary.csv, comparison.json, scores/", markup=False)
+
+
+def _shares(result: Comparison) -> Grid:
+    """Clients down, methods across: shares in percent; methods down where that would not fit."""
+    from fedbary.cli.screen import table
+
+    clients = next(iter(result.scores.values())).clients if result.scores else ()
+    columns = [f"{name} %" for name in result.scores]
+    cells = {name: [_percent(share) for share in scores.shares] for name, scores in result.scores.items()}
+    if len(columns) <= len(clients):
+        rows = [(client, *(cells[name][i] for name in cells)) for i, client in enumerate(clients)]
+        return table(("client", *columns), rows, numeric=columns)
+    across = [f"{client} %" for client in clients]
+    return table(("method", *across), [(name, *cells[name]) for name in cells], numeric=across)
+
+
+def _costs(result: Comparison, truth: str | None) -> Grid:
+    from fedbary.cli.screen import table
+
+    frame = result.summary(truth)
+    rows = [
+        (
+            row["method"],
+            _digits(row["spearman"]),
+            _digits(row["kendall"]),
+            _digits(row["share_error"], 3),
+            row["evaluations"],
+            _digits(row["seconds"]),
+            "" if row["converged"] else "budget spent",
+        )
+        for row in frame.to_dict("records")
+    ]
+    columns = ("method", "spearman", "kendall", "share error", "evaluations", "seconds", "")
+    return table(columns, rows, numeric=columns[1:6])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}" if math.isfinite(share) else "–"
+
+
+def _digits(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}" if math.isfinite(value) else "–"
+
+
+def _as_json(result: Comparison, truth: str | None) -> str:
+    import json
+
+    def plain(frame: Any) -> Any:
+        return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+    content = {
+        "scores": plain(result.to_frame()),
+        "summary": plain(result.summary(truth)),
+        "failed": dict(result.failed),
+        "settings": dict(result.settings),
+        "notes": list(result.notes),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A spinner with what is being done, while somebody is looking."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        task = display.add_task("starting", total=None)
+        yield lambda what: display.update(task, description=what)

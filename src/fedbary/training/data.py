@@ -1,0 +1,215 @@
+"""What a federation trains on: each client's rows, the server's test rows, and the names of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedbary.data.table import Table
+from fedbary.errors import DataError
+from fedbary.space import Space, fit_schema
+from fedbary.space.encode import encode
+from fedbary.space.labels import check_kind, class_names, label_kind
+
+Floats = NDArray[np.floating[Any]]
+Names = NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Features and class codes of one party, checked once.
+
+    Parameters
+    ----------
+    features : array, shape (n, d)
+        Finite numbers.
+    codes : array of int, shape (n,)
+        0, 1, … for the first, second, … class.
+
+    Examples
+    --------
+    >>> len(Rows([[0.0, 1.0], [2.0, 3.0]], [0, 1]))
+    2
+    """
+
+    features: Floats
+    codes: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        features, codes = np.asarray(self.features), np.asarray(self.codes)
+        if features.ndim != 2 or features.dtype.kind not in "biuf" or 0 in features.shape:
+            raise DataError(
+                f"The features have shape {features.shape} and type {features.dtype}, but must be a table of numbers, "
+                "(rows, coordinates), with at least one of each: flatten images and encode text."
+            )
+        if codes.dtype.kind not in "iu" or codes.shape != (len(features),):
+            raise DataError(
+                f"The codes have shape {codes.shape} and type {codes.dtype}, but must be one whole number for each of "
+                f"the {len(features)} rows: number the classes 0, 1, …"
+            )
+        if features.dtype not in (np.float32, np.float64):
+            features = features.astype(np.float64)
+        if not np.isfinite(features).all():
+            raise DataError("The features hold values that are not finite: fill or drop those rows.")
+        if codes.min() < 0:
+            raise DataError(f"The codes hold {codes.min()}, but must be 0, 1, …: leave rows without a class out.")
+        object.__setattr__(self, "features", np.ascontiguousarray(features))
+        object.__setattr__(self, "codes", np.ascontiguousarray(codes, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Federation:
+    """Clients with rows of one width, and the server's test rows.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the clients.
+    clients : tuple of Rows
+        Their rows, in the same order.
+    test : Rows
+        The server's rows, on which models are judged.
+    classes : tuple of str
+        Name of each class code.
+    notes : tuple of str
+        What was left out on the way here.
+
+    Examples
+    --------
+    >>> rows = Rows([[0.0], [1.0]], [0, 1])
+    >>> Federation(("ann", "bob"), (rows, rows), rows, ("no", "yes"))
+    Federation(2 clients, 4 rows of 1 coordinate, 2 classes)
+    """
+
+    names: tuple[str, ...]
+    clients: tuple[Rows, ...]
+    test: Rows
+    classes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in ("names", "clients", "classes", "notes"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        if not self.clients or len(self.names) != len(self.clients):
+            raise DataError(
+                f"There are {len(self.names)} names for {len(self.clients)} clients: pass one for each, at least one."
+            )
+        if len(set(self.names)) < len(self.names):
+            raise DataError("Two clients have the same name: rename one.")
+        if len(self.classes) < 2 or len(set(self.classes)) < len(self.classes):
+            raise DataError(f"The classes are {self.classes}, but must be at least two different names.")
+        for name, rows in (*zip(self.names, self.clients, strict=True), ("the test set", self.test)):
+            if rows.features.shape[1] != self.width:
+                raise DataError(
+                    f"{name}: the rows have {rows.features.shape[1]} coordinates, those of the test set {self.width}: "
+                    "use the same features everywhere."
+                )
+            if rows.codes.max() >= len(self.classes):
+                raise DataError(
+                    f"{name}: the code {rows.codes.max()} stands for no class, as there are {len(self.classes)}: "
+                    "number the classes 0, 1, …, or name them all."
+                )
+
+    @classmethod
+    def from_tables(cls, clients: Mapping[str, Table], reference: Table, *, space: Space | None = None) -> Federation:
+        """Scale every client's table as the reference says, and number the reference's classes.
+
+        Rows of classes that the reference lacks are left out, as no model for the reference's classes could learn
+        from them; a note says how many. ``space`` may choose the scaling, the task and what to do about missing
+        values; features are neither projected nor whitened.
+
+        Examples
+        --------
+        >>> import fedbary as fb
+        >>> digits = fb.datasets.load("digits")
+        >>> parts = fb.partitions.by_size(digits.train, [100, 200]).clients
+        >>> Federation.from_tables(parts, digits.test)
+        Federation(2 clients, 300 rows of 64 coordinates, 10 classes)
+        """
+        chosen = replace(space or Space(), projection="none", metric="euclidean", labels=None, label_weight=None)
+        if label_kind(reference.labels, chosen.task, name=reference.label_name) != "classes":
+            raise DataError(
+                f"The label '{reference.label_name}' is a number, but training here needs classes: choose another "
+                "label, or cut it into classes."
+            )
+        schema = fit_schema(reference, chosen)
+        for name, table in clients.items():
+            check_kind(table.labels, schema.label, who=f"{name}: ")
+        coded = {
+            name: (encode(table.replace(origin=table.origin or name), schema), class_names(table.labels))
+            for name, table in clients.items()
+        }
+        return _numbered(coded, (encode(reference, schema), class_names(reference.labels)))
+
+    @classmethod
+    def from_arrays(
+        cls, clients: Mapping[str, tuple[ArrayLike, ArrayLike]], test: tuple[ArrayLike, ArrayLike]
+    ) -> Federation:
+        """Take features as they are, and number the classes of the test set.
+
+        Examples
+        --------
+        >>> X = [[0.0, 1.0], [2.0, 3.0]]
+        >>> clients = {"ann": (X, ["cat", "dog"]), "bob": (X, ["cat", "emu"])}
+        >>> Federation.from_arrays(clients, (X, ["cat", "dog"])).notes
+        ('bob: 1 of 2 rows left out, as the test set lacks their class (emu)',)
+        """
+        named = {name: (np.asarray(X), class_names(np.asarray(y))) for name, (X, y) in clients.items()}
+        return _numbered(named, (np.asarray(test[0]), class_names(np.asarray(test[1]))))
+
+    @property
+    def width(self) -> int:
+        """Coordinates of a row."""
+        return int(self.test.features.shape[1])
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Rows of each client."""
+        return np.array([len(rows) for rows in self.clients], dtype=np.int64)
+
+    def __repr__(self) -> str:
+        return (
+            f"Federation({len(self.clients)} client{'s' * (len(self.clients) != 1)}, {self.counts.sum()} rows of "
+            f"{self.width} coordinate{'s' * (self.width != 1)}, {len(self.classes)} classes)"
+        )
+
+
+def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, Names]) -> Federation:
+    """Code the classes as the test set has them."""
+    classes = np.unique(test[1])
+    if len(classes) < 2:
+        raise DataError("The test set has fewer than two classes: add rows of another one.")
+    kept, notes = [], []
+    for name, (features, labels) in clients.items():
+        if features.ndim != 2 or labels.shape != (len(features),):
+            raise DataError(
+                f"{name}: features of shape {features.shape} do not fit labels of shape {labels.shape}: pass "
+                "(rows, coordinates) and one label for each row."
+            )
+        known = np.isin(labels, classes)
+        if not known.all():
+            unknown = np.unique(labels[~known])
+            listed = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+            if not known.any():
+                raise DataError(
+                    f"{name}: the test set has none of its classes ({listed}), so no row is left: check its labels, "
+                    "or leave the client out."
+                )
+            notes.append(
+                f"{name}: {(~known).sum()} of {len(known)} rows left out, as the test set lacks their class ({listed})"
+            )
+        kept.append(Rows(features[known], np.searchsorted(classes, labels[known])))
+    return Federation(
+        tuple(clients),
+        tuple(kept),
+        Rows(test[0], np.searchsorted(classes, test[1])),
+        tuple(str(name) for name in classes),
+        tuple(notes),
+    )

@@ -1,0 +1,125 @@
+"""`ClientScores`: what any method says clients are worth, in one shape, so that methods can be compared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+VERSION = 1
+_MOST_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class ClientScores:
+    """Values of clients by one method; higher is better for every method.
+
+    Parameters
+    ----------
+    method : str
+        What computed them.
+    clients : tuple of str
+        Names, in the order of the arrays.
+    values, standard_errors : array
+        The method's own number for each client (a Shapley value may be negative), and its sampling error: 0 where
+        the method is exact, NaN where it does not know.
+    evaluations : int
+        How many coalitions were trained or models evaluated. Equal ones are counted once.
+    seconds : float
+        Time the method took, without the one training run that all log-based methods share.
+    converged : bool
+        False where a budget ended the method before its own criterion did.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.valuation.scores import ClientScores
+    >>> scores = ClientScores("mr", ("a", "b", "c"), np.array([0.3, 0.1, -0.2]), np.zeros(3), 8, 0.1, True)
+    >>> scores.shares
+    array([0.75, 0.25, 0.  ])
+    """
+
+    method: str
+    clients: tuple[str, ...]
+    values: Floats
+    standard_errors: Floats
+    evaluations: int = 0
+    seconds: float = 0.0
+    converged: bool = True
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def shares(self) -> Floats:
+        """max(value, 0) as a part of the sum; NaN for a client without a value, or if none is positive."""
+        positive = np.maximum(self.values, 0.0)
+        total = np.nansum(positive)
+        return np.asarray(positive / total if total > 0 else np.full(len(positive), np.nan))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per client: client, value, standard_error, share."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "client": list(self.clients),
+                "value": self.values,
+                "standard_error": self.standard_errors,
+                "share": self.shares,
+            }
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write a JSON file; `load` reads it back to the same numbers."""
+        content = asdict(self) | {
+            "fedbary": "client-scores",
+            "version": VERSION,
+            "values": _without_nan(self.values),
+            "standard_errors": _without_nan(self.standard_errors),
+        }
+        target = Path(path)
+        target.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        return target
+
+    @classmethod
+    def load(cls, path: str | Path) -> ClientScores:
+        """Read what `save` wrote."""
+        file = Path(path)
+        if not file.is_file():
+            raise DataError(f"There is no file '{file}' with client scores: check the path.")
+        if file.stat().st_size > _MOST_BYTES:
+            raise DataError(f"'{file}' is too large to hold client scores.")
+        try:
+            content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            if content.get("fedbary") != "client-scores" or content["version"] != VERSION:
+                raise DataError(f"'{file}' does not hold client scores of version {VERSION}: compute them again.")
+            return cls(
+                method=str(content["method"]),
+                clients=tuple(map(str, content["clients"])),
+                values=_with_nan(content["values"]),
+                standard_errors=_with_nan(content["standard_errors"]),
+                evaluations=int(content["evaluations"]),
+                seconds=float(content["seconds"]),
+                converged=bool(content["converged"]),
+                notes=tuple(map(str, content["notes"])),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"'{file}' does not hold client scores ({error}): compute them again.") from error
+
+
+def _without_nan(values: Floats) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]
+
+
+def _with_nan(values: list[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
