@@ -265,3 +265,9 @@ def test_taking_rows_of_a_large_block_costs_the_rows_only():
         table.take(np.arange(100))
     assert time.perf_counter() - started < 1
     assert np.shares_memory(table.replace(origin="x").columns["x"], table.columns["x"])
+
+
+@pytest.mark.parametrize(("value", "sentence"), [(np.inf, "1 infinite value;"), (-1e300, "1 value beyond 1e\\+100;")])
+def test_numbers_that_cannot_be_squared_are_refused(value, sentence):
+    with pytest.raises(DataError, match=f"'age' has {sentence}"):
+        Table({"age": [1.0, value, np.nan]}, ["a", "b", "a"])

@@ -177,3 +177,11 @@ def test_descriptions_never_name_a_group_below_min_group(min_group, seed):
     for column, named in (("city", description.columns[2].categories), ("label", description.classes)):
         counts = frame[column].value_counts()
         assert set(named) == {name for name, count in counts.items() if count >= min_group}
+
+
+@pytest.mark.parametrize("rows", [3, 30])
+def test_classes_of_one_row_each_do_not_blow_distances_up(rows):
+    rng = np.random.default_rng(0)
+    table = fb.Table.from_arrays(rng.normal(size=(rows, 4)), [f"c{i}" for i in range(rows)])
+    schema = fb.fit_schema(table, fb.Space(metric="within", labels="onehot"))
+    assert np.abs(fb.embed(table, schema).points).max() < 100.0

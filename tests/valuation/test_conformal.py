@@ -137,12 +137,60 @@ def test_when_nothing_can_be_flagged_the_smallest_useful_q_is_told():
     assert 0.1 < frame.attrs["smallest_q"] <= 1.0
 
 
-def test_rows_of_unknown_classes_are_judged_by_their_features_alone():
+def test_rows_of_unknown_classes_are_ranked_by_their_features_and_never_flagged():
     frame = values(unknown=[50, 299])
     assert frame["label_score"][[50, 299]].isna().all()
-    assert frame["flag"][299]
-    assert frame["reason"][299] == "features"
+    assert frame["value"][299] < frame["value"][50]
+    assert frame.loc[[50, 299], ["label_p", "feature_p", "p_value"]].isna().all(axis=None)
+    assert not frame["flag"][[50, 299]].any()
+    assert frame.attrs["untested"] == 2
     assert frame["suggested_label"].notna().all()
+
+
+def test_a_class_without_calibration_rows_gets_no_p_value():
+    codes, log_p, feature, clean = sample()
+    there = clean.codes != 2
+    less = CleanRows(clean.log_probabilities[there], clean.codes[there], clean.feature_scores[there])
+    frame = classified_rows(
+        np.arange(300), log_probabilities=log_p, feature_scores=feature, codes=codes, classes=("a", "b", "c"),
+        clean=less, rules=RowRules(),
+    )  # fmt: skip
+    assert (frame["p_value"].isna() == (codes == 2)).all()
+    assert not frame["flag"][codes == 2].any()
+
+
+@pytest.mark.parametrize("client", ["b", "ab"])
+def test_clean_rows_of_a_rare_class_are_not_flagged_for_their_features(client):
+    """Class b has wider features and is rare among the calibration rows; the client is mostly or all b."""
+    rng = np.random.default_rng(1)
+    clean_codes = np.repeat([0, 1], [960, 40])
+    codes = np.ones(200, dtype=int)
+    codes[: 20 if client == "ab" else 0] = 0
+    flagged = []
+    for _ in range(30):
+        log_p = np.log(np.where(np.eye(2)[clean_codes] == 1, 0.9, 0.1))
+        clean = CleanRows(log_p, clean_codes, rng.normal(size=1000) * (1 + 3 * clean_codes))
+        frame = classified_rows(
+            np.arange(200), log_probabilities=np.log(np.where(np.eye(2)[codes] == 1, 0.9, 0.1)),
+            feature_scores=rng.normal(size=200) * (1 + 3 * codes), codes=codes, classes=("a", "b"), clean=clean,
+            rules=RowRules(),
+        )  # fmt: skip
+        flagged.append(bool(frame["flag"].any()))
+    assert np.mean(flagged) <= 0.1
+
+
+def test_large_classes_are_calibrated_one_by_one():
+    rng = np.random.default_rng(0)
+    clean_codes = np.repeat([0, 1], 600)
+    clean = CleanRows(np.log(np.full((1200, 2), 0.5)), clean_codes, rng.normal(size=1200) + 10.0 * clean_codes)
+    codes, feature = np.array([0, 0, 1]), np.array([9.0, 0.0, 10.0])
+    frame = classified_rows(
+        np.arange(3), log_probabilities=np.log(np.full((3, 2), 0.5)), feature_scores=feature, codes=codes,
+        classes=("a", "b"), clean=clean, rules=RowRules(),
+    )  # fmt: skip
+    own = [clean.feature_scores[clean_codes == code] for code in codes]
+    expected = [(1 + (scores >= s).sum()) / 601 for scores, s in zip(own, feature, strict=True)]
+    np.testing.assert_allclose(frame["feature_p"], expected)
 
 
 def test_each_mode_says_which_guarantee_it_has():

@@ -144,3 +144,14 @@ def test_a_servers_result_has_no_rows(result):
 
     with pytest.raises(PrivacyError, match="never left its owner's machine"):
         replace(result, _rows=None).rows("<b>")
+
+
+def test_clients_whose_rows_could_not_be_valued_are_named_with_the_reason(result, tmp_path):
+    name = str(result.clients["client"][0])
+    half = result.with_rows({}, {name: "the model does not fit"})
+    assert half.without_rows == (name,)
+    assert "no row values: the model does not fit" in half.clients["status"][0]
+    again = fb.Valuation.load(half.save(tmp_path / "half"))
+    assert again.without_rows == (name,)
+    with pytest.raises(fb.FedbaryError, match="has no row values"):
+        again.rows(name)

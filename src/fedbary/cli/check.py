@@ -125,15 +125,15 @@ def _refusals(table: Table) -> list[str]:
 def _show_fit(console: Console, table: Table, schema: Schema) -> None:
     from fedbary.cli.screen import bulleted
     from fedbary.cli.text import plural
-    from fedbary.protocols.interpolation import Interpolation
+    from fedbary.protocols.sketch import Sketch
     from fedbary.space import embed
     from fedbary.space.notes import fit_notes
 
     cloud = embed(table, schema)
     console.print(f"\nThe table fits the schema {schema.fingerprint}.", style="bold")
-    min_group = Interpolation().min_group
+    min_group = Sketch().min_group
     told = [plural(cloud.rows, "row"), *fit_notes(table, schema, min_group=min_group)]
-    console.print("In a run with default settings the coordinator would be told, besides interpolated points:")
+    console.print("In a run with default settings the coordinator would be told, besides a distance and a mean cost:")
     console.print(bulleted(told))
     if cloud.distinct < min_group:
         few = plural(cloud.distinct, "different row")

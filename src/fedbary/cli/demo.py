@@ -91,7 +91,7 @@ def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: 
     console = screen()
     console.print(summary(result), "", ranking(result), "", sep="\n")
     _show_worst_rows(console, result, clinics)
-    console.print("\nHow good are the flags?", style="bold")
+    console.print("How good are the flags?", style="bold")
     console.print(bulleted(_found(result, clinics)))
     console.print("\nWritten", style="bold")
     console.print(file_list({**written, "data": str(output / "data")}))
@@ -123,7 +123,9 @@ def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> N
                     strict=True,
                 ),
                 numeric=("row", "labelled", "value"),
-            )
+            ),
+            "",
+            sep="\n",
         )
 
 

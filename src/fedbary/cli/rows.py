@@ -54,7 +54,7 @@ def rows(
     _show(frame, client, most)
     if export is not None:
         table = _exported(frame, _source(result, frame, client, data, row_id), how=export)
-        written = write(table, output or folder / f"{_stem(result, client)}-{export}.csv")
+        written = write(table, output or _beside(result, folder, client, export, data))
         typer.echo(f"\nwritten  {written}")
 
 
@@ -74,11 +74,17 @@ def _show(frame: pd.DataFrame, client: str, most: int) -> None:
         strict=True,
     )  # fmt: skip
     console.print(table(("row", "value", "suspicious", "suggested label"), cells, numeric=("value",)))
-    for key, label in (("guarantee", "guarantee"), ("smallest_q", "smallest q that flags"), ("noise_share", "noise")):
+    for key, label in (
+        ("guarantee", "guarantee"),
+        ("smallest_q", "smallest q that flags"),
+        ("noise_share", "estimated share of wrong labels"),
+    ):
         if key in frame.attrs:
             value = frame.attrs[key]
             text = value if isinstance(value, str) else f"{value:.3f}"
             console.print(f"{label}: {text}", markup=False, highlight=False)
+    if frame.attrs.get("untested") and frame["flag"].notna().any():
+        console.print(f"never flagged: {frame.attrs['untested']} rows of classes that the reference hardly has")
 
 
 def _source(result: Valuation, frame: pd.DataFrame, client: str, data: Path | None, row_id: str | None) -> Table:
@@ -128,7 +134,10 @@ def _label(result: Valuation) -> str:
     return "label" if result.schema is None else result.schema.label.name
 
 
-def _stem(result: Valuation, client: str) -> str:
+def _beside(result: Valuation, folder: Path, client: str, export: str, data: Path | None) -> Path:
+    """A file in the result folder, in the format of the client's own: what CSV would quote, Parquet keeps."""
+    from fedbary.data.files import table_suffix
     from fedbary.valuation.storage import row_file_names
 
-    return row_file_names(list(result.row_tables))[client]
+    source = data or Path(result.settings["sources"][client]["file"])
+    return folder / f"{row_file_names(list(result.row_tables))[client]}-{export}{table_suffix(source)}"

@@ -232,7 +232,7 @@ def value(
         sys.stdout.write(as_json(result, written) + "\n")
     else:
         _show(result, written)
-    if result.failed:
+    if result.failed or result.without_rows:
         raise typer.Exit(SOME_FAILED)
 
 

@@ -18,6 +18,8 @@ from fedbary.errors import DataError, private
 Array: TypeAlias = npt.NDArray[Any]
 Kind: TypeAlias = Literal["number", "bool", "text", "block"]
 
+# No measured quantity is larger, and sums of squares of larger numbers are infinite.
+_LARGEST = 1e100
 ACCEPTED = "numbers, booleans, text or vectors of one length"
 
 
@@ -217,7 +219,7 @@ def block_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def refuse_infinite(name: str, column: Array) -> None:
-    """Raise a DataError where a numeric column holds ±inf.
+    """Raise a DataError where a numeric column holds ±inf, or numbers whose squares would be infinite.
 
     Examples
     --------
@@ -225,19 +227,20 @@ def refuse_infinite(name: str, column: Array) -> None:
     Traceback (most recent call last):
     fedbary.errors.DataError: column 'age' has 1 infinite value; replace it by a number or leave it empty
     """
-    if column.dtype.kind != "f":
+    if column.dtype.kind != "f" or not column.size:
         return
-    # A finite sum rules out infinities without an array as large as the block itself.
-    with np.errstate(all="ignore"):
-        if np.isfinite(column.sum(dtype=np.float64)):
-            return
-    count = int(np.count_nonzero(np.isinf(column)))
-    if count:
-        many = count > 1
-        raise DataError(
-            f"column {name!r} has {count} infinite value{'s' * many}; "
-            f"replace {'them' if many else 'it'} by a number or leave {'them' if many else 'it'} empty"
-        )
+    # The two ends say it without an array as large as the block itself; fmax and fmin pass over NaN.
+    ends = float(np.fmin.reduce(column, axis=None)), float(np.fmax.reduce(column, axis=None))
+    if np.isnan(ends[0]) or max(-ends[0], ends[1]) <= _LARGEST:
+        return
+    infinite = int(np.count_nonzero(np.isinf(column)))
+    count = infinite or int(np.count_nonzero(np.abs(column) > _LARGEST))
+    many = count > 1
+    raise DataError(
+        f"column {name!r} has {count} {'infinite ' * bool(infinite)}value{'s' * many}"
+        f"{'' if infinite else f' beyond {_LARGEST:g}'}; "
+        f"replace {'them' if many else 'it'} by a number or leave {'them' if many else 'it'} empty"
+    )
 
 
 def _as_text(name: str, array: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from fedbary.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
+_HARMLESS = re.compile(r"[+-](\d+(\.\d*)?([eE][+-]?\d+)?)?")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -85,9 +87,12 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 def quoted(cell: Any) -> Any:
     """Quote one cell if it is text that a spreadsheet would run; leave everything else as it is.
 
+    A lone sign and a signed number are no formulas, and may well be labels.
+
     Examples
     --------
-    >>> quoted("=1+1"), quoted(-1), quoted("a=1")
-    ("'=1+1", -1, 'a=1')
+    >>> quoted("=1+1"), quoted(-1), quoted("a=1"), quoted("-"), quoted("-1.5"), quoted("-1+1")
+    ("'=1+1", -1, 'a=1', '-', '-1.5', "'-1+1")
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
+    harmful = isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and not _HARMLESS.fullmatch(cell)
+    return f"'{cell}" if harmful else cell

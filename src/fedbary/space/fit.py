@@ -19,6 +19,8 @@ from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 from fedbary.space.settings import Space
 
 _PROJECT_ABOVE, _PROJECT_TO = 256, 64
+# Least share of the spread that lies inside classes, for a metric by it to make sense.
+_LEAST_INSIDE = 1e-6
 # A full covariance per row: beyond this many feature coordinates a point no longer fits in memory.
 _FULL_COVARIANCE_LIMIT = 64
 
@@ -82,8 +84,11 @@ def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Sc
         raise SchemaError(f"The moments have {len(pooled.mean)} coordinates, the schema has {draft.feature_width}.")
     whitening, spread = None, pooled.total_covariance
     if settings.metric != "euclidean":
-        within = settings.metric == "within" and draft.label.kind == "classes"
-        covariance = pooled.within_covariance if within else pooled.total_covariance
+        covariance = pooled.total_covariance
+        if settings.metric == "within" and draft.label.kind == "classes":
+            # Classes of one row each have no spread inside: whitening by it would blow all distances up.
+            inside = pooled.within_covariance
+            covariance = inside if np.trace(inside) > _LEAST_INSIDE * np.trace(covariance) else covariance
         whitening = whitening_matrix(covariance, settings.shrinkage)
         spread = whitening @ spread @ whitening
     label = draft.label

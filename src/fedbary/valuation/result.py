@@ -13,6 +13,7 @@ from fedbary.space.schema import Schema
 if TYPE_CHECKING:
     import pandas as pd
 
+_NO_ROWS = "no row values:"
 CLIENT_COLUMNS = (
     "client", "rows", "distance", "low", "high", "share", "share_low", "share_high",
     "excess", "quality", "flagged", "status",
@@ -90,13 +91,24 @@ class Valuation:
         frame = self.clients[self.clients["distance"].isna()]
         return {str(name): str(status) for name, status in zip(frame["client"], frame["status"], strict=True)}
 
+    @property
+    def without_rows(self) -> tuple[str, ...]:
+        """Clients that were valued, but whose rows could not be; their ``status`` says why."""
+        pairs = zip(self.clients["client"], self.clients["status"], strict=True)
+        return tuple(str(name) for name, status in pairs if _NO_ROWS in str(status))
+
     def with_rows(self, rows: Mapping[str, pd.DataFrame], missing: Mapping[str, str] | None = None) -> Valuation:
         """The same result, with row values that its reader owns, and why some clients have none."""
         import pandas as pd
 
         known = {name: frame["flag"] for name, frame in rows.items() if frame["flag"].notna().all()}
         flagged = [int(known[name].sum()) if name in known else None for name in self.clients["client"]]
-        clients = self.clients.assign(flagged=pd.array(flagged, dtype="Int64"))
+        reasons = missing or {}
+        status = [
+            f"{text}; {_NO_ROWS} {reasons[name]}" if name in reasons else text
+            for name, text in zip(self.clients["client"], self.clients["status"], strict=True)
+        ]
+        clients = self.clients.assign(flagged=pd.array(flagged, dtype="Int64"), status=pd.array(status, dtype="string"))
         return replace(self, clients=clients, _rows=dict(rows), _rows_missing=dict(missing or {}))
 
     def report(self, path: str | Path) -> Path:
@@ -117,6 +129,11 @@ class Valuation:
         from fedbary.valuation.storage import load
 
         return load(folder)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether this result's reader holds row values, rather than their owners."""
+        return self._rows is not None
 
     @property
     def row_tables(self) -> Mapping[str, pd.DataFrame]:

@@ -23,7 +23,6 @@ Integers = NDArray[np.int64]
 # From so many calibration rows in each of a client's classes on, classes are calibrated one by one.
 _LARGE_CLASS = 500
 UNKNOWN = -1
-_NOBODY = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +70,18 @@ def classified_rows(
     clean_scores = -log_softmax(clean.log_probabilities + shift)[np.arange(len(clean.codes)), clean.codes]
     weights = class_weights(codes[known], clean.codes, len(classes)) if adapt else np.ones(len(classes))
     channels = {
-        "label": _channel(label_scores, codes, clean_scores, clean.codes, weights),
-        # Feature scores are relative to clean rows of the same look, so that all calibration rows count.
-        "feature": _channel(feature_scores, codes, clean.feature_scores, _NOBODY, weights),
+        "label": Channel(
+            label_scores,
+            _p_values(label_scores, codes, clean_scores, clean.codes, weights),
+            _surprise(label_scores, Calibration.of(clean_scores, weights[clean.codes])),
+        ),
+        # Feature scores are relative to clean rows of the same look, so that for ranking all calibration rows count;
+        # p-values still need the client's class mix, for a class that is rare in the reference is scored less surely.
+        "feature": Channel(
+            feature_scores,
+            _p_values(feature_scores, codes, clean.feature_scores, clean.codes, weights),
+            _surprise(feature_scores, Calibration.of(clean.feature_scores)),
+        ),
     }
     suggestions = _suggestions(own, codes, classes)
     frame = _frame(row_names, channels, suggestions, rules, calibrated_gradient)
@@ -93,13 +101,15 @@ def measured_rows(
     calibrated_gradient: Floats | None = None,
 ) -> pd.DataFrame:
     """Row values of a table whose label is a number: plain conformal p-values in both channels."""
-    flat = np.ones(1)
-    channels = {
-        "label": _channel(label_scores, np.zeros(len(label_scores), dtype=np.int64), clean_label_scores, _NOBODY, flat),
-        "feature": _channel(
-            feature_scores, np.zeros(len(feature_scores), dtype=np.int64), clean_feature_scores, _NOBODY, flat
-        ),
-    }
+    channels = {}
+    for name, scores, clean in (
+        ("label", label_scores, clean_label_scores),
+        ("feature", feature_scores, clean_feature_scores),
+    ):
+        one, every = np.zeros(len(scores), dtype=np.int64), np.zeros(len(clean), dtype=np.int64)
+        channels[name] = Channel(
+            scores, _p_values(scores, one, clean, every, np.ones(1)), _surprise(scores, Calibration.of(clean))
+        )
     return _frame(row_names, channels, suggestions, rules, calibrated_gradient)
 
 
@@ -110,24 +120,30 @@ def _prior_shift(codes: Integers, reference_codes: Integers, classes: int) -> Fl
     return np.asarray(np.log(own / own.sum()) - np.log(theirs / theirs.sum()))
 
 
-def _channel(scores: Floats, codes: Integers, clean: Floats, clean_codes: Integers, weights: Floats) -> Channel:
-    """Calibrate one channel; rows without a score (unknown class) get no p-value."""
-    scored = np.isfinite(scores)
-    p, surprise = np.full(len(scores), np.nan), np.full(len(scores), -np.inf)
-    pooled = Calibration.of(clean, weights[clean_codes] if len(clean_codes) else None)
-    # A class that the weights do not know counts like an average row.
-    own = np.ones(len(scores))
-    if len(clean_codes):
-        own = np.where((codes >= 0) & (codes < len(weights)), weights[np.clip(codes, 0, len(weights) - 1)], 1.0)
-    p[scored] = pooled.p_values(scores[scored], own[scored])
-    surprise[scored] = pooled.surprise(scores[scored])
-    present = np.unique(codes[scored & (codes >= 0)])
-    sizes = np.bincount(clean_codes, minlength=len(weights)) if len(clean_codes) else np.zeros(1)
-    if len(clean_codes) and len(present) and sizes[present].min() >= _LARGE_CLASS:
+def _p_values(scores: Floats, codes: Integers, clean: Floats, clean_codes: Integers, weights: Floats) -> Floats:
+    """Conformal p-values by the weighted calibration rows, or class by class where these are many.
+
+    Rows without a score, and rows of a class without any calibration row, get none: nothing could be promised.
+    """
+    sizes = np.bincount(clean_codes, minlength=len(weights))
+    tested = np.isfinite(scores) & (codes >= 0)
+    tested[tested] = sizes[codes[tested]] > 0
+    p = np.full(len(scores), np.nan)
+    present = np.unique(codes[tested])
+    if len(present) > 1 and sizes[present].min() >= _LARGE_CLASS:
         for code in present:
-            mine = scored & (codes == code)
+            mine = tested & (codes == code)
             p[mine] = Calibration.of(clean[clean_codes == code]).p_values(scores[mine])
-    return Channel(scores, p, surprise)
+    elif len(present):
+        p[tested] = Calibration.of(clean, weights[clean_codes]).p_values(scores[tested], weights[codes[tested]])
+    return p
+
+
+def _surprise(scores: Floats, calibration: Calibration) -> Floats:
+    """How unusual scores are; a row without a score is not."""
+    surprise, scored = np.full(len(scores), -np.inf), np.isfinite(scores)
+    surprise[scored] = calibration.surprise(scores[scored])
+    return surprise
 
 
 def _suggestions(log_probabilities: Floats, codes: Integers, classes: tuple[str, ...]) -> NDArray[np.str_]:
@@ -174,6 +190,7 @@ def _frame(
     )
     smallest = 2.0 * min(float(np.nanmin(values, initial=1.0)) for values in adjusted.values())
     frame.attrs["smallest_q"] = min(1.0, smallest)
+    frame.attrs["untested"] = int(np.isnan(least).sum())
     frame.attrs["guarantee"] = _guarantee(rules)
     return frame
 

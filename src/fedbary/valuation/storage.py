@@ -45,7 +45,7 @@ def save(result: Valuation, folder: str | Path) -> Path:
         "version": VERSION,
         "settings": result.settings,
         "notes": list(result.notes),
-        "rows": files,
+        "rows": files if result.has_rows else None,
     }
     text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
     (home / _INDEX).write_text(text + "\n", encoding="utf-8")
@@ -60,7 +60,9 @@ def load(folder: str | Path) -> Valuation:
 
     home = Path(folder)
     index = _read_index(home)
-    rows = {name: pd.read_parquet(home / "rows" / f"{_safe(file)}.parquet") for name, file in index["rows"].items()}
+    rows = None
+    if index["rows"] is not None:
+        rows = {name: pd.read_parquet(home / "rows" / f"{_safe(file)}.parquet") for name, file in index["rows"].items()}
     schema, target = home / "schema.json", home / "target.npy"
     return Valuation(
         clients=pd.read_parquet(home / "clients.parquet"),
@@ -69,7 +71,7 @@ def load(folder: str | Path) -> Valuation:
         schema=Schema.load(schema) if schema.is_file() else None,
         target=np.load(target, allow_pickle=False) if target.is_file() else None,
         notes=tuple(index["notes"]),
-        _rows=rows or None,
+        _rows=rows,
     )
 
 
@@ -98,7 +100,7 @@ def _clear(home: Path) -> None:
 def _own_files(home: Path) -> set[Path]:
     """Files that an earlier result in this folder wrote, as its index says."""
     try:
-        rows = _read_index(home)["rows"].values()
+        rows = (_read_index(home)["rows"] or {}).values()
     except DataError:
         return set()
     names = [f"rows/{_safe(name)}{suffix}" for name in rows for suffix in (".parquet", ".csv")]
