@@ -152,7 +152,7 @@ def markdown(final: pd.DataFrame) -> str:
                 "seconds": "seconds (one thread; without the one training that is logged)",
                 "evaluations": "coalitions trained (exactFed, LOO, DataSV) or models evaluated",
             },
-            digits=2,
+            digits={"spearman": 2, "kendall": 2, "share_error": 3, "seconds": 2, "evaluations": 0},
         ),
         "## Shares\n",
     ]

@@ -32,16 +32,26 @@ def mean_and_spread(records: pd.DataFrame, keys: Sequence[str], metrics: Sequenc
 
 
 def pivots(
-    final: pd.DataFrame, *, by: str, down: Sequence[str], across: str, titles: Mapping[str, str], digits: int = 3
+    final: pd.DataFrame,
+    *,
+    by: str,
+    down: Sequence[str],
+    across: str,
+    titles: Mapping[str, str],
+    digits: int | Mapping[str, int] = 3,
 ) -> str:
-    """Markdown: for each value of ``by`` and each metric one table, ``down`` × ``across``; errors below."""
+    """Markdown: for each value of ``by`` and each metric one table, ``down`` × ``across``; errors below.
+
+    ``digits`` after the point may differ from metric to metric.
+    """
     parts = []
     for name, group in final.groupby(by, sort=False):
         parts.append(f"## {name}\n")
         for metric, title in titles.items():
             shown = group[group.groupby(across)[metric].transform("count") + group["errors"] > 0]
             if shown[metric].notna().any():
-                parts.append(f"**{title}**\n\n{_pivot(shown, down, across, metric, digits)}\n")
+                shape = digits if isinstance(digits, int) else digits[metric]
+                parts.append(f"**{title}**\n\n{_pivot(shown, down, across, metric, shape)}\n")
     failed = final[final["errors"] > 0]
     if len(failed):
         parts.append("## Errors\n")
