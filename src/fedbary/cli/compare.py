@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbary.cli.config import use_config
+from fedbary.cli.options import NO_FILES, SOME_FAILED, Config, Files, Json, RowId
 from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -19,22 +19,16 @@ if TYPE_CHECKING:
 
     from fedbary.comparison import Comparison
 
-_SOME_FAILED = 3
 _TRAINING, _BUDGET = "Training", "Budget of each method"
 
 
 def compare(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="CSV or Parquet files, quoted globs, or a folder: one file per client.", show_default=False
-        ),
-    ] = None,
+    files: Files = None,
     *,
     label: Annotated[
         str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)
     ] = "",
-    row_id: Annotated[str | None, typer.Option("--id", help="A column of unique row ids.", metavar="COL")] = None,
+    row_id: RowId = None,
     reference: Annotated[
         Path | None, typer.Option(help="The server's test rows.", metavar="FILE", show_default=False)
     ] = None,
@@ -52,17 +46,9 @@ def compare(
         str | None,
         typer.Option(metavar="METHOD", help="The method to measure the others by. Default: exactfed, if compared."),
     ] = None,
-    config: Annotated[  # noqa: ARG001 - its callback acts
-        Path | None,
-        typer.Option(
-            help="A TOML file with any of these options; typed ones win.",
-            metavar="FILE",
-            is_eager=True,
-            callback=use_config,
-        ),
-    ] = None,
+    config: Config = None,  # noqa: ARG001 - its callback acts
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-compare"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")] = False,
+    json: Json = False,
     model: Annotated[
         str, typer.Option(metavar="NAME", help="logistic, mlp or cnn.", rich_help_panel=_TRAINING)
     ] = "logistic",
@@ -82,12 +68,12 @@ def compare(
 
     All rows must be on this machine: this is for research, and for seeing what our protocols say beside the methods
     that train. FILES are as for `fedbary value`. The reference is the test set of every method that evaluates models.
-    Methods that train need PyTorch: pip install "fedbary[torch]".
+    Methods that train need PyTorch, the extra `torch`.
     """
     if listed:
         _list()
         return
-    _require(files, "No client was given: name CSV or Parquet files, a quoted glob or a folder.")
+    _require(files, NO_FILES)
     _require(label, "No label column was given: name it with --label COL.")
     _require(reference, "No test rows were given: name their file with --reference FILE.")
     assert reference is not None
@@ -120,7 +106,7 @@ def compare(
     else:
         _show(result, truth, output)
     if result.failed:
-        raise typer.Exit(_SOME_FAILED)
+        raise typer.Exit(SOME_FAILED)
 
 
 def _require(what: object, sentence: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.config import use_config
+from fedbary.cli.options import NO_FILES, SOME_FAILED, Config, Files, Json, RowId
 from fedbary.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -17,35 +17,21 @@ if TYPE_CHECKING:
     from fedbary.protocols.messages import Settings
     from fedbary.valuation import Valuation
 
-SOME_FAILED = 3
 _SPACE, _PROTOCOL, _FLAGS, _RUN = "How rows become points", "The protocol", "Flags", "The run"
 
 
 def value(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="CSV or Parquet files, quoted globs, or a folder: one file per client.", show_default=False
-        ),
-    ] = None,
+    files: Files = None,
     *,
     label: Annotated[str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)],
-    row_id: Annotated[str | None, typer.Option("--id", help="A column of unique row ids.", metavar="COL")] = None,
+    row_id: RowId = None,
     reference: Annotated[
         Path | None,
         typer.Option(help="Validation rows to compare with. Without it: the clients' barycenter.", metavar="FILE"),
     ] = None,
-    config: Annotated[  # noqa: ARG001 - its callback acts
-        Path | None,
-        typer.Option(
-            help="A TOML file with any of these options; typed ones win.",
-            metavar="FILE",
-            is_eager=True,
-            callback=use_config,
-        ),
-    ] = None,
+    config: Config = None,  # noqa: ARG001 - its callback acts
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-out"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")] = False,
+    json: Json = False,
     protocol: Annotated[
         str | None,
         typer.Option(
@@ -179,7 +165,7 @@ def value(
     from fedbary.valuation.storage import check_output
 
     if not files:
-        raise SettingsError("No client was given: name CSV or Parquet files, a quoted glob or a folder.")
+        raise SettingsError(NO_FILES)
     check_output(output)
     with progress("reading the files") as listener:
         from fedbary import LocalEngine, Space, read_clients
