@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -11,23 +10,22 @@ import fedbary as fb
 pytest_plugins = ["cli_fixtures"]
 
 
-def test_help_names_the_commands_and_answers_at_once(shell):
-    times = []
-    for _ in range(4):  # the first run may have to compile, and another test may be busy beside it
-        started = time.perf_counter()
-        done = shell("--help")
-        times.append(time.perf_counter() - started)
-    assert min(times) < 0.5
+def test_help_names_the_commands(shell):
+    done = shell("--help")
     assert done.returncode == 0
-    assert all(command in done.stdout for command in ("demo", "value", "check", "datasets"))
+    assert all(command in done.stdout for command in ("demo", "value", "rows", "check", "compare", "datasets"))
 
 
-def test_the_command_line_imports_nothing_heavy():
-    code = "import sys, fedbary.cli; sys.exit(sum(name in sys.modules for name in ('numpy', 'pandas', 'sklearn')))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_help_imports_nothing_heavy():
+    """That is what makes it answer at once."""
+    code = (
+        "import sys\nfrom fedbary.cli import main\nmain(['--help'])\n"
+        "sys.exit(sum(name in sys.modules for name in ('numpy', 'pandas', 'scipy', 'sklearn', 'torch', 'ot')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("command", ["demo", "value", "check", "datasets"])
+@pytest.mark.parametrize("command", ["demo", "value", "rows", "check", "compare", "datasets", "reproduce"])
 def test_every_command_has_an_example(fedbary, command):
     code, out, _ = fedbary(command, "--help")
     assert code == 0

@@ -20,6 +20,7 @@ def test_methods_are_compared_and_written(fedbary, sites, tmp_path):
     assert (tmp_path / "out" / "training-log.npz").is_file()
 
 
+@pytest.mark.slow
 def test_json_is_all_of_standard_output(shell, sites):
     done = shell(*BASE, "--methods", "cgsv,loo", "--json", "--model", "mlp")
     content = json.loads(done.stdout)

@@ -48,6 +48,7 @@ def test_options_reach_the_settings(fedbary, sites):
     ]
 
 
+@pytest.mark.slow
 def test_json_is_all_of_standard_output_and_has_null_for_what_is_unknown(shell, sites):
     (sites / "empty.csv").touch()
     done = shell("value", sites, *BASE, "--json")
@@ -60,6 +61,7 @@ def test_json_is_all_of_standard_output_and_has_null_for_what_is_unknown(shell, 
     assert content["files"]["report"] == "fedbary-out/report.html"
 
 
+@pytest.mark.slow
 def test_some_clients_fail_and_the_others_are_written(shell, sites, tmp_path):
     (sites / "empty.csv").touch()
     done = shell("value", "sites/*.csv", *BASE)
@@ -131,7 +133,7 @@ def test_a_configuration_file_gives_options_and_typed_ones_win(fedbary, sites, t
     ("line", "sentence"),
     [
         ("suport = 3", "'run.toml' has an unknown key 'suport': did you mean 'support'?"),
-        ("zzz = 3", "'run.toml' has an unknown key 'zzz': there are allow_reconstruction, calibration, "),
+        ("zzz = 3", "'run.toml' has an unknown key 'zzz': there are adapt, allow_reconstruction, "),
         ("support = 2.5", "Invalid value for '--support': '2.5' is not a valid integer."),
         ("support = true", "The key 'support' in 'run.toml' must be one text or number. Got True instead."),
         ("resume = 1", "The key 'resume' in 'run.toml' must be true or false. Got 1 instead."),

@@ -17,6 +17,7 @@ def setting(digits):
     return {name: parts[name] for name in ("client_1", "client_2", "client_3")}, parts["client_4"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threads", "processes"])
 def test_workers_do_not_change_a_bit(setting, backend):
     clients, reference = setting
@@ -28,6 +29,7 @@ def test_workers_do_not_change_a_bit(setting, backend):
     pd.testing.assert_frame_equal(alone.rows("client_2"), together.rows("client_2"), check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threads", "processes"])
 def test_workers_compute_with_one_thread(backend):
     engine = fb.LocalEngine(workers=2, backend=backend)

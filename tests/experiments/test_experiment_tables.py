@@ -53,6 +53,7 @@ def test_a_judge_knows_the_perfect_and_the_useless_method():
     assert detection._judged(client, "failed: no rows", "labels 10 %") == {"error": "failed: no rows"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["detection", "accuracy", "ranking", "five-cases", "timing"])
 def test_smoke_runs_complete_and_resume(name, tmp_path):
     told = []

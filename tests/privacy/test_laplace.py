@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from fedbary.errors import PrivacyError
-from fedbary.privacy.laplace import discrete_laplace, release
+from fedbary.privacy.laplace import discrete_laplace, grid_scale, release
 
 
 def test_the_noise_has_the_distribution_it_claims():
@@ -38,7 +40,18 @@ def test_the_noise_does_not_depend_on_a_seed():
 
 
 def test_impossible_releases_are_refused():
-    with pytest.raises(PrivacyError, match="must be positive"):
-        release(1.0, sensitivity=1.0, epsilon=0.0)
-    with pytest.raises(PrivacyError, match="positive sensitivity"):
-        release(1.0, sensitivity=0.0, epsilon=1.0)
+    for epsilon in (0.0, -1.0, 1e-7, float("nan"), float("inf")):
+        with pytest.raises(PrivacyError, match="must be finite and at least 1e-05"):
+            release(1.0, sensitivity=1.0, epsilon=epsilon)
+    for sensitivity in (0.0, float("nan"), float("inf")):
+        with pytest.raises(PrivacyError, match="positive sensitivity"):
+            release(1.0, sensitivity=sensitivity, epsilon=1.0)
+
+
+@given(st.floats(1e-5, 1e6))
+@example(1.4e-5)  # the nearest fraction with a denominator under a million is larger
+@example(1 / 3)
+def test_the_noise_is_never_smaller_than_promised(epsilon):
+    # Exactly: P(k) ∝ exp(−|k|/scale) for integers, the sensitivity being 1025 of them.
+    assert 1025 / grid_scale(epsilon) <= Fraction(epsilon)
+    assert release(1.0, sensitivity=0.37, epsilon=epsilon).scale == pytest.approx(0.37 * 1025 / 1024 / epsilon)

@@ -1,5 +1,8 @@
 """The consensus: which barycenter it finds, what it withholds, whom it trusts, and that it can be interrupted."""
 
+import dataclasses
+import json
+
 import numpy as np
 import ot
 import pytest
@@ -301,6 +304,177 @@ def test_a_class_below_the_threshold_is_withheld():
     assert server.result().clients["distance"].notna().all()
 
 
+def heard(tables, name="victim", space=None):
+    """Everything that one client sent in an honest run, but its row count."""
+    server, clients = halves(Consensus(), tables, space=space)
+    found = []
+
+    def watch(tasks, replies):
+        if isinstance(reply := replies.get(name), Reply):
+            found.append((tasks[name], reply))
+
+    carry(server, clients, watch=watch)
+    assert not server.result().failed
+    return found
+
+
+def same_words(first, second):
+    """Whether two runs' replies are the same to the last bit, the row count in the final answer aside."""
+    assert [message.kind for message, _ in first] == [message.kind for message, _ in second]
+    for (_, a), (_, b) in zip(first, second, strict=True):
+        if {**a.scalars, "rows": 0} != {**b.scalars, "rows": 0}:
+            return False
+        if any(a.arrays[key].tobytes() != b.arrays[key].tobytes() for key in a.arrays):
+            return False
+    return True
+
+
+def with_rows(table, X, y):
+    X = np.atleast_2d(X)
+    return fb.Table.from_arrays(np.vstack([table.columns["x"], X]), np.append(table.labels, [y] * len(X)))
+
+
+def test_an_honest_run_shows_no_withheld_row_by_differences():
+    """The attack: rows times the mean of all rows, less count times mean of each class, is the one row left out."""
+    secret = np.array([1.25, -0.5, 3.75])
+    tables = {"victim": with_rows(blobs(60, 1), secret, "rare"), "b": blobs(60, 2), "c": blobs(60, 3)}
+    found = {message.kind: (message, reply) for message, reply in heard(tables)}
+    description = json.loads(found["describe"][1].scalars["description"])
+    schema = fb.Schema.from_json(found["start"][0].scalars["schema"])
+    start, (column,) = found["start"][1].arrays, schema.columns
+    scaled = (np.array(description["columns"][0]["mean"]) - column.mean) / column.scale
+    for rows in (121, description["rows"]):
+        rest = rows * scaled @ schema.whitening - start["counts"] @ start["means"]
+        read = np.linalg.solve(schema.whitening.T, rest) * column.scale + column.mean
+        assert np.abs(read - secret).max() > 0.1
+    np.testing.assert_allclose(rest, 0.0, atol=1e-9)  # both are sums over the same rows
+
+
+def test_nothing_that_leaves_depends_on_a_group_below_min_group():
+    """Whatever can be computed from the replies cannot show what they do not depend on."""
+    others = {"b": blobs(60, 2), "c": blobs(60, 3)}
+    rng = np.random.default_rng(0)
+    table = blobs(60, 1)
+    base = heard({"victim": with_rows(table, np.ones((1, 3)), "rare"), **others})
+    kinds = ["describe", "moments", "start", "step", "centroids", "final", "scores"]
+    assert list(dict.fromkeys(message.kind for message, _ in base)) == kinds
+    for other in (
+        with_rows(table, [[5.0, -2.0, 0.3]], "rare"),
+        with_rows(table, rng.normal(size=(4, 3)), "other"),
+        with_rows(table, np.tile(rng.normal(size=3), (9, 1)), "copies"),
+    ):
+        assert same_words(base, heard({"victim": other, **others}))
+    assert not same_words(base, heard({"victim": with_rows(table, rng.normal(size=(5, 3)), "five"), **others}))
+
+
+def test_an_honest_run_does_not_show_a_row_that_was_copied():
+    """The attack: were copies limited to 1/5 of a mean and to 1/50 of ten answers, the two means would give the row."""
+    table = blobs(60, 1)
+    tables = {"victim": table.take(np.r_[np.arange(120), np.full(500, 7)]), "b": blobs(60, 2), "c": blobs(60, 3)}
+    found, _ = sent(Consensus(), tables)
+    arrays = dict(reversed(found["victim"]))
+    means = np.array([arrays["start"]["means"][0], arrays["step"]["points"][0, :10].mean(axis=0)])
+    read = np.linalg.solve([[1 / 5, 4 / 5], [1 / 50, 49 / 50]], means)[0]
+    assert np.abs(read - np.asarray(table.columns["x"])[7]).max() > 0.1
+    np.testing.assert_allclose(means[0], means[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_copies_of_a_row_change_nothing_that_leaves(regression):
+    """Whatever two sums weighed differently could be solved for."""
+    tables = {"victim": blobs(60, 1), "b": blobs(60, 2), "c": blobs(60, 3)}
+    if regression:
+        tables = {name: t.replace(labels=t.columns["x"] @ [1.0, 0.5, 0.1]) for name, t in tables.items()}
+    copied = tables["victim"].take(np.r_[np.arange(120), np.full(500, 7), 3])
+    assert same_words(heard(tables), heard({**tables, "victim": copied}))
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_value_that_few_rows_of_a_class_have_changes_nothing_that_leaves(regression):
+    def table(seed, value=0.0):
+        plain, number = blobs(60, seed), np.arange(120)
+        X = np.asarray(plain.columns["x"])
+        columns = {f"x{i}": X[:, i] for i in range(3)}
+        columns["sick"] = np.where((number < 6) & (not regression), 2.0, 0.0)  # six rows of class a have it
+        columns["sick"][100:104] = value  # and four of class b
+        columns["city"] = np.where(number % 2, "Ulm", "Bonn").astype(object)
+        columns["city"][50] = "Rome" if value else "Oslo"
+        return fb.Table(columns, X @ [1.0, 0.5, 0.1] if regression else plain.labels)
+
+    others = {"b": table(2), "c": table(3)}
+    assert same_words(heard({"victim": table(1, 5.0), **others}), heard({"victim": table(1, 9.0), **others}))
+    assert same_words(heard({"victim": table(1, 0.0), **others}), heard({"victim": table(1, 9.0), **others}))
+
+
+def test_the_number_of_points_is_fixed_by_the_first_step():
+    """The attack: averages of 1/9 and of 1/10 of the rows along one direction differ by a single row."""
+    tables = {"victim": blobs(90, 1), "b": blobs(90, 2)}
+    server, clients = halves(Consensus(), tables, space=PLAIN)
+    carry(server, clients, until=3)
+    direction = np.array([0.6, -0.7, 0.4])
+
+    def ask(client, number, points, kind="step", starts=2):
+        support = np.outer(np.arange(points) - points / 2, direction) * 100
+        sizes = np.array([points, 0])
+        return client.answer(Message(kind, number, {}, {"support": np.array([support] * starts), "sizes": sizes}))
+
+    nine = ask(clients["victim"], 1, 9).arrays["points"][0, 0]
+    for client in (clients["victim"], Consensus().client(tables["victim"], rules=RowRules(), seed=0)):
+        if client is not clients["victim"]:
+            client.restore(clients["victim"].state())
+        for question in (
+            dict(number=2, points=10),
+            dict(number=3, points=9, starts=1),
+            dict(number=9, points=10, kind="centroids", starts=1),
+        ):
+            with pytest.raises(PrivacyError, match="changed the number of supports or of points"):
+                ask(client, **question)
+    fresh = halves(Consensus(), tables, space=PLAIN)
+    carry(*fresh, until=3)
+    ten = ask(fresh[1]["victim"], 1, 10).arrays["points"][0, 0]
+    rows = np.asarray(tables["victim"].columns["x"])[:90]
+    assert np.abs(rows - (10 * nine - 9 * ten)).max(axis=1).min() < 1e-9  # what both answers would have shown
+    started = halves(Consensus(), tables, space=PLAIN)
+    carry(*started, until=3)
+    with pytest.raises(ProtocolError, match="before the first step"):
+        ask(started[1]["victim"], 9, 9, kind="centroids", starts=1)
+
+
+def test_a_server_cannot_ask_for_labels_or_columns_in_two_ways():
+    """Labels as a number would tell of all rows; a number as a category would count rows that have it."""
+    table = blobs(60, 1, classes="ab")
+    table = fb.Table({"age": np.asarray(table.columns["x"])[:, 0]}, np.append(np.arange(120) % 2, 5).astype(int)[:120])
+    client = Consensus().client(table, rules=RowRules(), seed=0)
+    client.answer(Message("describe", 0, {"space.task": "regression"}))
+    honest = fb.fit_schema(table, fb.Space(labels="onehot"))
+    ask = lambda client, schema: client.answer(  # noqa: E731
+        Message("start", 0, {"schema": schema.to_json(), "fingerprint": schema.fingerprint})
+    )
+    again = Consensus().client(table, rules=RowRules(), seed=0)
+    again.restore(client.state())
+    for one in (client, again):
+        with pytest.raises(PrivacyError, match="kind 'classes' after it had asked for kind 'number'"):
+            ask(one, honest)
+    spying = fb.fit_schema(
+        fb.Table({"age": ["31.5", "40.25"] * 60}, table.labels), fb.Space(labels="onehot", metric="euclidean")
+    )
+    with pytest.raises(PrivacyError, match="the column 'age' as categorical, but it was described as numeric"):
+        ask(Consensus().client(table, rules=RowRules(), seed=0), spying)
+
+
+def test_rows_that_a_schema_makes_equal_are_no_group():
+    table = fb.Table({"x": np.random.default_rng(0).normal(size=100), "flag": np.arange(100) % 2 == 0}, ["a", "b"] * 50)
+    server, clients = halves(Consensus(), {"c": table}, space=PLAIN)
+    carry(server, clients, until=2)
+    message = server.tasks()["c"]
+    schema = fb.Schema.from_json(message.scalars["schema"])
+    narrow = dataclasses.replace(schema, columns=schema.columns[1:], whitening=None)
+    reply = clients["c"].answer(
+        Message("start", message.round, {"schema": narrow.to_json(), "fingerprint": narrow.fingerprint})
+    )
+    assert not any(array.any() for array in reply.arrays.values())
+
+
 def test_a_server_cannot_ask_for_more_than_the_owner_allows():
     tables = {f"c{i}": blobs(60, seed=i) for i in range(2)}
     server, clients = halves(Consensus(points_per_class=3, rounds=2), tables)
@@ -375,6 +549,26 @@ def test_a_bad_reply_takes_out_its_sender_and_nobody_else(kind, reason):
     assert set(result.failed) == {"c1"}
     assert reason in result.failed["c1"]
     assert np.abs(result.target).max() < 100
+
+
+@pytest.mark.parametrize("protocol", ["consensus", "interpolation"])
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (["u\nx", "v"], None),
+        (["u; \u2060", '["v"]'], None),
+        (["w" * 150 + c for c in "abcdef"], None),
+        ([c * 1000 for c in "abcdef"], "longer than 200 characters"),
+    ],
+)
+def test_odd_class_names_of_one_client_harm_nobody_else(protocol, names, reason):
+    tables = {f"c{i}": blobs(60, seed=i) for i in range(2)}
+    tables["odd"] = blobs(60, seed=3).replace(labels=np.array(names * 60)[:120])
+    result = fb.value(tables, protocol=protocol, seed=0)
+    assert set(result.failed) == ({"odd"} if reason else set())
+    assert reason is None or reason in result.failed["odd"]
+    assert max(map(len, result.clients["status"])) < 400
+    assert all(len(result.rows(name)) == 120 for name in ("c0", "c1"))
 
 
 @pytest.mark.parametrize("kind", ["describe", "moments", "start", "step", "centroids", "final"])

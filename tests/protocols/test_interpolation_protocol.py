@@ -77,6 +77,7 @@ def test_the_estimate_never_rises_in_exact_mode(p, t, seed):
         assert (np.diff(estimates) <= 1e-9).all()
 
 
+@pytest.mark.slow
 def test_as_many_points_as_rows_and_random_t_come_within_two_percent_on_digits(digits):
     order = np.random.default_rng(0).permutation(len(digits))
     table, reference = digits.take(order[:600]), digits.take(order[600:1200])
@@ -287,7 +288,28 @@ def test_a_row_that_fills_a_fifth_of_the_table_is_not_averaged_away():
     assert "One row makes up 37% of the table" in result.failed["c"]
 
 
-@pytest.mark.parametrize("factor", [1e80, 1e100])
+@pytest.mark.parametrize("space", [None, fb.Space(metric="within", labels="onehot")])
+def test_without_a_reference_no_message_depends_on_a_withheld_row(space):
+    """With t known γ shows the mean of its rows: those that the description told of, or the difference is the row."""
+    plain, heard = gaussian_table(60, seed=1, classes=2), []
+    settings = fb.Interpolation(t=0.5, rounds=3)
+    for extra in ([[1.0, 2.0]], [[-3.0, 0.5]], [[0.1, 0.2]] * 7):
+        table = fb.Table.from_arrays(np.vstack([plain.columns["x"], extra]), np.append(plain.labels, [9] * len(extra)))
+        said, tables = [], {"victim": table, "b": gaussian_table(60, seed=2)}
+        server, clients = halves(settings, tables, None, space=settings.space(space))
+        keep = lambda _, replies, said=said: said.append(replies["victim"]) or replies  # noqa: E731
+        carry(server, clients, change=keep)
+        assert server.result().clients["distance"].notna().all()
+        assert len(clients["victim"].row_values()) == len(table)
+        heard.append(
+            [{k: v for k, v in r.scalars.items() if k != "rows"} | {k: a.tobytes() for k, a in r.arrays.items()}
+             for r in said]
+        )  # fmt: skip
+    assert len(heard[0]) == 5 + (space is not None)
+    assert heard[0] == heard[1] == heard[2]
+
+
+@pytest.mark.parametrize("factor", [1e80, 1e98])
 def test_without_a_reference_absurd_numbers_of_one_client_leave_the_others_alone(factor):
     tables = {f"c{i}": gaussian_table(60, seed=i) for i in range(4)}
     calm = fb.value(tables, protocol="interpolation", seed=0).clients["distance"]

@@ -1,12 +1,16 @@
 """Points: label coordinates, duplicates, projection, whitening and the split of the reference."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
-from fedbary.space import agree, describe, fit_notes, needs_moments, table_moments, with_moments
+from fedbary.space import Description, agree, describe, fit_notes, needs_moments, table_moments, with_moments
+from fedbary.space.rows import without_rare_values
+from fedbary.space.told import RARE, told_rows
 
 
 def blobs(rows=120, width=4, seed=0, labels="abc"):
@@ -149,14 +153,80 @@ def test_small_classes_leave_no_trace_in_the_moments():
         np.vstack([table.columns["x"], np.full((2, 4), 50.0)]), np.append(table.labels, ["rare", "rare"])
     )
     draft = fb.fit_schema(table)
-    guarded = table_moments(marked, draft, min_group=5)
-    values = fb.embed(marked, draft)
-    rows = values.points[values.point_of_row][:, :4]
-    mean, names = rows.mean(axis=0), marked.labels
-    expected = sum(
-        (names == c).mean() * np.outer(rows[names == c].mean(axis=0), rows[names == c].mean(axis=0)) for c in "abc"
-    ) + (names == "rare").mean() * np.outer(mean, mean)
-    np.testing.assert_allclose(guarded.between, expected, atol=1e-12)
+    guarded, without = (table_moments(t, draft, min_group=5) for t in (marked, table))
+    for name in ("mean", "second", "between"):
+        np.testing.assert_allclose(getattr(guarded, name), getattr(without, name), atol=1e-12)
+
+
+def test_five_copies_of_one_row_are_no_class_in_the_moments():
+    """The attack: mean and between-class part have rank two together, so they show a class of two up to a sign."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(65, 4)), np.array(["a"] * 60 + ["rare"] * 5)
+    X[60:] = X[60]
+    table = fb.Table.from_arrays(X, y)
+    draft = fb.fit_schema(table, fb.Space(metric="euclidean", labels="onehot", scaling="none", projection="none"))
+
+    def read(min_group):
+        found = table_moments(table, draft, min_group=min_group)
+        sizes, directions = np.linalg.eigh(found.between - np.outer(found.mean, found.mean))
+        share = 5 / 65
+        off = directions[:, -1] * np.sqrt(max(sizes[-1], 0.0) / (share * (1 - share))) * (1 - share)
+        return min(np.abs(found.mean + sign * off - X[60]).max() for sign in (1, -1))
+
+    assert read(min_group=1) < 1e-6
+    assert read(min_group=5) > 0.1
+    with pytest.raises(fb.FedbaryError, match="not min_group = 61 different rows of one class"):
+        table_moments(table, draft, min_group=61)
+
+
+def test_told_rows_are_whole_groups_of_different_rows():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=30), np.r_[np.zeros(28), 7.0, 8.0], np.r_[np.zeros(20), np.full(10, np.nan)]])
+    city = np.r_[np.repeat(["Ulm", "Bonn"], 10), ["Rare1", "Rare2", "Rare3"] * 2, ["Ulm"] * 4].astype(object)
+    y = np.array(["a"] * 23 + ["b"] * 4 + ["c"] * 3)
+    table = fb.Table({"age": X[:, 0], "sick": X[:, 1], "dose": X[:, 2], "city": city}, y)
+    told = told_rows(table.take(np.r_[np.arange(30), np.zeros(50, dtype=int)]), "classes", min_group=5)
+    assert set(told.labels) == {"a"}
+    assert len(told) == 23
+    assert not told.columns["sick"].any()
+    assert not told.columns["dose"].any()  # three missing of 23 would be a group of three
+    assert set(told.columns["city"]) == {"Ulm"} | {"Bonn"}
+    number = told_rows(table.replace(labels=X[:, 0]), "number", min_group=5)
+    assert len(number) == 30
+    assert number.columns["sick"].max() == 0.0
+    assert (number.columns["city"] == RARE).sum() == 6
+    again = told_rows(told, "classes", min_group=5)
+    assert all((again.columns[name] == told.columns[name]).all() for name in told.columns)
+
+
+def test_rows_that_differ_in_rare_texts_alone_are_one_row():
+    table = fb.Table({"x": np.full(5, 1.7), "note": list("vwxyz")}, ["a"] * 5)
+    with pytest.raises(fb.FedbaryError, match="not min_group = 5 different rows of one class"):
+        told_rows(table, "classes", min_group=5)
+
+
+def test_no_value_of_a_single_row_stands_for_a_column():
+    values = np.array([[3.1], [4.1], [5.9], [2.6], [9.7]])
+    np.testing.assert_array_equal(without_rare_values(values, 5), values)
+    np.testing.assert_array_equal(
+        without_rare_values(np.array([[0.0], [0.0], [0.0], [1.0], [2.0]]), 5), np.zeros((5, 1))
+    )
+
+
+def test_long_and_broken_names_are_cut_in_notes_and_refused_as_classes():
+    rng = np.random.default_rng(0)
+    names = np.repeat([c * 500 + "\n" for c in "uvwxyz"], 6)
+    table = fb.Table.from_arrays(rng.normal(size=(36, 4)), names)
+    notes = fit_notes(table, fb.fit_schema(blobs()), min_group=5)
+    assert len(notes) == 2
+    assert max(map(len, notes)) < 250
+    assert "\n" not in "".join(notes)
+    with pytest.raises(fb.FedbaryError, match="longer than 200 characters, so it looks like free text"):
+        describe(table, fb.Space(), min_group=5)
+    honest = describe(blobs(), fb.Space())
+    for classes, reason in ((("x" * 201,), "more than 200 characters"), (("\ud800",), "not Unicode")):
+        with pytest.raises(fb.FedbaryError, match=reason):
+            Description.from_json(dataclasses.replace(honest, classes=classes).to_json())
 
 
 def test_the_reference_splits_in_two_by_content_and_seed(digits):
@@ -171,3 +241,15 @@ def test_the_reference_splits_in_two_by_content_and_seed(digits):
     assert as_set(fb.split_reference(digits, seed=1)[0]) != as_set(sketch)
     with pytest.raises(fb.FedbaryError, match="at least two rows"):
         fb.split_reference(digits.take([0]))
+
+
+@pytest.mark.parametrize("width", [3, 784])
+def test_copies_are_one_point_whatever_the_rounding_of_matrix_products(width):
+    """Equal rows can get different last bits from a matrix product, and guards that count rows would be fooled."""
+    rng = np.random.default_rng(0)
+    table = fb.Table.from_arrays(rng.normal(size=(300, width)), rng.integers(0, 2, 300))
+    schema = fb.fit_schema(table, fb.Sketch().space(None))
+    row = rng.normal(size=width)
+    for copies in (5, 50, 53, 200):
+        cloud = fb.embed(fb.Table.from_arrays(np.tile(row, (copies, 1)), np.zeros(copies, dtype=int)), schema)
+        assert (cloud.rows, cloud.distinct) == (copies, 1)

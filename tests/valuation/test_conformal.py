@@ -166,17 +166,20 @@ def test_clean_rows_of_a_rare_class_are_not_flagged_for_their_features(client):
     clean_codes = np.repeat([0, 1], [960, 40])
     codes = np.ones(200, dtype=int)
     codes[: 20 if client == "ab" else 0] = 0
-    flagged = []
+    flagged = {"both": [], "labels": []}
     for _ in range(30):
         log_p = np.log(np.where(np.eye(2)[clean_codes] == 1, 0.9, 0.1))
         clean = CleanRows(log_p, clean_codes, rng.normal(size=1000) * (1 + 3 * clean_codes))
-        frame = classified_rows(
-            np.arange(200), log_probabilities=np.log(np.where(np.eye(2)[codes] == 1, 0.9, 0.1)),
-            feature_scores=rng.normal(size=200) * (1 + 3 * codes), codes=codes, classes=("a", "b"), clean=clean,
-            rules=RowRules(),
-        )  # fmt: skip
-        flagged.append(bool(frame["flag"].any()))
-    assert np.mean(flagged) <= 0.1
+        feature = rng.normal(size=200) * (1 + 3 * codes)
+        for adapt, found in flagged.items():
+            frame = classified_rows(
+                np.arange(200), log_probabilities=np.log(np.where(np.eye(2)[codes] == 1, 0.9, 0.1)),
+                feature_scores=feature, codes=codes, classes=("a", "b"), clean=clean, rules=RowRules(), adapt=adapt,
+            )  # fmt: skip
+            found.append(bool(frame["flag"].any()))
+            assert ("alike in all classes" in frame.attrs["guarantee"]) == (adapt == "labels")
+    assert np.mean(flagged["both"]) <= 0.1
+    assert np.mean(flagged["labels"]) > 0.5
 
 
 def test_large_classes_are_calibrated_one_by_one():

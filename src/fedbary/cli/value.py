@@ -60,6 +60,14 @@ def value(
         str | None,
         typer.Option(metavar="NAME", help="sketch: lower end, improved or triangle.", rich_help_panel=_PROTOCOL),
     ] = None,
+    adapt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="sketch: correct flags for another class mix, both (default), labels or none.",
+            rich_help_panel=_PROTOCOL,
+        ),
+    ] = None,
     points_per_class: Annotated[
         int | None, typer.Option(help="consensus: points of the target per class.", rich_help_panel=_PROTOCOL)
     ] = None,
@@ -179,6 +187,7 @@ def value(
             epsilon=epsilon,
             policy=policy,
             lower=lower,
+            adapt=adapt,
             points_per_class=points_per_class,
             weights=weights,
             rounds=rounds,

@@ -7,6 +7,7 @@ arithmetic only (Canonne, Kamath & Steinke 2020, Algorithm 2). Rounding adds at 
 
 from __future__ import annotations
 
+import math
 import secrets
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,8 @@ from fractions import Fraction
 from fedbary.errors import PrivacyError
 
 _GRID = 1024
+# Below, the noise drowns any answer; a protocol that splits a budget may go under its own least epsilon.
+_LEAST_EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class Release:
 def release(value: float, *, sensitivity: float, epsilon: float) -> Release:
     """Add discrete Laplace noise for ``epsilon``-differential privacy.
 
-    ``sensitivity`` is the most that replacing one row can move the value. The grid is a 1024th of it.
+    ``sensitivity`` is the most that replacing one row can move the value. The grid is a 1024th of it. ``epsilon`` is
+    taken as the exact fraction that its float stands for, so the noise is never smaller than promised.
 
     Examples
     --------
@@ -35,15 +39,21 @@ def release(value: float, *, sensitivity: float, epsilon: float) -> Release:
     >>> abs(release(10.0, sensitivity=1e-6, epsilon=1.0).value - 10.0) < 1e-3
     True
     """
-    if not epsilon > 0.0:
-        raise PrivacyError(f"The 'epsilon' of a private release must be positive. Got {epsilon!r}.")
-    if not sensitivity > 0.0:
-        raise PrivacyError("A private release needs a positive sensitivity.")
+    if not _LEAST_EPSILON <= epsilon < math.inf:
+        raise PrivacyError(
+            f"The 'epsilon' of a private release must be finite and at least {_LEAST_EPSILON:g}. Got {epsilon!r}."
+        )
+    if not 0.0 < sensitivity < math.inf:
+        raise PrivacyError("A private release needs a finite, positive sensitivity.")
     grid = sensitivity / _GRID
     rounded = round(value / grid)
-    # In units of the grid: sensitivity 1024, and one more for the rounding.
-    scale = Fraction(_GRID + 1) / Fraction(epsilon).limit_denominator(10**6)
+    scale = grid_scale(epsilon)
     return Release((rounded + discrete_laplace(scale)) * grid, float(scale) * grid)
+
+
+def grid_scale(epsilon: float) -> Fraction:
+    """Scale of the noise in units of the grid: sensitivity 1024, and one more for the rounding."""
+    return Fraction(_GRID + 1) / Fraction(epsilon)
 
 
 def discrete_laplace(scale: Fraction) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from fedbary.data.table import Table
-from fedbary.errors import FedbaryError
+from fedbary.errors import FedbaryError, PrivacyError
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -21,6 +21,7 @@ from fedbary.protocols.messages import (
     scalar_text,
     text_array,
 )
+from fedbary.protocols.told import ToldRows
 from fedbary.space import (
     Description,
     Moments,
@@ -32,6 +33,8 @@ from fedbary.space import (
     table_moments,
     with_moments,
 )
+from fedbary.space.encode import column_kind
+from fedbary.space.names import short
 
 _LONGEST_DESCRIPTION = 64 * 2**20
 
@@ -108,12 +111,25 @@ class SchemaAgreement:
         return reasons
 
 
-def answer_agreement(table: Table, message: Message, *, min_group: int) -> Reply:
-    """A client's answers to ``describe`` and ``moments``."""
+def answer_agreement(table: Table, told: ToldRows, message: Message, *, min_group: int) -> Reply:
+    """A client's answers to ``describe`` and ``moments``, both made from its told rows."""
     if message.kind == "describe":
         chosen = {key.removeprefix("space."): value for key, value in message.scalars.items()}
-        description = describe(table, Space(**chosen), min_group=min_group)  # type: ignore[arg-type]
+        description = describe(table, Space(**chosen), min_group=min_group, told=told.of)  # type: ignore[arg-type]
         return Reply(message.round, {"description": description.to_json()})
     draft = Schema.from_json(str(message.scalars["schema"]))
-    part = table_moments(table, draft, min_group=min_group)
+    require_own_kinds(table, draft)
+    part = table_moments(told.of(draft.label.kind), draft, min_group=min_group)
     return Reply(message.round, {}, {"mean": part.mean, "second": part.second, "between": part.between})
+
+
+def require_own_kinds(table: Table, schema: Schema) -> None:
+    """Refuse an agreed schema that reads numbers as categories: it would count the rows that have a chosen number."""
+    for column in schema.columns:
+        if column.name in table.columns:
+            own = column_kind(table.columns[column.name])
+            if (own == "categorical") != (column.kind == "categorical"):
+                raise PrivacyError(
+                    f"The server's schema has the column '{short(column.name)}' as {column.kind}, but it was described "
+                    f"as {own}: ask the coordinator."
+                )

@@ -51,27 +51,43 @@ def _sketch(settings: Mapping[str, Any]) -> Learned:
     )
     clients = (
         f"A sketch of the reference: {settings.get('sketch_points', 'some')} means of at least "
-        f"{settings.get('min_group')} rows each, with their masses and variances.",
-        "The schema, the scoring model (means, covariances and a linear model of the reference's classes), and the "
-        "model's scores of the calibration rows.",
+        f"{settings.get('min_group')} different rows each, with their masses and variances.",
+        "The schema, which names all of the reference's classes and categories, the scoring model (means, covariances "
+        "and a linear model of the reference's classes), and the model's scores of the calibration rows.",
     )
-    warning = (
-        f"The two numbers of each client are {settings['epsilon']:g}-differentially private for the replacement of one "
-        "row; its row count is public."
-        if private
-        else "The numbers are exact, so they are not differentially private, and a dishonest server could choose its "
-        "sketch to learn about single rows; policy = coarsen or dp guards against that."
+    return Learned(tuple(fact for fact in server if fact), clients, _NOBODY, (_sketch_warning(settings),))
+
+
+def _sketch_warning(settings: Mapping[str, Any]) -> str:
+    epsilon, sketches = settings.get("epsilon"), settings.get("max_sketches")
+    if epsilon is not None:
+        times = "" if sketches in (None, 1) else f" for each of up to {sketches} different sketches"
+        return (
+            f"The two numbers of each client are {epsilon:g}-differentially private{times}, for the replacement of one "
+            "row; its row count is public. Every further run with the same rows costs as much again."
+        )
+    if settings.get("policy") == "coarsen":
+        return (
+            "The numbers are exact, so they are not differentially private. Each client kept them to sums over at "
+            f"least {settings.get('min_group')} different rows (policy = coarsen): a guard, not a proof; epsilon gives "
+            "one. Answers to several sketches, or in several runs, could be subtracted from each other."
+        )
+    return (
+        "The numbers are exact, so they are not differentially private, and a dishonest server could choose its "
+        "sketch to read single rows; policy = coarsen guards against that, and epsilon bounds what can be learned."
     )
-    return Learned(tuple(fact for fact in server if fact), clients, _NOBODY, (warning,))
 
 
 def _consensus(settings: Mapping[str, Any]) -> Learned:
     return Learned(
         (
-            "How many rows each client has, its column means and variances, frequent categories and classes.",
-            f"From each client, for every class with at least {settings.get('min_group')} rows for each point of the "
-            "target: the class's count and mean, averages of groups of its rows in every round, and one cost.",
-            "The within-class covariance of each client's features, over these classes.",
+            "How many rows each client has, its column means, variances and second moments (a number as label: the "
+            "label's, too), and its frequent categories and classes.",
+            f"From each client, for every class with at least {settings.get('min_group')} different rows: the class's "
+            "count, mean and variances.",
+            f"For every class with {settings.get('min_group')} such rows for each point of the target: averages of "
+            "groups of its rows in every round, and one cost; at the end the averages in the features before "
+            "projection, and the covariance inside these classes.",
             "From each client its distance and the mean cost of its rows, and how its row scores are distributed: at "
             f"most 40 means of at least {settings.get('min_group')} consecutive scores each.",
         ),
@@ -79,10 +95,11 @@ def _consensus(settings: Mapping[str, Any]) -> Learned:
             "The schema, the target's points in every round, a scoring model of all other clients together, and "
             "the median of their score distributions.",
         ),
-        _NOBODY,
+        (*_NOBODY, "Anything of classes with fewer different rows, or of copies: no sum was made with them."),
         (
-            "Averages over several rounds are not differentially private. The mean of a client's answers is its exact "
-            "class mean.",
+            "Averages over several rounds are not differentially private: where two rounds' groups differ by one row, "
+            "the server learns the difference of two rows exactly. The mean of a client's answers is its exact class "
+            "mean.",
         ),
     )
 

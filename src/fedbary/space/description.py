@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -13,8 +14,10 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.encode import category_texts, column_kind, who
 from fedbary.space.labels import class_names, label_kind
+from fedbary.space.names import LONGEST_CLASS
 from fedbary.space.rows import different_rows, without_rare_values
 from fedbary.space.settings import Space
+from fedbary.space.told import refuse_few
 
 Floats = NDArray[np.float64]
 
@@ -86,10 +89,21 @@ class Description:
             numbers.extend(column.mean + column.variance)
         if not np.isfinite(numbers).all():
             raise SchemaError("the description of the table holds numbers that are not finite")
+        if any(len(name) > LONGEST_CLASS for name in self.classes):
+            raise SchemaError(f"the description of the table names classes of more than {LONGEST_CLASS} characters")
+        try:
+            json.dumps(asdict(self), ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise SchemaError("the description of the table holds text that is not Unicode") from error
 
 
-def describe(table: Table, settings: Space, *, min_group: int = 1) -> Description:
-    """Describe a table by sums over all its rows; categories and classes under ``min_group`` rows stay unnamed.
+def describe(
+    table: Table, settings: Space, *, min_group: int = 1, told: Callable[[str], Table] | None = None
+) -> Description:
+    """Describe a table by sums over its rows; categories and classes under ``min_group`` rows stay unnamed.
+
+    A description that leaves its owner needs ``told``, which gives the rows to sum over for the kind of the label
+    (see `fedbary.space.told`); without it the sums are over all rows.
 
     Examples
     --------
@@ -99,41 +113,53 @@ def describe(table: Table, settings: Space, *, min_group: int = 1) -> Descriptio
     >>> describe(table, fb.Space()).columns[0].mean
     (2.0,)
     """
-    if len(table) < min_group:
-        raise DataError(
-            f"{who(table)}{len(table)} {'row is' if len(table) == 1 else 'rows are'} fewer than min_group = "
-            f"{min_group}: add rows, or lower min_group if the owner agrees."
-        )
+    refuse_few(table, min_group)
     kind = label_kind(table.labels, settings.task, name=table.label_name)
+    for name in table.columns:
+        _check_column(table, name, settings)
     unlike = different_rows(table) if min_group > 1 else table
-    columns = tuple(_describe_column(table, unlike, name, settings, min_group) for name in table.columns)
+    shown = table if told is None else told(kind)
+    columns = tuple(_describe_column(shown, unlike, name, min_group) for name in table.columns)
     if kind == "number":
-        values = np.asarray(table.labels, dtype=float)
+        values = np.asarray(shown.labels, dtype=float)
         moments = float(values.mean()), float(values.var())
-        return Description(len(table), columns, table.label_name, kind, (), *moments)
-    counts = Counter(class_names(unlike.labels).tolist())
+        return Description(len(shown), columns, table.label_name, kind, (), *moments)
+    counts = Counter(class_names((unlike if told is None else shown).labels).tolist())
     classes = tuple(sorted(name for name, count in counts.items() if count >= min_group))
-    return Description(len(table), columns, table.label_name, kind, classes)
+    if any(len(name) > LONGEST_CLASS for name in classes):
+        raise DataError(
+            f"{who(table)}the label column '{table.label_name}' has classes whose names are longer than "
+            f"{LONGEST_CLASS} characters, so it looks like free text: choose the right label column, or shorten them."
+        )
+    return Description(len(shown), columns, table.label_name, kind, classes)
 
 
-def _describe_column(table: Table, unlike: Table, name: str, settings: Space, min_group: int) -> ColumnDescription:
+def _check_column(table: Table, name: str, settings: Space) -> None:
+    """Refuse missing values, where they are not allowed, and texts that are no categories."""
+    values = table.columns[name]
+    if column_kind(values) != "categorical":
+        holes = np.isnan(np.asarray(values, dtype=np.float64).reshape(len(table), -1))
+        _refuse_missing(table, name, int(holes.any(axis=1).sum()), settings)
+        return
+    texts = [text for text in category_texts(values) if text is not None]
+    _refuse_missing(table, name, len(table) - len(texts), settings)
+    different = len(set(texts))
+    if different > max(_MANY_CATEGORIES, len(table) // 2):
+        raise DataError(
+            f"{who(table)}column '{name}' has {different} different texts in {len(table)} rows, so it looks "
+            "like an identifier or free text: drop it, or name it as the id."
+        )
+
+
+def _describe_column(table: Table, unlike: Table, name: str, min_group: int) -> ColumnDescription:
     values = table.columns[name]
     kind = column_kind(values)
     if kind == "categorical":
-        texts = [text for text in category_texts(values) if text is not None]
-        _refuse_missing(table, name, len(table) - len(texts), settings)
-        counts = Counter(texts)
-        if len(counts) > max(_MANY_CATEGORIES, len(table) // 2):
-            raise DataError(
-                f"{who(table)}column '{name}' has {len(counts)} different texts in {len(table)} rows, so it looks "
-                "like an identifier or free text: drop it, or name it as the id."
-            )
-        often = Counter(category_texts(unlike.columns[name]))
-        frequent = tuple(sorted(text for text in counts if often[text] >= min_group))
+        often = Counter(text for text in category_texts(unlike.columns[name]) if text is not None)
+        frequent = tuple(sorted(text for text, count in often.items() if count >= min_group))
         return ColumnDescription(name, kind, 1, categories=frequent)
     numbers = without_rare_values(np.asarray(values, dtype=np.float64).reshape(len(table), -1), min_group)
     holes = np.isnan(numbers)
-    _refuse_missing(table, name, int(holes.any(axis=1).sum()), settings)
     present = (~holes).sum(axis=0)
     if (present < max(min_group, 1)).any():
         raise DataError(

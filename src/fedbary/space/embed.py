@@ -52,8 +52,7 @@ class Points:
 
 def features(table: Table, schema: Schema) -> Floats:
     """Scaled, projected and whitened features, one row per table row."""
-    coordinates = project(encode(table, schema), schema.projection)
-    return coordinates if schema.whitening is None else coordinates @ schema.whitening
+    return _linear(encode(table, schema), schema)
 
 
 def embed(table: Table, schema: Schema) -> Points:
@@ -68,13 +67,22 @@ def embed(table: Table, schema: Schema) -> Points:
     (3, 2)
     """
     check_kind(table.labels, schema.label, who=who(table))
-    values = features(table, schema)
-    codes = _label_codes(table, schema)
-    first, point_of_row, counts = _distinct(np.column_stack([values, codes]))
-    weights = counts / len(table)
-    values, labels = values[first], table.labels[first]
+    encoded, codes = encode(table, schema), _label_codes(table, schema)
+    # Copies are found before the matrix products, which round equal rows differently depending on where they stand;
+    # and again after them, since rows can also fall together in the space.
+    once, copy_of, _ = _distinct(np.column_stack([encoded, codes]))
+    values = _linear(encoded[once], schema)
+    first, point_of_copy, _ = _distinct(np.column_stack([values, codes[once]]))
+    point_of_row = point_of_copy[copy_of]
+    weights = np.bincount(point_of_row, minlength=len(first)) / len(table)
+    values, labels = values[first], table.labels[once[first]]
     points = np.hstack([values, label_coordinates(labels, values, weights, schema.label)])
     return Points(points, weights, point_of_row, values.shape[1])
+
+
+def _linear(encoded: Floats, schema: Schema) -> Floats:
+    coordinates = project(encoded, schema.projection)
+    return coordinates if schema.whitening is None else coordinates @ schema.whitening
 
 
 def _label_codes(table: Table, schema: Schema) -> Floats:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError, private
+from fedbary.space.names import short
 from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
@@ -116,4 +117,4 @@ def _refuse_missing(table: Table, column: str, count: int, missing: str) -> None
 
 
 def _some(names: list[str], most: int = 5) -> str:
-    return ", ".join(f"'{name}'" for name in names[:most]) + (", …" if len(names) > most else "")
+    return ", ".join(f"'{short(name)}'" for name in names[:most]) + (", …" if len(names) > most else "")

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import DataError, SchemaError, private
+from fedbary.space.names import short
 from fedbary.space.schema import LabelSpec
 from fedbary.space.settings import Task
 
@@ -128,4 +129,4 @@ def _is_whole(text: str) -> bool:
 
 
 def _some(names: tuple[str, ...], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+    return ", ".join(map(short, names[:most])) + (", …" if len(names) > most else "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import SchemaError
+from fedbary.errors import DataError, SchemaError
 from fedbary.space.labels import class_names
 
 Floats = NDArray[np.float64]
@@ -20,8 +20,8 @@ _ABSURD = 100.0
 class Moments:
     """Mean and mean outer product of the features, and the between-class part of the latter.
 
-    ``between`` is Σ_c (n_c/n)·m_c·m_cᵀ over the classes with at least ``min_group`` rows; rows of smaller
-    classes count with the overall mean, so that no small group can be read out of it.
+    ``between`` is Σ_c (n_c/n)·m_c·m_cᵀ. All three are sums over the same rows, those of classes with at least
+    ``min_group`` different rows, so that no difference between them shows a smaller group.
     """
 
     mean: Floats
@@ -41,20 +41,29 @@ class Moments:
 
 def moments(values: Floats, labels: NDArray[np.generic] | None, *, min_group: int = 1) -> Moments:
     """Moments of feature rows; ``labels`` is None where there are no classes."""
-    mean = values.mean(axis=0)
+    names: NDArray[np.generic] = np.zeros(len(values)) if labels is None else class_names(labels)
+    if min_group > 1:
+        values, names = _of_large_classes(values, names, min_group)
     second = values.T @ values / len(values)
-    if labels is None:
-        return Moments(mean, second, np.outer(mean, mean))
-    names = class_names(labels)
     between = np.zeros_like(second)
-    left = 1.0
     for name in np.unique(names):
         rows = names == name
-        if rows.sum() >= min_group:
-            class_mean = values[rows].mean(axis=0)
-            between += rows.mean() * np.outer(class_mean, class_mean)
-            left -= rows.mean()
-    return Moments(mean, second, between + left * np.outer(mean, mean))
+        class_mean = values[rows].mean(axis=0)
+        between += rows.mean() * np.outer(class_mean, class_mean)
+    return Moments(values.mean(axis=0), second, between)
+
+
+def _of_large_classes(values: Floats, names: NDArray[np.generic], min_group: int) -> tuple[Floats, NDArray[np.generic]]:
+    kept = np.zeros(len(values), dtype=bool)
+    for name in np.unique(names):
+        rows = names == name
+        kept |= rows & (len(np.unique(values[rows], axis=0)) >= min_group)
+    if not kept.any():
+        raise DataError(
+            f"There are not min_group = {min_group} different rows of one class: add rows, or lower min_group if the "
+            "owner agrees."
+        )
+    return values[kept], names[kept]
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

@@ -9,6 +9,7 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.space.embed import Points, embed
 from fedbary.space.labels import class_names
+from fedbary.space.names import short
 from fedbary.space.schema import Schema
 
 
@@ -59,4 +60,4 @@ def _classes(count: int) -> str:
 
 
 def _some(names: list[str], most: int = 4) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(map(short, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

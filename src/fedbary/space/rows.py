@@ -41,12 +41,15 @@ def different_rows(table: Table) -> Table:
 def without_rare_values(values: Floats, min_group: int) -> Floats:
     """Columns in which fewer than ``min_group`` rows differ from all others become constant.
 
-    A sum over such a column, or a product with it, would be a sum over those few rows.
+    A sum over such a column, or a product with it, would be a sum over those few rows. Returns ``values`` itself
+    where there is no such column.
     """
     if min_group <= 1 or not len(values):
         return values
-    # A value that all but a few rows share is the median; with fewer rows than that, nothing is shared.
-    common = np.sort(values, axis=0)[len(values) // 2]
-    odd = (values != common).sum(axis=0)
-    rare = (odd > 0) & (odd < min_group)
+    # A value that all but a few rows share is the median, be it "missing". Unless most rows share it, it is a row's
+    # own value, and a constant would show it.
+    middle = len(values) // 2
+    common = np.partition(values, middle, axis=0)[middle]
+    odd = len(values) - ((values == common) | (np.isnan(values) & np.isnan(common))).sum(axis=0)
+    rare = (odd > 0) & (odd < min(min_group, len(values) / 2))
     return np.where(rare, common, values) if rare.any() else values

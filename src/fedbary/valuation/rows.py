@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
 from fedbary.valuation.frames import row_frame
 from fedbary.valuation.noise import noise_share
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rules import Adapt, RowRules
 from fedbary.valuation.scoring.calibration import log_softmax
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ Integers = NDArray[np.int64]
 # From so many calibration rows in each of a client's classes on, classes are calibrated one by one.
 _LARGE_CLASS = 500
 UNKNOWN = -1
+# What must be true for flags to keep their rate where the class mix is not corrected for.
+_ASSUMED = {
+    "labels": "clean feature scores are alike in all classes",
+    "none": "the client has the reference's class mix",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,23 +57,25 @@ def classified_rows(
     classes: tuple[str, ...],
     clean: CleanRows,
     rules: RowRules,
-    adapt: bool = True,
+    adapt: Adapt = "both",
     calibrated_gradient: Floats | None = None,
 ) -> pd.DataFrame:
     """Row values of a table with classes; ``codes`` are −1 where the model does not know the class.
 
     ``adapt`` corrects for a class mix that differs from the reference's: the client's own smoothed class shares
-    become the prior, and calibration rows are weighted by class. Both stay with the client.
+    become the prior, and calibration rows are weighted by class, in both channels or for labels only. Both stay with
+    the client.
     """
     known = codes != UNKNOWN
     shift = np.zeros(len(classes))
-    if adapt:
+    if adapt != "none":
         shift = _prior_shift(codes[known], clean.codes, len(classes))
     own = log_softmax(log_probabilities + shift)
     label_scores = np.full(len(codes), np.nan)
     label_scores[known] = -own[known, codes[known]]
     clean_scores = -log_softmax(clean.log_probabilities + shift)[np.arange(len(clean.codes)), clean.codes]
-    weights = class_weights(codes[known], clean.codes, len(classes)) if adapt else np.ones(len(classes))
+    flat = np.ones(len(classes))
+    weights = flat if adapt == "none" else class_weights(codes[known], clean.codes, len(classes))
     channels = {
         "label": Channel(
             label_scores,
@@ -79,12 +86,14 @@ def classified_rows(
         # p-values still need the client's class mix, for a class that is rare in the reference is scored less surely.
         "feature": Channel(
             feature_scores,
-            _p_values(feature_scores, codes, clean.feature_scores, clean.codes, weights),
+            _p_values(feature_scores, codes, clean.feature_scores, clean.codes, weights if adapt == "both" else flat),
             _surprise(feature_scores, Calibration.of(clean.feature_scores)),
         ),
     }
     suggestions = _suggestions(own, codes, classes)
     frame = _frame(row_names, channels, suggestions, rules, calibrated_gradient)
+    if adapt != "both" and rules.rule == "bh" and rules.calibration == "split":
+        frame.attrs["guarantee"] += f", and {_ASSUMED[adapt]}"
     frame.attrs["noise_share"] = noise_share(own[known], codes[known])
     return frame
 

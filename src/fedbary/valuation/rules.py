@@ -8,6 +8,8 @@ from typing import Literal
 
 from fedbary.errors import SettingsError
 
+Adapt = Literal["both", "labels", "none"]
+
 
 @dataclass(frozen=True)
 class RowRules:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, PrivacyError, ProtocolError
-from fedbary.protocols.agreement import answer_agreement
+from fedbary.errors import PrivacyError, ProtocolError
+from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.consensus.groups import (
     Group,
     blocks,
@@ -29,6 +29,7 @@ from fedbary.protocols.messages import Message, Reply, State, array_text, text_a
 from fedbary.protocols.once import Once
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.sketch import SketchPoints
+from fedbary.protocols.told import ToldRows
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.space.rows import content_digest
 from fedbary.transport import barycentric_projection
@@ -41,17 +42,23 @@ Floats = NDArray[np.float64]
 
 
 class ConsensusClient:
-    """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them."""
+    """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them.
+
+    Every answer is made from the told rows (`fedbary.space.told`); only the row count and the row values, which stay,
+    are about all rows.
+    """
 
     def __init__(self, settings: Consensus, table: Table, *, rules: RowRules) -> None:
         self._policy = settings
         self._table = table
         self._rules = rules
         self._once = Once()
+        self._told = ToldRows(table, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None
         self._groups: list[Group] = []
+        self._shape: tuple[int, ...] | None = None  # supports, and points of each class, since the first step
         self._arrays: Mapping[str, np.ndarray] = {}
         self._cap = 0.0
 
@@ -69,7 +76,7 @@ class ConsensusClient:
         self._once.check(replace(message, kind=f"step-{message.round}") if message.kind == "step" else message)
         if message.kind in known:
             return known[message.kind](message)
-        return answer_agreement(self._table, message, min_group=self._policy.min_group)
+        return answer_agreement(self._table, self._told, message, min_group=self._policy.min_group)
 
     def row_values(self) -> pd.DataFrame:
         """Value, channels and suggestions of every row; never part of a reply."""
@@ -80,19 +87,21 @@ class ConsensusClient:
 
     def state(self) -> State:
         """What came from the server; the rows stay where they are."""
-        asked = {"asked": text_array(self._once.to_text())}
+        asked = {"asked": text_array(self._once.to_text()), "told": text_array(self._told.kind)}
         if self._schema is None:
             return asked
         return asked | {
             "schema": text_array(self._schema.to_json()),
             "data": text_array(self._data),
             "cap": np.array(self._cap),
+            **({} if self._shape is None else {"shape": np.array(self._shape, dtype=np.int64)}),
             **{f"array.{name}": array for name, array in self._arrays.items()},
         }
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the table is another one."""
         self._once.from_text(array_text(state["asked"]))
+        self._told.kind = array_text(state["told"])
         if "schema" not in state:
             return
         self._embed(Schema.from_json(array_text(state["schema"])))
@@ -101,6 +110,7 @@ class ConsensusClient:
                 f"{self._table.origin or 'the table'}: the rows changed since the run was interrupted: start it anew."
             )
         self._cap = float(state["cap"])
+        self._shape = tuple(map(int, state["shape"])) if "shape" in state else None
         self._arrays = {key.removeprefix("array."): a for key, a in state.items() if key.startswith("array.")}
 
     def _start(self, message: Message) -> Reply:
@@ -109,11 +119,7 @@ class ConsensusClient:
         schema.require(str(message.scalars["fingerprint"]))
         if schema.label.coordinates not in ("onehot", "numeric"):
             raise ProtocolError(f"The consensus protocol does not use '{schema.label.coordinates}' label coordinates.")
-        if len(self._table) < self._policy.min_group:
-            raise DataError(
-                f"{len(self._table)} rows are fewer than min_group = {self._policy.min_group}: add rows, "
-                "or lower min_group if the owner agrees."
-            )
+        require_own_kinds(self._table, schema)
         self._embed(schema)
         return Reply(message.round, {}, summaries(self._groups, group_width(schema), min_group=self._policy.min_group))
 
@@ -122,13 +128,14 @@ class ConsensusClient:
         if not 1 <= message.round <= self._policy.rounds:
             raise PrivacyError(f"The owner allows {self._policy.rounds} rounds; round {message.round} was asked for.")
         support, sizes = self._incoming_support(message)
+        self._bind(len(support), sizes)
         moved, costs = np.zeros_like(support), np.zeros((len(support), len(sizes)))
         shaped = np.zeros(len(sizes))
         for code, (group, mine) in enumerate(zip(self._groups, blocks(sizes), strict=True)):
             if may_shape(group, sizes[code], min_group=self._policy.min_group):
                 shaped[code] = 1.0
                 for start, points in enumerate(support[:, mine]):
-                    plan = plan_from(points, group, min_group=self._policy.min_group)
+                    plan = plan_from(points, group)
                     moved[start, mine], costs[start, code] = barycentric_projection(plan, group.points), plan.cost
         return Reply(message.round, {}, {"points": moved, "costs": costs, "shaped": shaped})
 
@@ -138,8 +145,11 @@ class ConsensusClient:
         support, sizes = self._incoming_support(message)
         if schema.label.kind != "classes" or len(support) != 1:
             raise ProtocolError("Centroids are made for one support, and where there are classes.")
+        if self._shape is None:
+            raise ProtocolError("The server asked for centroids before the first step.")
+        self._bind(self._shape[0], sizes)
         first = np.unique(cloud.point_of_row, return_index=True)[1]
-        values = scored_features(self._table, schema)[first]
+        values = scored_features(self._told.of(schema.label.kind), schema)[first]
         found = scored_summaries(self._groups, values, support[0], sizes, min_group=self._policy.min_group)
         return Reply(message.round, {}, found)
 
@@ -150,12 +160,13 @@ class ConsensusClient:
         target = self._target()
         target.check(schema.point_width)
         found = exact_answer(cloud, target, improved=False)
-        notes = "; ".join(fit_notes(self._table, schema, min_group=self._policy.min_group))
-        scores = score_rows(self._table, schema, target, self._arrays)
+        told = self._told.of(schema.label.kind)
+        notes = "; ".join(fit_notes(told, schema, cloud, min_group=self._policy.min_group))
+        scores = score_rows(told, schema, target, self._arrays)
         first = np.unique(cloud.point_of_row, return_index=True)[1]
         return Reply(
             message.round,
-            {"rows": cloud.rows, "cost": found.cost, "relaxed": found.relaxed, "notes": notes},
+            {"rows": len(self._table), "cost": found.cost, "relaxed": found.relaxed, "notes": notes},
             profiles(scores, first, min_group=self._policy.min_group),
         )
 
@@ -187,6 +198,19 @@ class ConsensusClient:
             )
         return np.asarray(support, dtype=float), sizes
 
+    def _bind(self, starts: int, sizes: NDArray[np.int64]) -> None:
+        """Refuse another number of points than in the first step.
+
+        Nine and then ten points average groups that differ by single rows, and so would show them.
+        """
+        shape = (starts, *map(int, sizes))
+        if self._shape not in (None, shape):
+            raise PrivacyError(
+                "The server changed the number of supports or of points per class during the run; averages of groups "
+                "of different sizes would show single rows."
+            )
+        self._shape = shape
+
     def _target(self) -> SketchPoints:
         points, weights = (self._arrays.get(name) for name in ("points", "weights"))
         if points is None or weights is None:
@@ -194,7 +218,7 @@ class ConsensusClient:
         return SketchPoints(np.asarray(points, float), np.asarray(weights, float), np.zeros(len(weights)), self._cap)
 
     def _embed(self, schema: Schema) -> None:
-        self._schema, self._cloud = schema, embed(self._table, schema)
+        self._schema, self._cloud = schema, embed(self._told.of(schema.label.kind), schema)
         self._groups = grouped_points(self._cloud, schema)
         self._data = content_digest(self._table)
 

@@ -11,7 +11,6 @@ from fedbary.data.table import Table
 from fedbary.space import Points, Schema
 from fedbary.space.embed import features
 from fedbary.space.encode import encode
-from fedbary.space.rows import without_rare_values
 from fedbary.transport import Transport, barycentric_projection, solve
 
 Floats = NDArray[np.float64]
@@ -66,37 +65,15 @@ def scored_width(schema: Schema) -> int:
     return width if width <= _WIDE else schema.feature_width
 
 
-def limited(weights: Floats, most: float) -> Floats:
-    """Weights of which none exceeds ``most``; what is cut goes to the others in proportion.
-
-    So no row, however often it was copied, makes up more of a mean than ``min_group`` different rows allow.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.protocols.consensus.groups import limited
-    >>> limited(np.array([0.8, 0.1, 0.1]), 0.5)
-    array([0.5 , 0.25, 0.25])
-    """
-    cut = np.zeros(len(weights), dtype=bool)
-    while True:
-        left = 1.0 - most * cut.sum()
-        shared = np.where(cut, most, weights * (left / weights[~cut].sum()))
-        over = ~cut & (shared > most * (1.0 + 1e-9))
-        if not over.any():
-            return np.asarray(shared)
-        cut |= over
-
-
 def summaries(groups: list[Group], width: int, *, min_group: int) -> dict[str, Floats]:
     """Counts of different rows, means and variances of groups of at least ``min_group``; zero for the others."""
-    counts = np.array([len(group.points) for group in groups], dtype=float)
-    counts[counts < min_group] = 0.0
+    told = [may_shape(group, 1, min_group=min_group) for group in groups]
+    counts = np.array([len(group.points) for group in groups], dtype=float) * told
     means, variances = np.zeros((len(groups), width)), np.zeros((len(groups), width))
     for code in np.flatnonzero(counts):
-        weights = limited(groups[code].weights, 1.0 / min_group)
-        means[code] = weights @ groups[code].points
-        variances[code] = weights @ (groups[code].points - means[code]) ** 2
+        points, weights = groups[code].points, groups[code].weights
+        means[code] = weights @ points
+        variances[code] = weights @ (points - means[code]) ** 2
     return {"counts": counts, "means": means, "variances": variances}
 
 
@@ -107,13 +84,19 @@ def blocks(sizes: Integers) -> list[slice]:
 
 
 def may_shape(group: Group, size: int, *, min_group: int) -> bool:
-    """Whether ``size`` support points would each average at least ``min_group`` different rows."""
-    return size > 0 and len(group.points) >= min_group * size
+    """Whether ``size`` support points would each average at least ``min_group`` different rows.
+
+    Told rows weigh the same, but a schema can make them equal. No point may fill more than 1/``min_group`` of an
+    answer; it is not given less weight, because two answers with different weights of one point would show it.
+    """
+    if size < 1 or len(group.points) < min_group * size:
+        return False
+    return min_group == 1 or float(group.weights.max()) * min_group * size <= 1.0 + 1e-9
 
 
-def plan_from(support: Floats, group: Group, *, min_group: int) -> Transport:
-    """Exact transport of one class's support to the group's rows; no row fills more than 1/min_group of a point."""
-    return solve(support, group.points, None, limited(group.weights, 1.0 / (min_group * len(support))))
+def plan_from(support: Floats, group: Group) -> Transport:
+    """Exact transport of one class's support to the group's rows."""
+    return solve(support, group.points, None, group.weights)
 
 
 def scored_summaries(
@@ -132,8 +115,8 @@ def scored_summaries(
     centroids, within = np.zeros((len(support), width)), np.zeros((width, width))
     for code in np.flatnonzero(shaped):
         group, mine = groups[code], blocks(sizes)[code]
-        own = without_rare_values(values[group.places], min_group)
-        plan = plan_from(support[mine], group, min_group=min_group)
+        own = values[group.places]
+        plan = plan_from(support[mine], group)
         centroids[mine] = barycentric_projection(plan, own)
         centred = (own - plan.target_weights @ own) * np.sqrt(plan.target_weights)[:, None]
         within += rows[code] / rows.sum() * (centred.T @ centred)

@@ -31,6 +31,7 @@ from fedbary.protocols.messages import (
 )
 from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.space import Schema, Space
+from fedbary.space.names import short
 from fedbary.valuation.frames import client_frame
 from fedbary.valuation.result import Valuation
 
@@ -333,7 +334,8 @@ class ConsensusServer:
         if schema.label.kind == "number" or self._sizes.all() or not self._sizes.any():
             return []
         lost = [name for name, size in zip(schema.label.classes, self._sizes, strict=True) if not size]
-        return [f"no client has enough rows to shape {', '.join(lost)}, so the target lacks them"]
+        named = ", ".join(map(short, lost[:5])) + (", …" if len(lost) > 5 else "")
+        return [f"no client has enough rows to shape {named}, so the target lacks them"]
 
     def _schema(self) -> Schema:
         if self._agreement.schema is None:

@@ -40,8 +40,8 @@ class Consensus:
         What a client counts: ``uniform`` and ``rows`` (different rows) minimise Σ λ·W², ``robust`` minimises ΣW,
         so that a client of noise cannot drag the target along.
     min_group : int
-        Fewest different rows behind any mean or support point that leaves a client: it withholds a class of fewer
-        than ``min_group`` times as many rows as the class has support points.
+        Fewest different rows behind any mean or support point that leaves a client. Nothing is told of a class with
+        fewer; and one with fewer than ``min_group`` times as many rows as it has support points does not shape them.
     tolerance : float
         Stop when the support moves by less than this share of the spread inside classes.
 

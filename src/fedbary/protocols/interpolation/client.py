@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
-from fedbary.protocols.agreement import answer_agreement
+from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.interpolation.settings import Interpolation, draw_t
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
 from fedbary.protocols.once import Once
+from fedbary.protocols.told import ToldRows
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.transport import Transport, interpolate, solve
 from fedbary.valuation.frames import row_frame
@@ -35,6 +36,7 @@ class InterpolationClient:
         self._seed = seed
         self._rules = rules
         self._once = Once()
+        self._told = ToldRows(table, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None
@@ -49,7 +51,7 @@ class InterpolationClient:
         if message.kind != "step":
             self._once.check(message)
         if message.kind in ("describe", "moments"):
-            return answer_agreement(self._table, message, min_group=self._policy.min_group)
+            return answer_agreement(self._table, self._told, message, min_group=self._policy.min_group)
         if message.kind == "start":
             return self._start(message)
         if message.kind == "step":
@@ -60,7 +62,7 @@ class InterpolationClient:
 
     def row_values(self) -> pd.DataFrame:
         """Calibrated gradient of every row, as its negative `value`: higher is better."""
-        cloud = self._ready()
+        cloud = self._whole()
         potentials = self._potentials(cloud)[cloud.point_of_row]
         gradient = calibrated_gradient(potentials)
         flags = {"flag": gradient > 0} if self._rules.rule == "sign" else {}
@@ -68,7 +70,7 @@ class InterpolationClient:
 
     def state(self) -> State:
         """γ, the round and what came from the server; the rows stay where they are."""
-        asked = {"asked": text_array(self._once.to_text())}
+        asked = {"asked": text_array(self._once.to_text()), "told": text_array(self._told.kind)}
         if self._schema is None:
             return asked
         return asked | {
@@ -83,10 +85,11 @@ class InterpolationClient:
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the table is another one."""
         self._once.from_text(array_text(state["asked"]))
+        self._told.kind = array_text(state["told"])
         if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
-        self._cloud = embed(self._table, self._schema)
+        self._cloud = embed(self._spoken(self._schema), self._schema)
         self._data = _digest(self._cloud)
         if array_text(state["data"]) != self._data:
             raise ProtocolError(
@@ -106,14 +109,15 @@ class InterpolationClient:
                 f"{len(self._table)} rows are fewer than min_group = {self._policy.min_group}: add rows, "
                 "or lower min_group if the owner agrees."
             )
-        self._schema, self._cloud = schema, embed(self._table, schema)
+        spoken = self._spoken(schema)
+        self._schema, self._cloud = schema, embed(spoken, schema)
         self._data = _digest(self._cloud)
         size = self._support_size(int(message.scalars["support"]), self._cloud)
         rng = np.random.default_rng(int(message.scalars["gamma_seed"]))
         self._gamma = rng.standard_normal((size, schema.point_width))
         self._gamma_weights = np.full(size, 1.0 / size)
         self._measures, self._round, self._plan = {}, 0, None
-        notes = "; ".join(fit_notes(self._table, schema, self._cloud, min_group=self._policy.min_group))
+        notes = "; ".join(fit_notes(spoken, schema, self._cloud, min_group=self._policy.min_group))
         return self._reply(0, {"rows": len(self._table), "notes": notes})
 
     def _step(self, message: Message) -> Reply:
@@ -163,7 +167,7 @@ class InterpolationClient:
     def _potentials(self, cloud: Points) -> Floats:
         variant, p = self._policy.gradient, self._policy.p
         if variant == "gamma":
-            return self._towards_rows(cloud).target_potential
+            return solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=p).target_potential
         if variant == "eta":
             if "eta_q" not in self._measures:
                 raise ProtocolError("Row values need at least one finished round.")
@@ -207,6 +211,19 @@ class InterpolationClient:
         if self._plan is None:
             self._plan = solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=self._policy.p)
         return self._plan
+
+    def _spoken(self, schema: Schema) -> Table:
+        """The rows behind γ: those that the description told of, if there was one, lest the two be subtracted."""
+        if not self._told.kind or self._policy.allow_reconstruction:
+            return self._table
+        require_own_kinds(self._table, schema)
+        return self._told.of(schema.label.kind)
+
+    def _whole(self) -> Points:
+        """All rows as points: row values are for rows that nothing is told of, too."""
+        cloud = self._ready()
+        assert self._schema is not None
+        return cloud if self._spoken(self._schema) is self._table else embed(self._table, self._schema)
 
     def _ready(self) -> Points:
         if self._cloud is None:

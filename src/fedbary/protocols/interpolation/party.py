@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -86,7 +87,7 @@ class Party:
         """Arrays from which `restore` goes on."""
         return {
             "rows": np.array(self.rows),
-            "notes": text_array("\n".join(self.notes)),
+            "notes": text_array(json.dumps(self.notes)),
             "failure": text_array("" if self.failure is None else "!" + self.failure),
             "settled": np.array(self.settled),
             "client_distances": np.array(self.client_distances, dtype=float),
@@ -97,9 +98,9 @@ class Party:
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
-        notes, failure = array_text(state["notes"]), array_text(state["failure"])
+        failure = array_text(state["failure"])
         self.rows = int(state["rows"])
-        self.notes = notes.split("\n") if notes else []
+        self.notes = json.loads(array_text(state["notes"]))
         self.failure = failure[1:] if failure else None
         self.settled = bool(state["settled"])
         self.client_distances = [float(v) for v in state["client_distances"]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, text_array
-from fedbary.protocols.sketch.answer import exact_answer, private_answer
+from fedbary.protocols.once import message_digest
+from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer, private_answer
 from fedbary.protocols.sketch.scoring import score_rows
 from fedbary.protocols.sketch.settings import Sketch
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
@@ -34,31 +35,32 @@ class SketchClient:
         self._cloud: Points | None = None
         self._arrays: Mapping[str, np.ndarray] = {}
         self._cap = 0.0
-        self._answered: list[str] = []
+        # What left for each question, by the digest of its message; None where it could not be answered.
+        self._answered: dict[str, dict[str, Scalar] | None] = {}
 
     def answer(self, message: Message) -> Reply:
-        """Answer the sketch with scalars."""
+        """Answer the sketch with scalars; the same message gets the same answer, with the same noise."""
         if message.kind != "sketch":
             raise ProtocolError(f"A client of the sketch protocol does not know the message {message.kind!r}.")
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
-        if len(self._table) < self._policy.min_group:
-            raise DataError(
-                f"{len(self._table)} {'row is' if len(self._table) == 1 else 'rows are'} fewer than min_group = "
-                f"{self._policy.min_group}: add rows, or lower min_group if the owner agrees."
-            )
-        self._schema, self._cloud = schema, embed(self._table, schema)
-        self._arrays, self._cap = dict(message.arrays), float(message.scalars["cap"])
-        sketch = self._sketch()
+        arrays, cap = dict(message.arrays), float(message.scalars["cap"])
+        sketch = _sketch(arrays, cap)
         sketch.check(schema.point_width)
-        self._count(message)
-        return Reply(message.round, self._scalars(schema, self._cloud, self._guarded(sketch)))
+        # From here on even a refusal depends on the rows, so the question is counted first.
+        digest = self._count(message)
+        cloud = embed(self._table, schema)
+        self._check_rows(cloud)
+        self._schema, self._cloud, self._arrays, self._cap = schema, cloud, arrays, cap
+        scalars = self._answered[digest] or self._scalars(schema, cloud, sketch)
+        self._answered[digest] = scalars
+        return Reply(message.round, dict(scalars))
 
     def row_values(self) -> pd.DataFrame:
         """Both channels, value, flags, reasons and suggestions; never part of a reply."""
         if self._schema is None or self._cloud is None:
             raise ProtocolError("Row values need the server's sketch first.")
-        cloud, sketch = self._cloud, self._sketch()
+        cloud, sketch = self._cloud, _sketch(self._arrays, self._cap)
         potentials = gradient_towards(cloud.points, cloud.weights, sketch.points, sketch.weights)
         gradient = calibrated_gradient(potentials[cloud.point_of_row])
         return score_rows(
@@ -66,13 +68,16 @@ class SketchClient:
         )
 
     def state(self) -> State:
-        """What came from the server; the rows stay where they are."""
-        if self._schema is None:
+        """What came from the server and what went to it; the rows stay where they are."""
+        if not self._answered:
             return {}
+        answered = {"answered": text_array(json.dumps(self._answered))}
+        if self._schema is None:
+            return answered
         return {
+            **answered,
             "schema": text_array(self._schema.to_json()),
             "cap": np.array(self._cap),
-            "answered": text_array("\n".join(self._answered)),
             **{f"array.{name}": array for name, array in self._arrays.items()},
         }
 
@@ -80,23 +85,25 @@ class SketchClient:
         """Go on from what `state` returned."""
         if not state:
             return
+        self._answered = json.loads(array_text(state["answered"]))
+        if "schema" not in state:
+            return
         self._schema = Schema.from_json(array_text(state["schema"]))
         self._cloud = embed(self._table, self._schema)
         self._cap = float(state["cap"])
-        self._answered = array_text(state["answered"]).split("\n")
         self._arrays = {key.removeprefix("array."): a for key, a in state.items() if key.startswith("array.")}
 
     def _scalars(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> dict[str, Scalar]:
         """Everything that leaves this machine."""
         if self._policy.epsilon is None:
-            found = exact_answer(cloud, sketch, improved=self._policy.lower == "improved")
+            found = self._exact(cloud, sketch)
             notes = "; ".join(fit_notes(self._table, schema, cloud, min_group=self._policy.min_group))
             return {
                 "rows": cloud.rows,
                 "cost": found.cost,
                 "lower": found.lower,
                 "relaxed": found.relaxed,
-                "error": sketch.error,
+                "error": found.error,
                 "notes": notes,
             }
         if schema.label.coordinates.startswith("gaussian"):
@@ -104,40 +111,56 @@ class SketchClient:
                 "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: "
                 "use labels='onehot' or 'numeric'."
             )
+        if self._policy.policy == "coarsen":
+            # By the public row count alone: what depends on the rows, epsilon would not cover.
+            sketch = coarsened(sketch, self._policy.min_group / cloud.rows)
         found = private_answer(cloud, sketch, self._policy.epsilon)
         # No notes: which classes a table lacks is not covered by epsilon.
         return {
             "rows": cloud.rows,
             "cost": found.cost,
-            "lower": 0.0,
+            "lower": found.lower,
             "relaxed": found.relaxed,
-            "error": sketch.error,
+            "error": found.error,
             "noise": found.noise,
             "notes": "",
         }
 
-    def _guarded(self, sketch: SketchPoints) -> SketchPoints:
+    def _exact(self, cloud: Points, sketch: SketchPoints) -> Answer:
         if self._policy.policy == "coarsen":
-            return coarsened(sketch, self._policy.min_group / len(self._table))
-        return sketch
+            return guarded_answer(cloud, sketch, min_group=self._policy.min_group)
+        return exact_answer(cloud, sketch, improved=self._policy.lower == "improved")
 
-    def _count(self, message: Message) -> None:
-        """Different sketches are different questions about the same rows."""
-        content = b"".join(np.ascontiguousarray(message.arrays[n]).tobytes() for n in ("points", "weights"))
-        digest = hashlib.sha256(str(message.scalars["fingerprint"]).encode() + content).hexdigest()
-        if digest not in self._answered:
-            if len(self._answered) >= self._policy.max_sketches:
-                raise PrivacyError(
-                    f"{self._policy.max_sketches} different sketches were answered for these rows; more could be "
-                    "combined to single out rows. Raise max_sketches if the owner agrees."
-                )
-            self._answered.append(digest)
+    def _check_rows(self, cloud: Points) -> None:
+        """Refuse a table that is no group; the copies of a row are none.
 
-    def _sketch(self) -> SketchPoints:
-        missing = [name for name in ("points", "weights", "variances") if name not in self._arrays]
-        if missing:
-            raise ProtocolError(f"The sketch lacks the array '{missing[0]}'.")
-        points, weights, variances = (
-            np.asarray(self._arrays[name], dtype=float) for name in ("points", "weights", "variances")
-        )
-        return SketchPoints(points, weights, variances, self._cap)
+        With epsilon only the row count decides: it is public, while a refusal for copies would tell of rows what
+        epsilon does not cover.
+        """
+        least = self._policy.min_group
+        remedy = "add rows, or lower min_group if the owner agrees."
+        if cloud.rows < least:
+            are = "row is" if cloud.rows == 1 else "rows are"
+            raise DataError(f"{cloud.rows} {are} fewer than min_group = {least}: {remedy}")
+        if self._policy.epsilon is None and cloud.distinct < least:
+            raise DataError(f"The {cloud.rows} rows hold fewer than min_group = {least} different ones: {remedy}")
+
+    def _count(self, message: Message) -> str:
+        """Messages that differ in anything are different questions about the same rows."""
+        digest = message_digest(message)
+        most = self._policy.most_sketches
+        if digest not in self._answered and len(self._answered) >= most:
+            raise PrivacyError(
+                f"{most} different {'sketch was' if most == 1 else 'sketches were'} answered for these rows; more "
+                "could be combined to single out rows. Raise max_sketches if the owner agrees."
+            )
+        self._answered.setdefault(digest)
+        return digest
+
+
+def _sketch(arrays: Mapping[str, np.ndarray], cap: float) -> SketchPoints:
+    missing = [name for name in ("points", "weights", "variances") if name not in arrays]
+    if missing:
+        raise ProtocolError(f"The sketch lacks the array '{missing[0]}'.")
+    points, weights, variances = (np.asarray(arrays[name], dtype=float) for name in ("points", "weights", "variances"))
+    return SketchPoints(points, weights, variances, cap)

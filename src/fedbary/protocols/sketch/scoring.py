@@ -17,7 +17,7 @@ from fedbary.space.labels import class_names
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.frames import row_frame
 from fedbary.valuation.rows import UNKNOWN, CleanRows, classified_rows, measured_rows
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rules import Adapt, RowRules
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
 
 if TYPE_CHECKING:
@@ -40,19 +40,22 @@ def fit_scoring(
 ) -> dict[str, np.ndarray]:
     """Fit on the sketch rows and score the calibration rows; without them (crossfit) the rows themselves, out of fold.
 
-    Classes under ``min_group`` rows are left out of the model: no mean or covariance of theirs leaves.
+    Classes under ``min_group`` different rows are left out of the model: no mean or covariance of theirs leaves.
     """
     if schema.label.kind == "number":
         label, feature, _ = _regression_scores(fitted if calibration is None else calibration, schema, sketch)
         return {"clean.label": label, "clean.feature": feature}
     names = class_names(fitted.labels)
-    counts = {name: int((names == name).sum()) for name in np.unique(names)}
+    copies = embed(fitted, schema).point_of_row
+    counts = {name: len(np.unique(copies[names == name])) for name in np.unique(names)}
     classes = tuple(sorted(str(name) for name, count in counts.items() if count >= max(min_group, 2)))
     rows = np.isin(names, classes)
     if len(classes) < 2:
         return {}
     codes = _codes(names[rows], classes)
-    found = fit_scoring_model(encode(fitted, schema)[rows], codes, classes, min_group=min_group, seed=seed, tell=tell)
+    found = fit_scoring_model(
+        encode(fitted, schema)[rows], codes, classes, copies=copies[rows], min_group=min_group, seed=seed, tell=tell
+    )
     if calibration is None:
         clean = CleanRows(found.log_probabilities, codes, found.feature_scores)
     else:
@@ -75,7 +78,7 @@ def score_rows(
     arrays: Mapping[str, np.ndarray],
     rules: RowRules,
     *,
-    adapt: bool,
+    adapt: Adapt,
     gradient: Floats,
 ) -> pd.DataFrame:
     """A client's row values from what the server sent."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import FedbaryError, ProtocolError, SettingsError
+from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
 from fedbary.protocols.messages import (
     ALONE,
     Failure,
@@ -155,6 +155,12 @@ class SketchServer:
         self._schema = fit_schema(fitted, self._space, seed=seed)
         tell("sketching the reference")
         cloud = embed(fitted, self._schema)
+        if cloud.distinct < settings.min_group:
+            raise DataError(
+                f"The reference has too few different rows: {cloud.distinct} to make a sketch of, and "
+                f"min_group = {settings.min_group} are the fewest of which anything may leave. Add validation rows, "
+                "or lower min_group if their owner agrees."
+            )
         classes = _classes(fitted, cloud, self._schema.label.kind)
         size = settings.support or default_size(cloud.distinct, settings.min_group, int(classes.max()) + 1)
         self._sketch = make_sketch(cloud.points, cloud.weights, classes, size, min_group=settings.min_group, seed=seed)

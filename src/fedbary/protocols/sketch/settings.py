@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from fedbary.errors import SettingsError
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.space.settings import Space
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rules import Adapt, RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from fedbary.protocols.sketch.server import SketchServer
 
 Policy = Literal["trusted", "coarsen", "dp"]
+
+_LEAST_EPSILON = 1e-4
+_TRUSTED_SKETCHES, _GUARDED_SKETCHES = 16, 1
 
 
 @dataclass(frozen=True)
@@ -29,20 +33,26 @@ class Sketch:
     support : int, optional
         Points of the sketch. Default: one for about every ``2·min_group`` reference rows, at most 300.
     min_group : int
-        Fewest rows behind any point, centroid or covariance that leaves the server; with ``policy="coarsen"``
-        also the fewest rows that any point of the sketch can single out at the client.
+        Fewest different rows behind any point, centroid or covariance that leaves the server; with
+        ``policy="coarsen"`` also the fewest that any number of an answer can single out at the client.
     epsilon : float, optional
-        Differential privacy of the answer: half of it for the distance, half for the quality. The row count is
-        public. Needs label coordinates that the server fixes (``onehot`` or ``numeric``).
+        Differential privacy of the answer: half of it for the distance, half for the quality. At least 1e-4. The
+        row count is public. Needs label coordinates that the server fixes (``onehot`` or ``numeric``).
     policy : {"trusted", "coarsen", "dp"}
-        What a client does about a server that may be dishonest: answer, merge sketch points until each carries
-        ``min_group`` rows' mass, or refuse to answer without ``epsilon``.
+        What a client does about a server that may be dishonest: answer; answer one sketch, whose points it merges
+        until each takes ``min_group`` different rows, and nothing that fewer rows could be read from
+        (docs/sketch.md; a guard, not a proof); or refuse to answer without ``epsilon``.
     lower : {"improved", "triangle"}
-        Lower end of the interval. ``improved`` solves a dozen transport problems instead of one.
-    adapt : bool
-        Correct row values for a class mix unlike the reference's (own prior, label-weighted p-values).
-    max_sketches : int
-        Different sketches that a client answers; more could be combined to single out rows.
+        Lower end of the interval. ``improved`` solves a dozen transport problems instead of one. With
+        ``policy="coarsen"`` it is always ``triangle``, which follows from the distance and tells nothing else.
+    adapt : {"both", "labels", "none"}
+        Correct row values for a class mix unlike the reference's: own prior, and p-values weighted by class. With
+        ``labels`` feature p-values use all calibration rows alike: more power under label skew, but their rate then
+        holds only if clean feature scores are alike in all classes.
+    max_sketches : int, optional
+        Different messages that a client answers in a run; the same one gets the same answer again. Default: 16 for
+        a trusted server, 1 with ``policy="coarsen"`` or ``epsilon``. More of them can be combined: k exact answers
+        can be subtracted from each other to single out rows, and k private ones cost k·``epsilon``.
 
     Examples
     --------
@@ -56,8 +66,8 @@ class Sketch:
     epsilon: float | None = None
     policy: Policy = "trusted"
     lower: Literal["improved", "triangle"] = "improved"
-    adapt: bool = True
-    max_sketches: int = 16
+    adapt: Adapt = "both"
+    max_sketches: int | None = None
 
     name: ClassVar[str] = "sketch"
     needs_reference: ClassVar[bool] = True
@@ -65,15 +75,22 @@ class Sketch:
     def __post_init__(self) -> None:
         for field in ("support", "min_group", "max_sketches"):
             number = getattr(self, field)
-            if field == "support" and number is None:
+            if field != "min_group" and number is None:
                 continue
             if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
                 raise SettingsError(
                     f"The '{field}' parameter of Sketch must be a whole number of at least 1. Got {number!r} instead."
                 )
-        if self.epsilon is not None and not (isinstance(self.epsilon, Real) and self.epsilon > 0.0):
-            raise SettingsError(f"The 'epsilon' parameter of Sketch must be positive or None. Got {self.epsilon!r}.")
-        for field, allowed in (("policy", ("trusted", "coarsen", "dp")), ("lower", ("improved", "triangle"))):
+        if self.epsilon is not None and not _is_epsilon(self.epsilon):
+            raise SettingsError(
+                f"The 'epsilon' parameter of Sketch must be a finite number of at least {_LEAST_EPSILON:g}, or None. "
+                f"Got {self.epsilon!r} instead."
+            )
+        for field, allowed in (
+            ("policy", ("trusted", "coarsen", "dp")),
+            ("lower", ("improved", "triangle")),
+            ("adapt", get_args(Adapt)),
+        ):
             if getattr(self, field) not in allowed:
                 raise SettingsError(
                     f"The '{field}' parameter of Sketch must be one of {', '.join(allowed)}. "
@@ -81,6 +98,14 @@ class Sketch:
                 )
         if self.policy == "dp" and self.epsilon is None:
             raise SettingsError("policy='dp' answers nothing without epsilon: set epsilon, or another policy.")
+
+    @property
+    def most_sketches(self) -> int:
+        """Different messages that a client answers."""
+        if self.max_sketches is not None:
+            return self.max_sketches
+        trusting = self.policy == "trusted" and self.epsilon is None
+        return _TRUSTED_SKETCHES if trusting else _GUARDED_SKETCHES
 
     def space(self, space: Space | None) -> Space:
         """The space in which labels and features weigh the same, where the user did not choose another."""
@@ -106,3 +131,8 @@ class Sketch:
         from fedbary.protocols.sketch.client import SketchClient
 
         return SketchClient(self, table, rules=rules)
+
+
+def _is_epsilon(number: object) -> bool:
+    fits = isinstance(number, Real) and not isinstance(number, bool)
+    return fits and isfinite(number) and number >= _LEAST_EPSILON  # type: ignore[arg-type, operator]

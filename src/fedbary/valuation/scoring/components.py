@@ -95,11 +95,12 @@ def fit_class_metric(
     b: float,
     min_group: int,
     seed: int,
+    copies: Integers | None = None,
 ) -> ClassMetric:
     """Σ_c = (1 − b)·I + b·Σ̂_c around ``per_class`` centroids of each class."""
     values = _projected(whitened, directions)
     width = values.shape[1]
-    centroids = class_centroids(values, codes, per_class, min_group=min_group, seed=seed)
+    centroids = class_centroids(values, codes, per_class, copies=copies, min_group=min_group, seed=seed)
     roots, log_determinants = np.zeros((classes, width, width)), np.zeros(classes)
     for code in np.unique(codes):
         rows = values[codes == code]

@@ -74,6 +74,7 @@ def fit_scoring_model(
     codes: Integers,
     classes: tuple[str, ...],
     *,
+    copies: Integers | None = None,
     min_group: int = 5,
     seed: int = 0,
     tell: Callable[[str], None] = lambda _: None,
@@ -81,7 +82,7 @@ def fit_scoring_model(
     """Fit shared, class and linear parts to scaled feature rows with class codes 0…K−1.
 
     No centroid or covariance of fewer than ``min_group`` rows is made; classes with fewer rows must be left out
-    by the caller.
+    by the caller. Where ``copies`` gives equal rows the same number, the model's groups count different rows.
     """
     from sklearn.model_selection import StratifiedKFold
 
@@ -106,7 +107,9 @@ def fit_scoring_model(
     rotated = metric.rotate(values)
     whitened = metric.rescale(rotated, CLASS_SHRINKAGE)
     feature_space = metric.rescale(rotated, chosen.feature)
-    feature_points = class_centroids(feature_space, codes, _FEATURE_CENTROIDS, min_group=min_group, seed=seed)
+    feature_points = class_centroids(
+        feature_space, codes, _FEATURE_CENTROIDS, copies=copies, min_group=min_group, seed=seed
+    )
     coefficients, offsets = fit_linear(values, codes, len(classes), (strength,))[0]
     model = ScoringModel(
         classes=classes,
@@ -114,7 +117,9 @@ def fit_scoring_model(
         metric=metric,
         shrinkage=a,
         epsilon=epsilon,
-        centroids=class_centroids(metric.rescale(rotated, a), codes, per_class, min_group=min_group, seed=seed),
+        centroids=class_centroids(
+            metric.rescale(rotated, a), codes, per_class, copies=copies, min_group=min_group, seed=seed
+        ),
         feature_shrinkage=chosen.feature,
         feature_centroids=_weighted_by_class(feature_points, log_prior),
         feature_centre=centre,
@@ -126,6 +131,7 @@ def fit_scoring_model(
             class_directions(whitened),
             per_class=class_count,
             b=b,
+            copies=copies,
             min_group=min_group,
             seed=seed,
         ),

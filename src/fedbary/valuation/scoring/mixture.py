@@ -22,12 +22,15 @@ class Centroids:
     weights: Floats
 
 
-def class_centroids(values: Floats, codes: Integers, per_class: int, *, min_group: int, seed: int) -> Centroids:
+def class_centroids(
+    values: Floats, codes: Integers, per_class: int, *, min_group: int, seed: int, copies: Integers | None = None
+) -> Centroids:
     """Exact means of k-means groups of at least ``min_group`` rows, at most ``per_class`` for each class."""
+    copies = np.arange(len(values)) if copies is None else copies
     points, classes, weights = [], [], []
     for code in np.unique(codes):
         rows = values[codes == code]
-        groups = grouped(rows, per_class, min_group=min_group, seed=seed)
+        groups = grouped(rows, per_class, copies=copies[codes == code], min_group=min_group, seed=seed)
         for group in range(groups.max() + 1):
             mine = groups == group
             points.append(rows[mine].mean(axis=0))
@@ -36,24 +39,34 @@ def class_centroids(values: Floats, codes: Integers, per_class: int, *, min_grou
     return Centroids(np.array(points), np.array(classes), np.array(weights))
 
 
-def grouped(rows: Floats, most: int, *, min_group: int, seed: int) -> Integers:
-    """Assign rows to at most ``most`` k-means groups; groups under ``min_group`` rows join their nearest one."""
-    count = max(1, min(most, len(rows) // max(min_group, 1)))
+def grouped(rows: Floats, most: int, *, min_group: int, seed: int, copies: Integers | None = None) -> Integers:
+    """Assign rows to at most ``most`` k-means groups; groups under ``min_group`` rows join their nearest one.
+
+    Rows with the same number in ``copies`` count as one.
+    """
+    copies = np.arange(len(rows)) if copies is None else copies
+    count = max(1, min(most, len(np.unique(copies)) // max(min_group, 1)))
     if count == 1:
         return np.zeros(len(rows), dtype=np.int64)
     from sklearn.cluster import KMeans
 
     found = KMeans(count, n_init=1, max_iter=50, random_state=seed).fit(rows)
     groups, centres = found.labels_.astype(np.int64), found.cluster_centers_
-    sizes = np.bincount(groups, minlength=count)
+    sizes = _different(groups, copies, count)
     while (sizes > 0).sum() > 1 and sizes[sizes > 0].min() < min_group:
         small = int(np.argmin(np.where(sizes > 0, sizes, len(rows) + 1)))
         others = np.flatnonzero((sizes > 0) & (np.arange(count) != small))
         nearest = others[np.argmin(((centres[others] - centres[small]) ** 2).sum(axis=1))]
         groups[groups == small] = nearest
         centres[nearest] = rows[groups == nearest].mean(axis=0)
-        sizes = np.bincount(groups, minlength=count)
+        sizes = _different(groups, copies, count)
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+
+
+def _different(groups: Integers, copies: Integers, count: int) -> Integers:
+    """How many different rows each group holds."""
+    pairs = np.unique(groups * (int(copies.max()) + 1) + copies)
+    return np.bincount(pairs // (int(copies.max()) + 1), minlength=count)
 
 
 def soft_minimum(values: Floats, centroids: Centroids, epsilon: float, classes: int) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -71,7 +72,7 @@ class ScoringModel:
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as named arrays, for a message."""
         arrays = {
-            "classes": np.frombuffer("\n".join(self.classes).encode("utf-8"), dtype=np.uint8).copy(),
+            "classes": np.frombuffer(json.dumps(self.classes).encode("utf-8"), dtype=np.uint8).copy(),
             "numbers": np.array([self.shrinkage, self.epsilon, self.feature_shrinkage, self.metric.level]),
             "log_prior": self.log_prior,
             "mean": self.metric.mean,
@@ -112,7 +113,7 @@ class ScoringModel:
                     arrays["class.logdet"],
                 )
             model = cls(
-                classes=tuple(arrays["classes"].astype(np.uint8).tobytes().decode("utf-8").split("\n")),
+                classes=_names(arrays["classes"]),
                 log_prior=arrays["log_prior"],
                 metric=SharedMetric(arrays["mean"], arrays["directions"], arrays["variances"], numbers[3]),
                 shrinkage=numbers[0],
@@ -153,6 +154,13 @@ def feature_potential(whitened: Floats, centroids: Centroids) -> Floats:
     """Soft minimum of the squared distance to all centroids, whatever their class."""
     everyone = Centroids(centroids.points, np.zeros(len(centroids.points), dtype=np.int64), centroids.weights)
     return np.asarray(soft_minimum(whitened, everyone, 2.0, 1)[:, 0])
+
+
+def _names(array: np.ndarray) -> tuple[str, ...]:
+    names = json.loads(array.astype(np.uint8).tobytes().decode("utf-8"))
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("the classes are not a list of names")
+    return tuple(names)
 
 
 def _centroid_arrays(name: str, centroids: Centroids) -> dict[str, np.ndarray]:
