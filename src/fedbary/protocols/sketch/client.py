@@ -95,17 +95,22 @@ class SketchClient:
 
     def _scalars(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> dict[str, Scalar]:
         """Everything that leaves this machine."""
-        if self._policy.epsilon is None:
-            found = self._exact(cloud, sketch)
-            notes = "; ".join(fit_notes(self._table, schema, cloud, min_group=self._policy.min_group))
-            return {
-                "rows": cloud.rows,
-                "cost": found.cost,
-                "lower": found.lower,
-                "relaxed": found.relaxed,
-                "error": found.error,
-                "notes": notes,
-            }
+        private = self._policy.epsilon is not None
+        found = self._private(schema, cloud, sketch) if private else self._exact(cloud, sketch)
+        # Which classes a table lacks is not covered by epsilon.
+        notes = [] if private else fit_notes(self._table, schema, cloud, min_group=self._policy.min_group)
+        return {
+            "rows": cloud.rows,
+            "cost": found.cost,
+            "lower": found.lower,
+            "relaxed": found.relaxed,
+            "error": found.error,
+            "notes": "; ".join(notes),
+            **({"noise": found.noise} if private else {}),
+        }
+
+    def _private(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> Answer:
+        assert self._policy.epsilon is not None
         if schema.label.coordinates.startswith("gaussian"):
             raise PrivacyError(
                 "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: "
@@ -114,17 +119,7 @@ class SketchClient:
         if self._policy.policy == "coarsen":
             # By the public row count alone: what depends on the rows, epsilon would not cover.
             sketch = coarsened(sketch, self._policy.min_group / cloud.rows)
-        found = private_answer(cloud, sketch, self._policy.epsilon)
-        # No notes: which classes a table lacks is not covered by epsilon.
-        return {
-            "rows": cloud.rows,
-            "cost": found.cost,
-            "lower": found.lower,
-            "relaxed": found.relaxed,
-            "error": found.error,
-            "noise": found.noise,
-            "notes": "",
-        }
+        return private_answer(cloud, sketch, self._policy.epsilon)
 
     def _exact(self, cloud: Points, sketch: SketchPoints) -> Answer:
         if self._policy.policy == "coarsen":
