@@ -14,15 +14,18 @@ _HOMES = {
     "Comparison": "fedbary.comparison",
     "Consensus": "fedbary.protocols.consensus",
     "FedbaryError": "fedbary.errors",
+    "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
     "LocalEngine": "fedbary.engines.local",
     "Points": "fedbary.space.embed",
+    "RowValues": "fedbary.estimators",
     "Schema": "fedbary.space.schema",
     "Sketch": "fedbary.protocols.sketch",
     "Space": "fedbary.space.settings",
     "Table": "fedbary.data.table",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
+    "clean": "fedbary.valuation.cleaning",
     "compare": "fedbary.comparison",
     "corruptions": "fedbary.data",
     "datasets": "fedbary.data",
@@ -41,9 +44,11 @@ __all__ = [
     "Comparison",
     "Consensus",
     "FedbaryError",
+    "FlagFilter",
     "Interpolation",
     "LocalEngine",
     "Points",
+    "RowValues",
     "Schema",
     "Sketch",
     "Space",
@@ -51,6 +56,7 @@ __all__ = [
     "Triangle",
     "Valuation",
     "__version__",
+    "clean",
     "compare",
     "corruptions",
     "datasets",
@@ -72,6 +78,7 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import FedbaryError
+    from fedbary.estimators import FlagFilter, RowValues
     from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
@@ -82,6 +89,7 @@ if TYPE_CHECKING:
     from fedbary.space.settings import Space
     from fedbary.space.split import split_reference
     from fedbary.transport.solve import solve
+    from fedbary.valuation.cleaning import clean
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scores import ClientScores
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.valuation import Valuation
 
-_EXPORTS = ("clean", "relabelled")
+_EXPORTS: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
 
 
 def rows(
@@ -45,6 +45,7 @@ def rows(
     flagged for their label the suggested one and leaves out those flagged for their features.
     """
     from fedbary.data.export import write
+    from fedbary.valuation.cleaning import clean
     from fedbary.valuation.result import Valuation
 
     if export is not None and export not in _EXPORTS:
@@ -53,7 +54,7 @@ def rows(
     frame = result.rows(client)
     _show(frame, client, most)
     if export is not None:
-        table = _exported(frame, _source(result, frame, client, data, row_id), how=export)
+        table = clean(_source(result, frame, client, data, row_id), frame, _EXPORTS[export])
         written = write(table, output or _beside(result, folder, client, export, data))
         typer.echo(f"\nwritten  {written}")
 
@@ -107,27 +108,6 @@ def _source(result: Valuation, frame: pd.DataFrame, client: str, data: Path | No
     if known is not None and file_digest(path) != known["sha256"]:
         raise DataError(f"'{path}' is not the file that was valued, or was changed since: value it again.")
     return table
-
-
-def _exported(frame: pd.DataFrame, table: Table, *, how: str) -> Table:
-    import numpy as np
-
-    flag = frame["flag"].to_numpy(dtype=bool)
-    if how == "clean":
-        return table.take(~flag)
-    by_label = flag & (frame["reason"] == "label").to_numpy(dtype=bool)
-    labels = table.labels.astype(object)
-    labels[by_label] = [_like(table.labels, text) for text in frame["suggested_label"][by_label]]
-    mended = table.replace(labels=np.array(labels.tolist()) if table.labels.dtype.kind != "O" else labels)
-    return mended.take(~flag | by_label)
-
-
-def _like(labels: object, text: str) -> object:
-    """A suggested label, which is text, in the type that the column has."""
-    import numpy as np
-
-    kind = np.asarray(labels).dtype
-    return text if kind.kind == "O" else bool(int(text)) if kind.kind == "b" else kind.type(text)
 
 
 def _label(result: Valuation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary.errors import PrivacyError, SettingsError
 from fedbary.space.schema import Schema
@@ -84,6 +84,28 @@ class Valuation:
         return self.clients.sort_values("share", ascending=False, na_position="last", kind="stable").reset_index(
             drop=True
         )
+
+    def select(self, *, k: int | None = None, share: float | None = None, quality: float | None = None) -> list[str]:
+        """Names of the best clients, best first, by exactly one criterion.
+
+        Parameters
+        ----------
+        k : int
+            The k clients with the largest share.
+        share : float
+            The fewest best clients that together hold this part of the total, in (0, 1].
+        quality : float
+            All clients whose rows are at least this clean; protocols `Sketch` and `Consensus`.
+        """
+        from fedbary.valuation.selection import select
+
+        return select(self, k=k, share=share, quality=quality)
+
+    def weights(self, by: Literal["share", "rows", "both"] = "share") -> dict[str, float]:
+        """How much each valued client should count in FedAvg: by its share, its rows, or their product."""
+        from fedbary.valuation.selection import weights
+
+        return weights(self, by)
 
     @property
     def failed(self) -> dict[str, str]:

@@ -1,0 +1,101 @@
+"""Acting on a result: who to invite, how to weigh, which rows to leave out, and a classifier that does it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import fedbary as fb
+
+
+@pytest.fixture(scope="module")
+def spoilt(digits):
+    part = fb.partitions.by_size(digits, [150, 250, 200, 700, 400], seed=0).clients
+    *own, reference, test = part.values()
+    clients = dict(zip("abc", own, strict=True))
+    clients["c"], wrong = fb.corruptions.flip_labels(clients["c"], 0.4, seed=0)
+    return clients, reference, test, wrong
+
+
+@pytest.fixture(scope="module")
+def result(spoilt):
+    return fb.value(spoilt[0], spoilt[1], calibration="crossfit", seed=0)
+
+
+def test_the_best_clients_are_selected_by_number_share_or_quality(result):
+    ranked = result.ranking()["client"].tolist()
+    assert result.select(k=2) == ranked[:2]
+    assert result.select(k=9) == ranked
+    assert result.select(share=1.0) == ranked
+    first = float(result.ranking()["share"].iloc[0])
+    assert result.select(share=first) == ranked[:1]
+    assert result.select(share=first + 1e-6) == ranked[:2]
+    assert "c" not in result.select(quality=float(result.clients["quality"].min()) + 1e-6)
+    assert result.select(quality=1.1) == []
+
+
+def test_weights_add_up_and_follow_what_they_are_asked_for(result):
+    for by in ("share", "rows", "both"):
+        assert sum(result.weights(by).values()) == pytest.approx(1.0)
+    assert result.weights("rows") == pytest.approx({"a": 150 / 600, "b": 250 / 600, "c": 200 / 600})
+    np.testing.assert_allclose(list(result.weights().values()), result.clients["share"])
+
+
+@pytest.mark.parametrize("wrong", [{}, {"k": 1, "share": 0.5}, {"k": 0}, {"share": 0.0}])
+def test_a_selection_needs_one_sensible_criterion(result, wrong):
+    with pytest.raises(fb.FedbaryError, match="select"):
+        result.select(**wrong)
+
+
+def test_failed_clients_are_neither_selected_nor_weighed(spoilt):
+    clients, reference, *_ = spoilt
+    mixed = fb.value({**clients, "tiny": clients["a"].take(np.arange(2))}, reference, seed=0)
+    assert "tiny" not in mixed.select(k=4)
+    assert set(mixed.weights()) == set("abc")
+
+
+def test_cleaning_drops_or_mends(spoilt, result):
+    clients, *_, wrong = spoilt
+    rows = result.rows("c")
+    flag = rows["flag"].to_numpy(dtype=bool)
+    assert len(fb.clean(clients["c"], rows)) == (~flag).sum()
+    mended = fb.clean(clients["c"], rows, how="relabel")
+    assert len(mended) > (~flag).sum()
+    assert mended.labels.dtype == clients["c"].labels.dtype
+    assert flag[wrong].mean() > 0.9
+    with pytest.raises(fb.FedbaryError, match="not of this table"):
+        fb.clean(clients["a"], rows)
+    with pytest.raises(fb.FedbaryError, match="'drop' or 'relabel'"):
+        fb.clean(clients["c"], rows, how="burn")
+    unflagged = fb.value(clients, seed=0).rows("c")
+    with pytest.raises(fb.FedbaryError, match="not flagged"):
+        fb.clean(clients["c"], unflagged)
+
+
+@pytest.mark.parametrize("how", ["drop", "relabel"])
+def test_a_filtered_classifier_beats_the_plain_one(spoilt, how):
+    clients, reference, test, wrong = spoilt
+    X, y = clients["c"].columns["x"], clients["c"].labels
+    validation = (reference.columns["x"], reference.labels)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
+    plain = clone(model).fit(X, y).score(test.columns["x"], test.labels)
+    filtered = fb.FlagFilter(model, how=how, row_values=fb.RowValues(calibration="crossfit")).fit(X, y, *validation)
+    assert filtered.score(test.columns["x"], test.labels) > plain + 0.05
+    assert filtered.predict_proba(test.columns["x"]).shape == (400, 10)
+    assert filtered.kept_[~wrong].mean() > 0.95
+    assert clone(filtered).get_params()["how"] == how
+
+
+def test_row_values_take_frames_and_say_what_is_wrong(spoilt):
+    clients, reference, *_ = spoilt
+    frame = pd.DataFrame(clients["a"].columns["x"], columns=[f"p{i}" for i in range(64)])
+    other = pd.DataFrame(reference.columns["x"], columns=[f"p{i}" for i in range(64)])
+    found = fb.RowValues(calibration="crossfit").fit(frame, clients["a"].labels, other, reference.labels)
+    assert found.values_.shape == (150,)
+    kept = fb.FlagFilter(LogisticRegression(max_iter=2000)).fit(frame, clients["a"].labels, other, reference.labels)
+    assert kept.kept_.mean() > 0.9
+    with pytest.raises(fb.FedbaryError, match="p63"):
+        fb.RowValues().fit(frame.drop(columns="p63"), clients["a"].labels, other, reference.labels)
