@@ -1,5 +1,7 @@
 """`fb.compare`: several methods on the same clients, one frame, files that load again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,9 +76,75 @@ def test_mistakes_are_one_sentence(federation, tmp_path):
         fb.compare(*federation, methods=[])
     with pytest.raises(fb.FedbaryError, match="no comparison"):
         fb.Comparison.load(tmp_path)
-    (tmp_path / "comparison.json").write_text('{"version": 1, "methods": ["../../x"]}')
-    with pytest.raises(fb.FedbaryError, match="outside its own folder"):
-        fb.Comparison.load(tmp_path)
+    good = '{"fedbary": "comparison", "version": 1, "failed": {}, "settings": {}, "notes": [], "methods": %s}'
+    for text, sentence in (
+        (good % '["../../x"]', "outside its own folder"),
+        ("{}", "not a comparison"),
+        (good.replace("[]", "null") % "[]", "not a comparison"),
+        ("[" * 100_000, "not a comparison"),
+    ):
+        (tmp_path / "comparison.json").write_text(text)
+        with pytest.raises(fb.FedbaryError, match=sentence):
+            fb.Comparison.load(tmp_path)
+    with pytest.raises(fb.FedbaryError, match="list of names"):
+        fb.compare(*federation, methods="mr")
+    with pytest.raises(fb.FedbaryError, match="same name"):
+        fb.compare({1: federation[0]["client_1"], "1": federation[0]["client_2"]}, federation[1])
+
+
+def test_a_folder_with_foreign_files_is_left_alone_and_an_earlier_comparison_replaced(compared, federation, tmp_path):
+    compared.save(tmp_path / "out")
+    fb.compare(*federation, methods=["sketch"], seed=1).save(tmp_path / "out")
+    again = fb.Comparison.load(tmp_path / "out")
+    assert list(again.scores) == ["sketch"]
+    assert again.log is None
+    (tmp_path / "out" / "scores" / "mine.json").write_text("precious")
+    with pytest.raises(fb.FedbaryError, match=r"mine\.json"):
+        compared.save(tmp_path / "out")
+    assert (tmp_path / "out" / "scores" / "mine.json").read_text() == "precious"
+
+
+def test_a_client_that_cannot_train_leaves_the_others_alone(federation):
+    clients, test = federation
+    holes = clients["client_1"].columns["x"].astype(float).copy()
+    holes[0, 0] = np.nan
+    strange = fb.Table.from_arrays(clients["client_1"].columns["x"], ["alien"] * 80)
+    clients = {
+        **clients,
+        "holes": fb.Table.from_arrays(holes, clients["client_1"].labels),
+        "alien": strange,
+        "empty": (np.zeros((0, 64)), []),
+    }
+    found = fb.compare(clients, test, methods=["mr", "sketch"], training=FedAvg(rounds=2))
+    frame = found.to_frame().pivot_table(index="client", columns="method", values="value", dropna=False)
+    assert frame.loc[["client_1", "client_2", "client_3"]].notna().all(axis=None)
+    assert frame.loc[["holes", "alien", "empty"], "mr"].isna().all()
+    assert frame.loc["alien", "sketch"] > 0  # a distance can be had of any labels
+    for name in ("holes", "alien", "empty"):
+        assert any(note.startswith(f"{name} takes no part") for note in found.notes)
+    found.summary(truth="mr")
+
+
+def test_what_cannot_be_trained_on_can_still_be_measured(digits):
+    data = fb.datasets.load("diabetes")
+    part = fb.partitions.by_size(data.train, [60, 60], seed=0).clients
+    found = fb.compare(part, data.test, methods=["mr", "sketch"])
+    assert "needs classes" in found.failed["mr"]
+    assert list(found.scores) == ["sketch"]
+
+
+def test_a_client_equal_to_the_reference_has_a_finite_value(federation):
+    test = federation[1]
+    scores = fb.compare({"same": test}, test, methods=["triangle"]).scores["triangle"]
+    assert np.isfinite(scores.values).all()
+    assert np.isnan(scores.standard_errors).all()
+
+
+def test_a_log_with_another_start_serves_the_methods_that_do_not_retrain(federation, compared):
+    moved = replace(compared.log, initial=compared.log.initial + 1.0)
+    found = fb.compare(*federation, methods=["mr", "loo"], log=moved, training=FedAvg(rounds=4), seed=1)
+    assert list(found.scores) == ["mr"]
+    assert "retrain" in found.failed["loo"]
 
 
 def test_scores_survive_a_file(tmp_path):

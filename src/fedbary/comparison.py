@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     from fedbary.api import Data
     from fedbary.baselines.clients import Prepared
-    from fedbary.training import FedAvg, TrainingLog
+    from fedbary.engines.local import LocalEngine
+    from fedbary.training import FedAvg, Federation, TrainingLog
 
+# With more clients, methods that play all 2^N coalitions take too long to be a default.
+_FEW_CLIENTS = 14
 _FILE, _LOG = "comparison.json", "training-log.npz"
 VERSION = 1
 
@@ -86,11 +89,8 @@ class Comparison:
     def save(self, folder: str | Path) -> Path:
         """Write ``comparison.json``, ``scores.csv``, ``summary.csv``, the training log and a JSON file per method."""
         home = Path(folder)
-        if (home / "scores").exists() and not (home / _FILE).is_file():
-            raise DataError(f"'{home}' holds a folder 'scores' that is not from a comparison: choose another folder.")
+        _clear(home)
         (home / "scores").mkdir(parents=True, exist_ok=True)
-        for old in (home / "scores").glob("*.json"):
-            old.unlink()
         for name, scores in self.scores.items():
             scores.save(home / "scores" / f"{name}.json")
         if self.log is not None:
@@ -111,29 +111,55 @@ class Comparison:
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
         """Read what `save` wrote."""
-        file = Path(folder) / _FILE
-        if not file.is_file():
-            raise DataError(f"'{folder}' holds no comparison (there is no {_FILE}): check the folder.")
-        try:
-            index = json.loads(file.read_text(encoding="utf-8"))
-            if index["version"] != VERSION:
-                raise DataError(f"'{file}' has version {index['version']!r}, this fedbary reads version {VERSION}.")
-            names = [str(name) for name in index["methods"]]
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"'{file}' is not a comparison ({error}): compare again.") from error
-        if any(name != Path(name).name for name in names):
-            raise DataError(f"'{file}' names files outside its own folder: do not trust it.")
-        scores = {name: ClientScores.load(Path(folder) / "scores" / f"{name}.json") for name in names}
+        home = Path(folder)
+        index = _index(home)
+        scores = {name: ClientScores.load(home / "scores" / f"{name}.json") for name in index["methods"]}
         log = None
-        if (Path(folder) / _LOG).is_file():
+        if (home / _LOG).is_file():
             from fedbary.training import TrainingLog
 
-            log = TrainingLog.load(Path(folder) / _LOG)
+            log = TrainingLog.load(home / _LOG)
         return cls(scores, index["failed"], index["settings"], tuple(index["notes"]), log)
 
 
+def _index(home: Path) -> dict[str, Any]:
+    """The folder's index, checked."""
+    file = home / _FILE
+    if not file.is_file():
+        raise DataError(f"'{home}' holds no comparison (there is no {_FILE}): check the folder.")
+    try:
+        index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if index["fedbary"] != "comparison" or index["version"] != VERSION:
+            raise DataError(f"'{file}' is not a comparison of version {VERSION}: compare again.")
+        index["methods"] = [str(name) for name in index["methods"]]
+        index["notes"] = [str(note) for note in index["notes"]]
+        index["failed"], index["settings"] = dict(index["failed"]), dict(index["settings"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(f"'{file}' is not a comparison ({error}): compare again.") from error
+    if any(name != Path(name).name for name in index["methods"]):
+        raise DataError(f"'{file}' names files outside its own folder: do not trust it.")
+    return index
+
+
+def _clear(home: Path) -> None:
+    """Remove an earlier comparison's files; refuse a folder in which others would be overwritten."""
+    own: set[Path] = set()
+    if (home / _FILE).is_file():
+        own = {home / _FILE, home / _LOG, home / "scores.csv", home / "summary.csv"}
+        own |= {home / "scores" / f"{name}.json" for name in _index(home)["methods"]}
+    planned = {home / name for name in (_FILE, _LOG, "scores.csv", "summary.csv")} | set((home / "scores").glob("*"))
+    foreign = sorted(file for file in planned - own if file.exists())
+    if foreign:
+        raise DataError(
+            f"'{home}' holds {foreign[0].relative_to(home)}, which is not from an earlier comparison and would be "
+            "overwritten: choose another folder."
+        )
+    for file in own:
+        file.unlink(missing_ok=True)
+
+
 def compare(
-    clients: Mapping[str, Data],
+    clients: Mapping[str, Data | FedbaryError],
     reference: Data,
     *,
     methods: Sequence[str] | None = None,
@@ -147,7 +173,9 @@ def compare(
 ) -> Comparison:
     """Value the same clients by several methods: those that train, and the protocols of this package that do not.
 
-    All rows must be in one place: this is for research and for trying things out, not for a federation.
+    All rows must be in one place: this is for research and for trying things out, not for a federation. A client that
+    cannot train (missing values, no class of the reference, …) has no value in the methods that train; a method that
+    cannot be computed is in ``failed``; the others go on.
 
     Parameters
     ----------
@@ -156,7 +184,7 @@ def compare(
     methods : sequence of str, optional
         Names from `fedbary.baselines.clients.METHODS` (``exactfed``, ``gtg``, ``mr``, …) and of protocols
         (``sketch``, ``consensus``, ``interpolation``, ``triangle``; their value is 1/distance). Default: sketch, gtg,
-        mr, or, cgsv, and exactfed for up to ten clients.
+        cgsv, mr and or for up to 14 clients, exactfed for up to ten.
     model : optional
         `fedbary.training.Logistic()` (default), ``MLP()``, ``CNN()``, or a function (width, classes) → torch module.
     training : FedAvg, optional
@@ -180,25 +208,33 @@ def compare(
     from fedbary.baselines.clients import METHODS
 
     tell = progress or (lambda _: None)
+    if len({str(name) for name in clients}) < len(clients):
+        raise SettingsError("Two clients have the same name once written as text: rename one of them.")
     chosen = _chosen(methods, len(clients), list(METHODS))
     target = as_table(reference)
-    tables = {str(name): as_table(data, label=target.label_name) for name, data in clients.items()}
-    prepared: Prepared | None = None
+    tables = {str(name): _table(data, target.label_name) for name, data in clients.items()}
     settings: dict[str, Any] = {"seed": seed, "reference_rows": len(target)}
+    prepared: Prepared | None = None
+    notes: list[str] = []
+    why = ""
     if any(name in METHODS for name in chosen):
         from fedbary.baselines.clients import prepare
-        from fedbary.training import Federation
 
-        prepared = prepare(
-            Federation.from_tables(tables, target),
-            model=model,
-            training=training,
-            log=log,
-            max_evaluations=max_evaluations,
-            max_seconds=max_seconds,
-            seed=seed,
-            tell=tell,
-        )
+        try:
+            federation, notes = _federation(tables, target)
+            prepared = prepare(
+                federation,
+                model=model,
+                training=training,
+                log=log,
+                max_evaluations=max_evaluations,
+                max_seconds=max_seconds,
+                seed=seed,
+                tell=tell,
+            )
+        except FedbaryError as error:
+            why = str(error)
+    if prepared is not None:
         settings |= {
             "model": repr(prepared.model),
             "training": asdict(prepared.training),
@@ -209,20 +245,53 @@ def compare(
     for name in chosen:
         tell(METHODS[name].title if name in METHODS else name)
         try:
-            if prepared is not None and name in METHODS:
-                scores[name] = METHODS[name].compute(prepared.setting)
-            else:
+            if name not in METHODS:
                 scores[name] = protocol_scores(name, tables, target, seed=seed)
+            elif prepared is None:
+                failed[name] = why
+            else:
+                scores[name] = METHODS[name].compute(prepared.setting).among(tuple(tables))
         except FedbaryError as error:
             failed[name] = str(error)
-    if prepared is None:
-        return Comparison(scores, failed, settings)
-    return Comparison(scores, failed, settings, prepared.federation.notes, prepared.setting.log)
+    return Comparison(scores, failed, settings, tuple(notes), None if prepared is None else prepared.setting.log)
+
+
+def _table(data: Data | FedbaryError, label: str) -> Table | FedbaryError:
+    """A client's table, or why it cannot be used, so that the others are compared."""
+    if isinstance(data, FedbaryError):
+        return data
+    try:
+        return as_table(data, label=label)
+    except FedbaryError as error:
+        return error
+
+
+def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tuple[Federation, list[str]]:
+    """The clients that can train, and notes on the others."""
+    from fedbary.training import Federation
+
+    usable: dict[str, Table] = {}
+    notes: list[str] = []
+    for name, table in tables.items():
+        try:
+            if isinstance(table, FedbaryError):
+                raise table
+            Federation.from_tables({name: table}, target)
+            usable[name] = table
+        except FedbaryError as error:
+            notes.append(f"{name} takes no part in the methods that train: {error}")
+    if not usable:
+        raise DataError(notes[0].partition(": ")[2])
+    federation = Federation.from_tables(usable, target)
+    return federation, [*federation.notes, *notes]
 
 
 def _chosen(methods: Sequence[str] | None, clients: int, known: list[str]) -> list[str]:
     if methods is None:
-        return ["sketch", "gtg", "mr", "or", "cgsv"] + (["exactfed"] if clients <= 10 else [])
+        exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
+        return ["sketch", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
+    if isinstance(methods, str):
+        raise SettingsError(f"The 'methods' parameter must be a list of names. Got the text {methods!r} instead.")
     for name in methods:
         if name not in known and name not in PROTOCOLS:
             raise SettingsError(f"There is no method {name!r}; there is {', '.join([*known, *PROTOCOLS])}.")
@@ -231,23 +300,31 @@ def _chosen(methods: Sequence[str] | None, clients: int, known: list[str]) -> li
     return list(dict.fromkeys(methods))
 
 
-def protocol_scores(name: str, tables: Mapping[str, Table], target: Table, *, seed: int) -> ClientScores:
+def protocol_scores(
+    name: str,
+    tables: Mapping[str, Table | FedbaryError],
+    target: Table,
+    *,
+    seed: int,
+    engine: LocalEngine | None = None,
+) -> ClientScores:
     """1/distance of each client, which the paper's shares are proportional to; NaN for a client that failed."""
     started = time.perf_counter()
-    result = value(tables, None if name == "consensus" else target, protocol=name, seed=seed)
+    result = value(tables, None if name == "consensus" else target, protocol=name, seed=seed, engine=engine)
     elapsed = time.perf_counter() - started
     distance = result.clients.set_index("client")["distance"].reindex(list(tables)).to_numpy(dtype=float)
-    floor = 1e-9 * np.nanmax(distance) if np.isfinite(distance).any() else 1.0
+    floor = max(1e-9 * float(np.nanmax(distance, initial=0.0)), 1e-300)
     notes = tuple(f"{client}: {why}" for client, why in result.failed.items())
-    return ClientScores(
-        name, tuple(tables), 1.0 / np.maximum(distance, floor), np.zeros(len(tables)), seconds=elapsed, notes=notes
-    )
+    unknown = np.full(len(tables), np.nan)
+    return ClientScores(name, tuple(tables), 1.0 / np.maximum(distance, floor), unknown, seconds=elapsed, notes=notes)
 
 
 def agreement(scores: ClientScores, truth: ClientScores) -> dict[str, float]:
     """Rank correlations and the mean absolute difference of shares; NaN where one side has no order."""
     from scipy.stats import kendalltau, spearmanr
 
+    if scores.clients != truth.clients:
+        raise SettingsError("Scores of different clients cannot be compared: compute both for the same ones.")
     known = np.isfinite(scores.values) & np.isfinite(truth.values)
     a, b = scores.values[known], truth.values[known]
     varied = len(a) > 1 and np.ptp(a) > 0 and np.ptp(b) > 0

@@ -103,13 +103,20 @@ def test_flat_rounds_score_nothing_in_tmr_and_gtg():
         np.testing.assert_array_equal(with_it.values, without.values)
 
 
-@pytest.mark.parametrize("name", ["mr", "fedshapley", "fedshapley-gt", "gtg", "cgsv", "shapfed", "fedce"])
+@pytest.mark.parametrize("name", ["mr", "fedshapley", "fedshapley-gt", "gtg"])
 def test_clients_that_a_round_did_not_select_get_nothing_from_it(name):
+    found = METHODS[name].compute(Setting(log(clients=3, selected=[[0, 1], [1, 0]]), curved))
+    assert found.values[2] == 0.0
+    assert (found.values[:2] != 0.0).all()
+
+
+@pytest.mark.parametrize("name", ["shapfed", "fedce"])
+def test_a_client_that_was_never_selected_has_no_similarity(name):
     trained = log(clients=3, selected=[[0, 1], [1, 0]])
     found = METHODS[name].compute(Setting(trained, curved, evaluate_own=lambda _, w: curved(w)))
-    if name not in ("cgsv", "fedce"):  # these share one unit out
-        assert found.values[2] == 0.0
-    assert np.isfinite(found.values).all()
+    assert np.isnan(found.values[2])
+    assert "no round selected c2" in found.notes[0]
+    assert np.isfinite(found.shares[:2]).all()
 
 
 @pytest.mark.parametrize("name", list(METHODS))
@@ -169,18 +176,39 @@ def test_fedce_rewards_what_is_different():
         METHODS["fedce"].compute(Setting(trained, curved))
 
 
-@pytest.mark.parametrize("name", ["mr", "gtg", "fedshapley-gt", "or"])
-@pytest.mark.parametrize("budget", [{"max_evaluations": 12}, {"max_evaluations": 1}, {"max_seconds": 0.02}])
+def test_fedce_takes_a_client_out_of_the_average_as_it_went_in():
+    models = np.eye(3)
+    trained = TrainingLog("abc", [900, 50, 50], np.zeros(3), [Round([0, 1, 2], models), Round([0, 1, 2], models)])
+    asked = []
+    METHODS["fedce"].compute(Setting(trained, curved, evaluate_own=lambda _, w: (asked.append(w[0]), w[:, 0])[1]))
+    np.testing.assert_allclose(asked[0], [0.0, 0.5, 0.5], atol=1e-12)
+    np.testing.assert_allclose(asked[1], [900 / 950, 0.0, 50 / 950], atol=1e-12)
+
+
+def test_a_difference_of_exactly_the_threshold_is_one_whatever_its_digits():
+    """Accuracies are k/1000: 0.585 − 0.575 is 0.010000000000000009."""
+    for low in range(1, 990):
+        ends = {False: low / 1000, True: (low + 10) / 1000}
+        setting = Setting(log(rounds=1), lambda w, ends=ends: np.array([ends[bool(abs(v).max() < 9)] for v in w]))
+        trained = replace(setting.log, initial=np.full(6, 10.0))
+        assert not METHODS["tmr"].compute(replace(setting, log=trained)).values.any()
+
+
+@pytest.mark.parametrize("name", ["mr", "gtg", "fedshapley-gt", "or", "fedce"])
+@pytest.mark.parametrize("budget", [{"max_evaluations": 12}, {"max_evaluations": 1}, {"max_seconds": 0.01}])
 def test_a_budget_ends_with_an_estimate_and_says_so(name, budget):
     def slow(weights):
-        time.sleep(0.001 * len(weights))
+        time.sleep(0.003 * len(weights))
         return curved(weights)
 
-    found = METHODS[name].compute(Setting(log(clients=8), slow, **budget))
+    setting = Setting(log(clients=8), slow, evaluate_own=lambda _, w: slow(w), **budget)
+    found = METHODS[name].compute(setting)
     assert not found.converged
     assert found.notes
     assert np.isfinite(found.values).all() or budget == {"max_evaluations": 1}
     assert found.evaluations <= budget.get("max_evaluations", np.inf)
+    if name == "mr":
+        assert np.isnan(found.standard_errors).all()
 
 
 def test_too_many_clients_for_exactfed_and_missing_parts_are_one_sentence():
@@ -192,6 +220,8 @@ def test_too_many_clients_for_exactfed_and_missing_parts_are_one_sentence():
     federation = Federation.from_arrays({"x": ([[0.0], [1.0]], [0, 1])}, ([[0.0], [1.0]], [0, 1]))
     with pytest.raises(fb.FedbaryError, match="training log is of the clients"):
         prepare(federation, log=many)
-    other = replace(many, names=("x",), counts=[1], rounds=[Round([0], many.rounds[0].models[:1])])
+    other = replace(many, names=("x",), counts=[2], rounds=[Round([0], many.rounds[0].models[:1])])
+    with pytest.raises(fb.FedbaryError, match="counts \\[9\\] rows"):
+        prepare(federation, log=replace(other, counts=[9]))
     with pytest.raises(fb.FedbaryError, match="6 weights, the chosen model 4"):
         prepare(federation, log=other, model=Logistic())

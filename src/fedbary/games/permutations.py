@@ -21,6 +21,8 @@ Ints = NDArray[np.int64]
 
 # Permutations walked together unless told otherwise: batches for the utility, and little overshoot of the criterion.
 _WAVE = 8
+# Utilities that differ from the threshold by rounding only have reached it.
+_ROUNDING = 1e-9
 # Without a criterion of the caller's, no run is longer than this.
 _MOST_PERMUTATIONS = 1000
 
@@ -128,7 +130,7 @@ def _walk(game: Game, orders: Ints, truncation: float) -> Floats:
     walking = np.arange(count)
     for step in range(players):
         # A truncated permutation leaves the walk: nothing is computed for it, and nothing enters the cache.
-        walking = walking[np.abs(grand - previous[walking]) >= truncation]
+        walking = walking[np.abs(grand - previous[walking]) >= truncation - _ROUNDING]
         if not len(walking):
             break
         joining = orders[walking, step]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,16 @@ class ClientScores:
         total = np.nansum(positive)
         return np.asarray(positive / total if total > 0 else np.full(len(positive), np.nan))
 
+    def among(self, clients: tuple[str, ...]) -> ClientScores:
+        """The same scores in a larger group of clients; those that they do not cover have none."""
+        place = {name: index for index, name in enumerate(self.clients)}
+        chosen = [place.get(name) for name in clients]
+        values, errors = (
+            np.array([np.nan if index is None else array[index] for index in chosen])
+            for array in (self.values, self.standard_errors)
+        )
+        return replace(self, clients=clients, values=values, standard_errors=errors)
+
     def to_frame(self) -> pd.DataFrame:
         """One row per client: client, value, standard_error, share."""
         import pandas as pd
@@ -103,6 +113,8 @@ class ClientScores:
             content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             if content.get("fedbary") != "client-scores" or content["version"] != VERSION:
                 raise DataError(f"'{file}' does not hold client scores of version {VERSION}: compute them again.")
+            if not len(content["clients"]) == len(content["values"]) == len(content["standard_errors"]):
+                raise ValueError("as many clients as values and errors are needed")
             return cls(
                 method=str(content["method"]),
                 clients=tuple(map(str, content["clients"])),
@@ -113,7 +125,7 @@ class ClientScores:
                 converged=bool(content["converged"]),
                 notes=tuple(map(str, content["notes"])),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise DataError(f"'{file}' does not hold client scores ({error}): compute them again.") from error
 
 
@@ -122,4 +134,4 @@ def _without_nan(values: Floats) -> list[float | None]:
 
 
 def _with_nan(values: list[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
+    return np.array([np.nan if value is None else float(value) for value in values], dtype=float)

@@ -50,46 +50,70 @@ def shapfed(setting: Setting, *, memory: float = 0.9) -> ClientScores:
         known = seen[played.selected]
         gamma[played.selected] = np.where(known, memory * gamma[played.selected] + (1 - memory) * now, now)
         seen[played.selected] = True
-    return _scores("shapfed", setting, gamma, budget)
+    return _scores("shapfed", setting, np.where(seen, gamma, np.nan), budget)
 
 
 def fedce(setting: Setting) -> ClientScores:
     """Client contribution estimation (FedCE, Jiang et al. 2023), the published "plus" combination.
 
     With coefficients f (uniform at first) and g = Σ f_i·Δ_i in every round: cos_i = cos(Δ_i, g − f_i·Δ_i), the client's
-    update against the others' aggregate, and the *minus* model (θ − f_i·θ_i)/(1 − f_i), whose accuracy a_i on the
-    client's own rows is 0 in the first round. f ← normalise(normalise(1 − mean cos) + normalise(1 − mean a)), means
-    over rounds. A client is worth more the more it differs from the others and the worse the others do on its rows:
-    FedCE rewards what is *new*, so that noise counts as new, too.
+    update against the others' aggregate, and a_i, the accuracy on the client's own rows of the *minus* model, the last
+    average without the client (0 in the first round). f ← normalise(normalise(1 − mean cos) + normalise(1 − mean a)),
+    means over the rounds of the client. A client is worth more the more it differs from the others and the worse the
+    others do on its rows: FedCE rewards what is *new*, so that noise counts as new, too.
     """
     need(setting.evaluate_own, "FedCE", "evaluate_own")
-    assert setting.evaluate_own is not None
     log, budget = setting.log, Budget.of(setting)
     count = len(log.names)
     if count < 2:
         raise SettingsError("FedCE compares a client with the others: it needs at least two clients.")
     f = np.full(count, 1.0 / count)
     cosines, accuracies, rounds = np.zeros(count), np.zeros(count), np.zeros(count)
+    notes: tuple[str, ...] = ()
     for number, played in enumerate(log.rounds):
+        if not budget.affords(len(log.rounds[number - 1].selected) if number else 0):
+            notes = (f"The budget was spent after {number} of {len(log.rounds)} rounds; the others do not count.",)
+            break
         if number:
-            for place, i in enumerate(log.rounds[number - 1].selected):
-                minus = (log.global_models[number - 1] - f[i] * log.rounds[number - 1].models[place]) / (1.0 - f[i])
-                accuracies[i] += float(setting.evaluate_own(int(i), minus[None])[0])
-                budget.spent += 1
+            _add_minus_accuracies(setting, number - 1, accuracies, budget)
         updates, chosen = log.updates(number), played.selected
         together = f[chosen] @ updates
         for place, i in enumerate(chosen):
             cosines[i] += _cosine(updates[place], together - f[i] * updates[place])
             rounds[i] += 1
-        played_in = np.maximum(rounds, 1.0)
-        f = _normalised(_normalised(1.0 - cosines / played_in) + _normalised(1.0 - accuracies / played_in))
-    return _scores("fedce", setting, f, budget)
+        seen = rounds > 0
+        f[seen] = _normalised(
+            _normalised(1.0 - cosines[seen] / rounds[seen]) + _normalised(1.0 - accuracies[seen] / rounds[seen])
+        )
+    return _scores("fedce", setting, np.where(rounds > 0, f, np.nan), budget, notes)
 
 
-def _scores(method: str, setting: Setting, values: Floats, budget: Budget) -> ClientScores:
-    """Nothing is sampled, so errors are 0."""
+def _add_minus_accuracies(setting: Setting, number: int, accuracies: Floats, budget: Budget) -> None:
+    """For each client of a round: how well its average does on the client's rows when the client is taken out."""
+    assert setting.evaluate_own is not None
+    log = setting.log
+    for place, (i, share) in enumerate(zip(log.rounds[number].selected, log.shares(number), strict=True)):
+        if share < 1.0:
+            minus = (log.global_models[number] - share * log.rounds[number].models[place]) / (1.0 - share)
+        else:  # nobody else trained: without the client nothing would have moved
+            minus = log.before(number)
+        accuracies[i] += float(setting.evaluate_own(int(i), minus[None])[0])
+        budget.spent += 1
+
+
+def _scores(method: str, setting: Setting, values: Floats, budget: Budget, notes: tuple[str, ...] = ()) -> ClientScores:
+    """Nothing is sampled, so errors are 0; a client that no round selected has no value."""
+    never = [name for name, value in zip(setting.clients, values, strict=True) if np.isnan(value)]
+    silent = tuple(f"no round selected {name}, so it has no value" for name in never)
     return ClientScores(
-        method, setting.clients, values, np.zeros(len(values)), evaluations=budget.spent, seconds=budget.elapsed
+        method,
+        setting.clients,
+        values,
+        np.where(np.isnan(values), np.nan, 0.0),
+        evaluations=budget.spent,
+        seconds=budget.elapsed,
+        converged=not notes,
+        notes=notes + silent,
     )
 
 

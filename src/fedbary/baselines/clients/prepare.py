@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,12 +50,9 @@ def prepare(
     model, training = model or Logistic(), training or FedAvg(seed=seed)
     if log is None:
         tell("training with all clients")
-        log = run(model, federation, training)
-    elif tuple(log.names) != federation.names:
-        raise DataError(
-            f"The training log is of the clients {', '.join(log.names)}, not of {', '.join(federation.names)}: give "
-            "the log of these clients, in this order."
-        )
+        log = run(model, federation, training, threads=threads)
+    else:
+        _check_log(log, federation)
     evaluator = Evaluator.on_test(model, federation, dtype=training.dtype, threads=threads)
     if evaluator.size != log.size:
         raise DataError(
@@ -70,18 +68,33 @@ def prepare(
             train_coalitions(model, federation, coalitions, training, progress=count, threads=threads), dtype=np.float64
         )
 
-    def evaluate_own(client: int, weights: Floats) -> Floats:
+    @cache
+    def own(client: int) -> Evaluator:
         rows = federation.clients[client]
-        own = Evaluator(model, rows, len(federation.classes), dtype=training.dtype, threads=threads)
-        return own.accuracy(weights)
+        return Evaluator(model, rows, len(federation.classes), dtype=training.dtype, threads=threads)
 
+    start = train_coalitions(model, federation, np.zeros((1, len(federation.names)), dtype=bool), training)[0]
+    same_start = bool(np.allclose(start, log.initial, atol=1e-6))
     setting = Setting(
         log,
         evaluator.accuracy,
-        retrain,
-        evaluate_own,
+        retrain if same_start else None,  # coalitions must start from the log's θ⁰, which only its training knows
+        lambda client, weights: own(client).accuracy(weights),
         seed=seed,
         max_evaluations=max_evaluations,
         max_seconds=max_seconds,
     )
     return Prepared(setting, federation, model, training)
+
+
+def _check_log(log: TrainingLog, federation: Federation) -> None:
+    if tuple(log.names) != federation.names:
+        raise DataError(
+            f"The training log is of the clients {', '.join(log.names)}, not of {', '.join(federation.names)}: give "
+            "the log of these clients, in this order."
+        )
+    if not np.array_equal(log.counts, federation.counts):
+        raise DataError(
+            f"The training log counts {log.counts.tolist()} rows, the clients have {federation.counts.tolist()}: give "
+            "the log of a training on these rows."
+        )

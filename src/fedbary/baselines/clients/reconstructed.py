@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.baselines.clients.setting import Budget, Setting, scores_of
+from fedbary.baselines.clients.setting import Budget, Setting, in_blocks, scores_of
+from fedbary.errors import SettingsError
 from fedbary.games import (
     BudgetSpent,
     Estimate,
@@ -24,6 +25,8 @@ from fedbary.valuation.scores import ClientScores
 Floats = NDArray[np.float64]
 Solve = Callable[[Game, int], Estimate]
 
+# Accuracies are whole numbers of rows: what differs by rounding only is equal.
+_ROUNDING = 1e-9
 # More players than this would need over a million evaluations a round.
 _MOST_PLAYERS = 20
 # Liu et al. 2022: more than 30 permutations, and running means that have moved by 5 % or less over the last ten.
@@ -80,18 +83,19 @@ def _rounds(method: str, setting: Setting, solve: Solve, *, between: float = 0.0
     """Sum the values of all rounds' games; clients that a round did not select get nothing from it."""
     log, budget = setting.log, Budget.of(setting)
     values, variances = np.zeros(len(log.names)), np.zeros(len(log.names))
-    converged, notes = True, list[str]()
+    converged, notes, missing = True, list[str](), 0
     for number, played in enumerate(log.rounds):
         if budget.empty:
             converged = False
             notes.append(f"The budget was spent after {number} of {len(log.rounds)} rounds; the others count 0.")
+            missing += len(log.rounds) - number
             break
         counts = log.counts[played.selected].astype(float)
         game = _averaging_game(setting, played.selected, counts, played.models, empty=log.before(number), budget=budget)
         estimate = _unless_flat(game, number, solve, between)
         budget.spent += game.evaluations
         if estimate is not None and np.isnan(estimate.values).any():
-            converged = False
+            converged, missing = False, missing + 1
             notes.append(f"round {number} counts 0: {estimate.notes[0]}")
         elif estimate is not None:
             weight = decay**number
@@ -99,6 +103,10 @@ def _rounds(method: str, setting: Setting, solve: Solve, *, between: float = 0.0
             variances[played.selected] += (weight * estimate.standard_errors) ** 2
             converged &= estimate.converged
             notes += [f"round {number}: {note}" for note in estimate.notes]
+    if missing:  # how far off the rounds that were not played leave the sum, nobody knows
+        variances[:] = np.nan
+    if missing == len(log.rounds):
+        values[:] = np.nan
     total = Estimate(log.names, values, np.sqrt(variances), budget.spent, budget.elapsed, converged, 0, tuple(notes))
     return scores_of(method, setting, total, budget)
 
@@ -107,7 +115,7 @@ def _unless_flat(game: Game, number: int, solve: Solve, between: float) -> Estim
     """Solve a round's game, or None where the round hardly changed the utility."""
     if between > 0.0:
         try:
-            if abs(game.total) <= between:
+            if abs(game.total) <= between + _ROUNDING:
                 return None
         except BudgetSpent:
             pass  # the estimator meets the same budget and says so
@@ -140,10 +148,15 @@ def _averaging_game(
         vectors[sums[:, 0] == 0] = empty
         return setting.evaluate(vectors)
 
-    return budget.game([setting.log.names[i] for i in members], utility)
+    return budget.game([setting.log.names[i] for i in members], in_blocks(utility, models.shape[1]))
 
 
 def _exactly(game: Game, number: int) -> Estimate:  # noqa: ARG001 - every round is solved alike
+    if len(game) > _MOST_PLAYERS:
+        raise SettingsError(
+            f"This method evaluates 2^N models: {len(game)} clients are too many, {_MOST_PLAYERS} are the most. Use "
+            "GTG-Shapley or FedShapley, which sample the same games."
+        )
     return exact_shapley(game, most_players=_MOST_PLAYERS)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.baselines.clients.setting import Budget, Setting, need, scores_of
+from fedbary.baselines.clients.setting import Budget, Setting, in_blocks, need, scores_of
 from fedbary.errors import SettingsError
 from fedbary.games import Game, MaxPermutations, RelativeChange, exact_shapley, leave_one_out, permutation_shapley
 from fedbary.valuation.scores import ClientScores
 
 # 2¹⁴ trainings take minutes with a linear model; every further client doubles that.
 MOST_CLIENTS = 14
-_USUAL_STOP = RelativeChange(0.05, window=10, least=30) | MaxPermutations(1000)
+# As Ghorbani and Zou do it: running means that have moved by 5 % or less over the last hundred permutations.
+_TMC_STOP = RelativeChange(0.05, window=100, least=100) | MaxPermutations(1000)
 
 
 def exactfed(setting: Setting) -> ClientScores:
@@ -42,7 +43,7 @@ def datasv(setting: Setting, *, truncation: float = 0.001) -> ClientScores:
     """TMC-Shapley (Ghorbani & Zou 2019): exactFed's game by random permutations, truncated near v(N)."""
     budget = Budget.of(setting)
     game = _game("DataSV", setting, budget)
-    estimate = permutation_shapley(game, seed=setting.seed, truncation=truncation, stop=_USUAL_STOP)
+    estimate = permutation_shapley(game, seed=setting.seed, truncation=truncation, stop=_TMC_STOP)
     budget.spent = game.evaluations
     return scores_of("datasv", setting, estimate, budget)
 
@@ -54,4 +55,4 @@ def _game(method: str, setting: Setting, budget: Budget) -> Game:
         assert setting.retrain is not None
         return setting.evaluate(setting.retrain(coalitions))
 
-    return budget.game(setting.clients, utility)
+    return budget.game(setting.clients, in_blocks(utility, setting.log.size))

@@ -17,6 +17,8 @@ from fedbary.valuation.scores import ClientScores
 Floats = NDArray[np.float64]
 Evaluate = Callable[[Floats], Floats]
 
+_NUMBERS_AT_A_TIME = 2**25
+
 
 @dataclass(frozen=True, eq=False)
 class Setting:
@@ -72,8 +74,12 @@ class Budget:
     @property
     def empty(self) -> bool:
         """Whether nothing is left for another game."""
-        return (self.evaluations is not None and self.spent >= self.evaluations) or (
-            self.seconds is not None and self.elapsed >= self.seconds
+        return not self.affords(1)
+
+    def affords(self, evaluations: int) -> bool:
+        """Whether so many more evaluations may be made."""
+        return (self.evaluations is None or self.spent + evaluations <= self.evaluations) and (
+            self.seconds is None or self.elapsed < self.seconds
         )
 
     def game(self, players: Sequence[str], utility: Callable[[NDArray[np.bool_]], Floats]) -> Game:
@@ -84,6 +90,16 @@ class Budget:
             max_evaluations=None if self.evaluations is None else self.evaluations - self.spent,
             max_seconds=None if self.seconds is None else max(self.seconds - self.elapsed, 1e-3),
         )
+
+
+def in_blocks(utility: Callable[[NDArray[np.bool_]], Floats], size: int) -> Callable[[NDArray[np.bool_]], Floats]:
+    """The same utility, a few hundred megabytes of weight vectors of this ``size`` at a time."""
+    most = max(1, _NUMBERS_AT_A_TIME // size)
+
+    def parts(coalitions: NDArray[np.bool_]) -> Floats:
+        return np.concatenate([utility(coalitions[first : first + most]) for first in range(0, len(coalitions), most)])
+
+    return parts
 
 
 def scores_of(method: str, setting: Setting, estimate: Estimate, budget: Budget) -> ClientScores:
