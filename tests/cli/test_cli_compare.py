@@ -31,7 +31,32 @@ def test_json_is_all_of_standard_output(shell, sites):
 def test_a_budget_is_said(fedbary, sites):
     code, out, _ = fedbary(*BASE, "--methods", "mr", "--max-evaluations", 3)
     assert code == 0
-    assert "budget spent" in out
+    assert "early" in out
+
+
+def test_many_methods_and_long_names_fit_into_80_columns(fedbary, sites):
+    (sites / "north.csv").rename(sites / f"{'very-' * 12}long.csv")
+    (sites / "south.csv").rename(sites / "[oops].csv")
+    methods = "mr,or,tmr,gtg,gtg-ti,gtg-tib,gtg-oti,fedshapley,fedshapley-gt,cgsv,shapfed,fedce,loo,datasv,exactfed"
+    code, out, _ = fedbary(*BASE, "--methods", methods)
+    assert code in (0, 3)
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.count("[oops]") >= 3
+    assert all(method in out for method in methods.split(","))
+
+
+def test_a_bad_client_leaves_the_others_alone_and_the_log_can_be_used_again(fedbary, sites, spoil):
+    spoil("holes", lambda frame: frame.assign(age=frame["age"].where(frame.index > 3)))
+    code, out, _ = fedbary(*BASE, "--methods", "mr,cgsv", "-o", "out")
+    assert code == 3
+    assert "holes takes no part in the methods that train" in " ".join(out.split())
+    scores = pd.read_csv("out/scores.csv").pivot_table(index="client", columns="method", values="value", dropna=False)
+    assert scores.loc["holes"].isna().all()
+    assert scores.loc[["north", "south"]].notna().all(axis=None)
+    (sites / "holes.csv").unlink()
+    code, again, _ = fedbary(*BASE, "--methods", "cgsv", "--log", "out/training-log.npz", "-o", "again")
+    assert code == 0
+    assert again.splitlines()[2].split()[:1] == ["north"]
 
 
 def test_the_methods_are_listed(fedbary, sites):
@@ -51,7 +76,7 @@ def test_the_methods_are_listed(fedbary, sites):
         ((*BASE, "--model", "forest"), "There is no model 'forest'"),
         ((*BASE, "--learning-rate", "-1"), "learning_rate"),
         ((*BASE, "--truth", "mr", "--methods", "or"), "not among the methods"),
-        ((*BASE[:3], "age", *BASE[4:]), "number"),
+        ((*BASE, "--log", "none.npz"), "none.npz"),
     ],
 )
 def test_mistakes_get_one_sentence(fedbary, sites, arguments, sentence):

@@ -36,8 +36,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="A,B,…",
-            help="Methods to compare; --list names them. Default: sketch, gtg, mr, or, cgsv, and exactfed for up to "
-            "ten clients.",
+            help="Methods to compare; --list names them. Default: sketch, gtg, cgsv; mr and or for up to 14 clients, "
+            "exactfed for up to ten.",
             show_default=False,
         ),
     ] = None,
@@ -56,6 +56,17 @@ def compare(
     local_epochs: Annotated[int, typer.Option(help="Local epochs.", min=1, rich_help_panel=_TRAINING)] = 1,
     batch_size: Annotated[int, typer.Option(help="Rows in a step.", min=1, rich_help_panel=_TRAINING)] = 64,
     learning_rate: Annotated[float, typer.Option(help="Size of a step.", rich_help_panel=_TRAINING)] = 0.1,
+    clients_per_round: Annotated[
+        int | None, typer.Option(help="Clients drawn in a round. Default: all.", min=1, rich_help_panel=_TRAINING)
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            help="A training-log.npz to use instead of training; it must be of these files and this model.",
+            metavar="FILE",
+            rich_help_panel=_TRAINING,
+        ),
+    ] = None,
     max_evaluations: Annotated[
         int | None, typer.Option(help="Coalitions to train or models to evaluate.", min=1, rich_help_panel=_BUDGET)
     ] = None,
@@ -82,19 +93,32 @@ def compare(
 
     if output.is_file():
         raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
+    named = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    if truth is not None and named is not None and truth not in named:
+        raise SettingsError(f"--truth {truth} is not among the methods: add it to --methods.")
     with _progress() as tell:
         tell("reading the files")
         from fedbary.comparison import compare as run
         from fedbary.data.files import read_clients
 
         target = read_reference(reference, label, row_id)
-        clients = read_clients(client_paths(files or [], apart_from=reference), label, id=row_id)
+        from fedbary.training import FedAvg, TrainingLog
+
+        clients = read_clients(client_paths(files or [], apart_from=reference), label, id=row_id, errors="collect")
         result = run(
             clients,
             target,
-            methods=None if methods is None else [name.strip() for name in methods.split(",") if name.strip()],
+            methods=named,
             model=_model(model),
-            training=_training(rounds, local_epochs, batch_size, learning_rate, seed),
+            training=FedAvg(
+                rounds=rounds,
+                local_epochs=local_epochs,
+                batch_size=batch_size,
+                learning_rate=learning_rate,
+                clients_per_round=clients_per_round,
+                seed=seed,
+            ),
+            log=None if log is None else TrainingLog.load(log),
             max_evaluations=max_evaluations,
             max_seconds=max_seconds,
             seed=seed,
@@ -105,7 +129,7 @@ def compare(
         sys.stdout.write(_as_json(result, truth) + "\n")
     else:
         _show(result, truth, output)
-    if result.failed:
+    if result.failed or any(math.isnan(value) for scores in result.scores.values() for value in scores.values):
         raise typer.Exit(SOME_FAILED)
 
 
@@ -123,14 +147,6 @@ def _model(name: str) -> Any:
     return models[name]()
 
 
-def _training(rounds: int, local_epochs: int, batch_size: int, learning_rate: float, seed: int) -> Any:
-    from fedbary.training import FedAvg
-
-    return FedAvg(
-        rounds=rounds, local_epochs=local_epochs, batch_size=batch_size, learning_rate=learning_rate, seed=seed
-    )
-
-
 def _list() -> None:
     from fedbary.api import PROTOCOLS
     from fedbary.baselines.clients import METHODS
@@ -145,7 +161,9 @@ def _show(result: Comparison, truth: str | None, output: Path) -> None:
     from fedbary.cli.screen import bulleted, screen
 
     console = screen()
-    console.print(_shares(result), "", _costs(result, truth), sep="\n")
+    for shares in _shares(result):
+        console.print(shares, "", sep="\n")
+    console.print(_costs(result, truth))
     lines = [f"{name}: {why}" for name, why in result.failed.items()]
     lines += [f"{name}: {note}" for name, scores in result.scores.items() for note in scores.notes[:1]]
     lines += list(result.notes)
@@ -154,18 +172,39 @@ def _show(result: Comparison, truth: str | None, output: Path) -> None:
     console.print(f"\nwritten to {output}: scores.csv, summary.csv, comparison.json, scores/", markup=False)
 
 
-def _shares(result: Comparison) -> Grid:
-    """Clients down, methods across: shares in percent; methods down where that would not fit."""
+def _shares(result: Comparison) -> list[Grid]:
+    """Clients down, methods across: shares in percent, in as many tables as the width needs."""
     from fedbary.cli.screen import table
+    from fedbary.cli.text import visible
 
     clients = next(iter(result.scores.values())).clients if result.scores else ()
-    columns = [f"{name} %" for name in result.scores]
+    names = [_short(visible(client)) for client in clients]
     cells = {name: [_percent(share) for share in scores.shares] for name, scores in result.scores.items()}
-    if len(columns) <= len(clients):
-        rows = [(client, *(cells[name][i] for name in cells)) for i, client in enumerate(clients)]
-        return table(("client", *columns), rows, numeric=columns)
-    across = [f"{client} %" for client in clients]
-    return table(("method", *across), [(name, *cells[name]) for name in cells], numeric=across)
+    tables = []
+    for part in _fitting(list(cells), max(map(len, ["share in %", *names]))):
+        rows = [(name, *(cells[method][i] for method in part)) for i, name in enumerate(names)]
+        tables.append(table(("share in %", *part), rows, numeric=part))
+    return tables
+
+
+def _fitting(methods: list[str], first: int) -> list[list[str]]:
+    """Methods in groups whose columns fit beside the clients' names."""
+    from fedbary.cli.screen import screen
+
+    groups: list[list[str]] = []
+    width, left = screen().width, 0
+    for name in methods:
+        needed = max(len(name), 5) + 3
+        if not groups or needed > left:
+            groups.append([])
+            left = width - first - 1
+        groups[-1].append(name)
+        left -= needed
+    return groups
+
+
+def _short(name: str, most: int = 30) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def _costs(result: Comparison, truth: str | None) -> Grid:
@@ -180,11 +219,11 @@ def _costs(result: Comparison, truth: str | None) -> Grid:
             _digits(row["share_error"], 3),
             row["evaluations"],
             _digits(row["seconds"]),
-            "" if row["converged"] else "budget spent",
+            "" if row["converged"] else "early",
         )
         for row in frame.to_dict("records")
     ]
-    columns = ("method", "spearman", "kendall", "share error", "evaluations", "seconds", "")
+    columns = ("method", "spearman", "kendall", "share error", "evaluations", "seconds", "stopped")
     return table(columns, rows, numeric=columns[1:6])
 
 
