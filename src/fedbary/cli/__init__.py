@@ -1,4 +1,4 @@
-"""The command line: `fedbary demo`, `value`, `check` and `datasets`.
+"""The command line: one file per command.
 
 Nothing here imports NumPy or pandas before a command runs, so that `fedbary --help` answers at once.
 """
