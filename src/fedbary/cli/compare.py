@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbary.cli.options import NO_FILES, SOME_FAILED, Config, Files, Json, RowId
+from fedbary.cli.options import SOME_FAILED, Config, Files, Json, RowId, given_files
 from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def compare(
     if listed:
         _list()
         return
-    _require(files, NO_FILES)
+    sources = given_files(files)
     _require(label, "No label column was given: name it with --label COL.")
     _require(reference, "No test rows were given: name their file with --reference FILE.")
     assert reference is not None
@@ -104,7 +104,7 @@ def compare(
         target = read_reference(reference, label, row_id)
         from fedbary.training import FedAvg, TrainingLog
 
-        clients = read_clients(client_paths(files or [], apart_from=reference), label, id=row_id, errors="collect")
+        clients = read_clients(client_paths(sources, apart_from=reference), label, id=row_id, errors="collect")
         result = run(
             clients,
             target,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 
 from fedbary.cli.config import use_config
+from fedbary.errors import SettingsError
 
 Files = Annotated[
     list[str] | None,
@@ -24,5 +26,14 @@ Config = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")]
-NO_FILES = "No client was given: name CSV or Parquet files, a quoted glob or a folder."
 SOME_FAILED = 3
+
+
+def given_files(files: list[str] | None) -> list[str]:
+    """The files that were typed, or else those of the configuration file; there must be some."""
+    # Older typers do not look into the configuration for arguments.
+    configured = (click.get_current_context().default_map or {}).get("files")
+    chosen = files or configured
+    if not chosen:
+        raise SettingsError("No client was given: name CSV or Parquet files, a quoted glob or a folder.")
+    return list(chosen)

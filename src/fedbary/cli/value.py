@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.options import NO_FILES, SOME_FAILED, Config, Files, Json, RowId
+from fedbary.cli.options import SOME_FAILED, Config, Files, Json, RowId, given_files
 from fedbary.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -172,8 +172,7 @@ def value(
     from fedbary.cli.progress import progress
     from fedbary.valuation.storage import check_output
 
-    if not files:
-        raise SettingsError(NO_FILES)
+    named = given_files(files)
     check_output(output)
     with progress("reading the files") as listener:
         from fedbary import LocalEngine, Space, read_clients
@@ -209,7 +208,7 @@ def value(
             missing=missing,  # type: ignore[arg-type]
         )
         target = None if reference is None else read_reference(reference, label, row_id)
-        paths = client_paths(files, apart_from=reference)
+        paths = client_paths(named, apart_from=reference)
         result = run(
             read_clients(paths, label, id=row_id, errors="collect"),
             target,
