@@ -66,7 +66,7 @@ def test_notes_tell_what_the_coordinator_would_learn(fedbary, spoil, schema):
     _, out, _ = fedbary("check", path, "--id", "id", "--schema", schema)
     assert "• ignores 1 column" in " ".join(out.split())
     assert "• has class unknown to the target: maybe" in " ".join(out.split())
-    assert "• has fewer than 5 rows of class no" in out
+    assert "• has fewer than 5 rows of class no" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
