@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -42,6 +44,14 @@ class Message:
     round: int
     scalars: Mapping[str, Scalar] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of what the message asks; computed once for all clients of a process, as a model is large."""
+        content = hashlib.sha256(repr((self.kind, sorted(self.scalars.items()))).encode())
+        for name, array in sorted(self.arrays.items()):
+            content.update(f"{name} {array.shape} {array.dtype}".encode() + np.ascontiguousarray(array).tobytes())
+        return content.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,6 @@ A server that may ask the same rows in many ways can combine the answers; so the
 
 from __future__ import annotations
 
-import hashlib
-
-import numpy as np
-
 from fedbary.errors import PrivacyError
 from fedbary.protocols.messages import Message
 
@@ -21,7 +17,7 @@ class Once:
 
     def check(self, message: Message) -> None:
         """Refuse a message whose kind was answered before with another content."""
-        digest = message_digest(message)
+        digest = message.digest
         if self._seen.setdefault(message.kind, digest) != digest:
             raise PrivacyError(
                 f"The server asked for '{message.kind}' again in another way; only the first is answered in a run."
@@ -34,11 +30,3 @@ class Once:
     def from_text(self, text: str) -> None:
         """Restore what `to_text` wrote."""
         self._seen = {kind: digest for kind, _, digest in (line.partition(" ") for line in text.splitlines())}
-
-
-def message_digest(message: Message) -> str:
-    """A hash of everything in a message."""
-    content = hashlib.sha256(repr((message.kind, sorted(message.scalars.items()))).encode())
-    for name, array in sorted(message.arrays.items()):
-        content.update(f"{name} {array.shape} {array.dtype}".encode() + np.ascontiguousarray(array).tobytes())
-    return content.hexdigest()

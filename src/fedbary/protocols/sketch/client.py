@@ -11,7 +11,6 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, text_array
-from fedbary.protocols.once import message_digest
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer, private_answer
 from fedbary.protocols.sketch.scoring import score_rows
 from fedbary.protocols.sketch.settings import Sketch
@@ -142,7 +141,7 @@ class SketchClient:
 
     def _count(self, message: Message) -> str:
         """Messages that differ in anything are different questions about the same rows."""
-        digest = message_digest(message)
+        digest = message.digest
         most = self._policy.most_sketches
         if digest not in self._answered and len(self._answered) >= most:
             raise PrivacyError(
