@@ -10,6 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 import fedbary as fb
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def spoilt(digits):

@@ -9,6 +9,8 @@ import pytest
 import fedbary as fb
 from fedbary.training import FedAvg, TrainingLog
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def federation(digits):

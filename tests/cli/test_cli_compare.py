@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 pytest_plugins = ["cli_fixtures"]
+pytestmark = pytest.mark.slow
 
 BASE = ("compare", "sites", "--label", "ill", "--id", "id", "--reference", "reference.csv", "--rounds", 2)
 
@@ -20,7 +21,6 @@ def test_methods_are_compared_and_written(fedbary, sites, tmp_path):
     assert (tmp_path / "out" / "training-log.npz").is_file()
 
 
-@pytest.mark.slow
 def test_json_is_all_of_standard_output(shell, sites):
     done = shell(*BASE, "--methods", "cgsv,loo", "--json", "--model", "mlp")
     content = json.loads(done.stdout)
