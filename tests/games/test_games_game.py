@@ -7,7 +7,7 @@ import pytest
 from games_fixtures import recorded
 
 from fedbary.errors import FedbaryError, SettingsError
-from fedbary.games import BudgetSpent, Game
+from fedbary.games import BudgetSpent, Game, exact_shapley
 
 
 def size(coalitions):
@@ -119,3 +119,13 @@ def test_bad_input_is_named():
         Game(["a", "b"], size).value(["z"])
     with pytest.raises(SettingsError, match=r"one number for each coalition, here 2.*Game\.of"):
         _ = Game(["a", "b"], lambda coalitions: 1.0).total
+
+
+def test_a_quick_empty_coalition_does_not_promise_quick_others():
+    def utility(coalitions):
+        time.sleep(0.002 * int(coalitions.any(axis=1).sum()))
+        return coalitions.sum(axis=1)
+
+    game = Game([str(i) for i in range(14)], utility, max_seconds=0.02)
+    assert not exact_shapley(game).converged
+    assert game.evaluations < 100

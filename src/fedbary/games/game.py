@@ -208,7 +208,9 @@ class Game:
                     f"The game's budget ({self._limits()}) is spent after {self.evaluations} evaluations in "
                     f"{self.seconds:.3g} s: raise it to go on."
                 )
-            piece = slice(done, done + int(min(affordable, len(keys))))
+            # One quick coalition (the empty one, often) says little of the others: at most double what is known.
+            known = math.inf if self.max_seconds is None else max(1, self.evaluations)
+            piece = slice(done, done + int(min(affordable, known, len(keys))))
             self._cache.update(zip(keys[piece], self._utilities(coalitions[piece]).tolist(), strict=True))
             done = min(piece.stop, len(keys))
 
