@@ -10,26 +10,18 @@ from __future__ import annotations
 import argparse
 import time
 
-import numpy as np
-
 import fedbary as fb
 from fedbary.valuation.rules import RowRules
+from samples import ROWS, sample
 
-ROWS, REFERENCE_ROWS, SUPPORT = 500, 1000, 100
+SUPPORT = 100
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="three clients only")
     count = 3 if parser.parse_args().smoke else 100
-    try:
-        data = fb.datasets.load("fashion-mnist")
-    except fb.FedbaryError:
-        data = fb.datasets.load("digits")
-    rng = np.random.default_rng(0)
-    pick = lambda table, size: table.take(rng.choice(len(table), size, replace=size > len(table)))  # noqa: E731
-    reference = pick(data.test, REFERENCE_ROWS)
-    tables = [pick(data.train, ROWS) for _ in range(count)]
+    data, tables, reference = sample(count)
     settings = {
         "interpolation, 10 rounds": fb.Interpolation(support=SUPPORT, tolerance=0.0),
         "sketch": fb.Sketch(support=SUPPORT, lower="triangle"),
@@ -37,7 +29,7 @@ def main() -> None:
     }
     spaces = {"the default space": None, "the space of the paper, without projection": fb.Space(projection="none")}
     for title, space in spaces.items():
-        print(f"\n{data.name}, {count} clients × {ROWS} rows, S = {SUPPORT}, {title}: clients' work, interpolation = 1")
+        print(f"\n{data}, {count} clients × {ROWS} rows, S = {SUPPORT}, {title}: clients' work, interpolation = 1")
         print("\n| protocol | answering | times faster | scoring all rows |\n| --- | --- | --- | --- |")
         base = 0.0
         for name, chosen in settings.items():
@@ -48,13 +40,12 @@ def main() -> None:
 
 
 def measure(
-    settings: fb.Interpolation | fb.Sketch, tables: list[fb.Table], reference: fb.Table, space: fb.Space | None
+    settings: fb.Interpolation | fb.Sketch, tables: dict[str, fb.Table], reference: fb.Table, space: fb.Space | None
 ) -> tuple[float, float]:
     """Seconds that all clients together spend on answers, and on row values."""
     rules = RowRules()
-    names = list(map(str, range(len(tables))))
-    server = settings.server(names, reference, settings.space(space), rules=rules, seed=0)
-    clients = {str(i): settings.client(table, rules=rules, seed=0) for i, table in enumerate(tables)}
+    server = settings.server(list(tables), reference, settings.space(space), rules=rules, seed=0)
+    clients = {name: settings.client(table, rules=rules, seed=0) for name, table in tables.items()}
     answering = 0.0
     while tasks := server.tasks():
         replies = {}

@@ -15,28 +15,21 @@ import time
 
 import numpy as np
 
-ROWS, REFERENCE_ROWS = 500, 1000
+from samples import ROWS, sample
 
 
 def measure(clients: int, support: int, rounds: int, workers: int, backend: str) -> dict[str, float | str]:
     """Run one cell in this process."""
     import fedbary as fb
 
-    try:
-        data = fb.datasets.load("fashion-mnist")
-    except fb.FedbaryError:
-        data = fb.datasets.load("digits")
-    rng = np.random.default_rng(0)
-    pick = lambda table, size: table.take(rng.choice(len(table), size, replace=size > len(table)))  # noqa: E731
-    reference = pick(data.test, REFERENCE_ROWS)
-    tables = {f"client_{i:03d}": pick(data.train, ROWS) for i in range(clients)}
+    data, tables, reference = sample(clients)
     # S = 500 with 500 rows shows the server every row; it is the paper's setting, not ours.
     settings = fb.Interpolation(support=support, rounds=rounds, tolerance=0.0, allow_reconstruction=support > ROWS // 5)
     started = time.perf_counter()
     fb.value(tables, reference, protocol=settings, seed=0, engine=fb.LocalEngine(workers=workers, backend=backend))
     seconds = time.perf_counter() - started
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return {"seconds": seconds, "peak_mib": peak / 1024, "data": data.name}
+    return {"seconds": seconds, "peak_mib": peak / 1024, "data": data}
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedbary.errors import ProtocolError
 from fedbary.protocols.messages import State
+from fedbary.protocols.state import below, under
 
 NAME = "checkpoint.npz"
 
@@ -17,9 +18,9 @@ NAME = "checkpoint.npz"
 def save_checkpoint(folder: Path, identity: str, server: State, clients: Mapping[str, State]) -> None:
     """Write the states of the server and of the clients that run in this process."""
     arrays: dict[str, np.ndarray] = {"identity": np.array(identity)}
-    arrays |= {f"server/{key}": array for key, array in server.items()}
+    arrays |= under("server/", server)
     for index, state in enumerate(clients.values()):
-        arrays |= {f"client/{index}/{key}": array for key, array in state.items()}
+        arrays |= under(f"client/{index}/", state)
     temporary = folder / (NAME + ".part")
     with temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
@@ -41,8 +42,4 @@ def load_checkpoint(folder: Path, identity: str, clients: list[str]) -> tuple[St
             f"The checkpoint '{file}' belongs to a run with other settings or clients: "
             "use the same ones, or another folder."
         )
-    return _below(arrays, "server/"), {name: _below(arrays, f"client/{index}/") for index, name in enumerate(clients)}
-
-
-def _below(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+    return below(arrays, "server/"), {name: below(arrays, f"client/{index}/") for index, name in enumerate(clients)}

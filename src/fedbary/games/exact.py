@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.checks import whole
 from fedbary.errors import SettingsError
-from fedbary.games.checks import whole
 from fedbary.games.estimate import Estimate
 from fedbary.games.fitted import unfinished
 from fedbary.games.game import BudgetSpent, Game

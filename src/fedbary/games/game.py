@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fedbary.checks import number, whole
 from fedbary.errors import FedbaryError, SettingsError
-from fedbary.games.checks import number, whole
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.games.checks import number, whole
+from fedbary.checks import number, whole
 from fedbary.games.estimate import Estimate
 from fedbary.games.fitted import unfinished
 from fedbary.games.game import BudgetSpent, Game

@@ -9,8 +9,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.checks import whole
 from fedbary.errors import SettingsError
-from fedbary.games.checks import whole
 from fedbary.games.game import Game
 
 Bools = NDArray[np.bool_]

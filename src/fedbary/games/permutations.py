@@ -8,8 +8,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.checks import number, whole
 from fedbary.errors import SettingsError
-from fedbary.games.checks import number, whole
 from fedbary.games.estimate import Estimate
 from fedbary.games.fitted import unfinished
 from fedbary.games.game import BudgetSpent, Game

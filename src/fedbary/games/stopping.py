@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbary.games.checks import number, whole
+from fedbary.checks import number, whole
 from fedbary.games.history import History
 
 # Keeps the relative change finite for players whose mean is exactly zero, as in the code of GTG-Shapley.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.checks import whole
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
 from fedbary.protocols.interpolation.client import InterpolationClient
 from fedbary.protocols.interpolation.party import Party
@@ -28,10 +29,11 @@ from fedbary.protocols.messages import (
     text_array,
 )
 from fedbary.protocols.randomness import derived_seed
+from fedbary.protocols.state import below, under
 from fedbary.space import Space, embed, fit_schema
 from fedbary.transport import interpolate, solve
 from fedbary.valuation.frames import client_frame
-from fedbary.valuation.result import Valuation
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
@@ -86,11 +88,7 @@ class Triangle:
 
     def __post_init__(self) -> None:
         for field in ("support", "min_group"):
-            number = getattr(self, field)
-            if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-                raise SettingsError(
-                    f"The '{field}' parameter of Triangle must be a whole number of at least 1. Got {number!r} instead."
-                )
+            whole(getattr(self, field), field, "Triangle", least=1)
         if not 0.0 < self.t < 1.0:
             raise SettingsError(f"The 't' parameter of Triangle must lie strictly between 0 and 1. Got {self.t!r}.")
         if self.p not in (1, 2):
@@ -227,7 +225,7 @@ class TriangleServer:
         """Whether the round is over, and what came of it."""
         state = {"done": np.array(self._done), "schema": text_array(self._schema.fingerprint)}
         for index, party in enumerate(self._parties.values()):
-            state |= {f"party.{index}.{key}": array for key, array in party.state().items()}
+            state |= under(f"party.{index}.", party.state())
         return state
 
     def restore(self, state: State) -> None:
@@ -236,8 +234,7 @@ class TriangleServer:
             raise ProtocolError("The reference changed since the run was interrupted: start it anew.")
         self._done = bool(state["done"])
         for index, party in enumerate(self._parties.values()):
-            prefix = f"party.{index}."
-            party.restore({key.removeprefix(prefix): v for key, v in state.items() if key.startswith(prefix)})
+            party.restore(below(state, f"party.{index}."))
 
     def result(self) -> Valuation:
         """Distances and shares; there is no interval."""
@@ -251,7 +248,7 @@ class TriangleServer:
                 {"client": party.name, "round": 0, "estimate": party.server_distances[0], "support": len(party.eta_p)}
                 for party in valued
             ],
-            columns=["client", "round", "client_distance", "server_distance", "estimate", "support"],
+            columns=list(HISTORY_COLUMNS),
         )
         centred = self._target.points - self._target.weights @ self._target.points
         return Valuation(

@@ -48,6 +48,9 @@ def _sketch(settings: Mapping[str, Any]) -> Learned:
         if not private
         else "From each client two noisy numbers: its distance and the mean cost of its rows.",
         "" if private else "Which classes a client has too few rows of.",
+        "How far each client merged the sketch's points, by the error of what it used."
+        if settings.get("policy") == "coarsen"
+        else "",
     )
     clients = (
         f"A sketch of the reference: {settings.get('sketch_points', 'some')} means of at least "

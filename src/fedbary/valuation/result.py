@@ -18,6 +18,7 @@ CLIENT_COLUMNS = (
     "client", "rows", "distance", "low", "high", "share", "share_low", "share_high",
     "excess", "quality", "flagged", "status",
 )  # fmt: skip
+HISTORY_COLUMNS = ("client", "round", "client_distance", "server_distance", "estimate", "support")
 ROW_COLUMNS = (
     "row", "value", "feature_score", "label_score", "calibrated_gradient", "feature_p", "label_p",
     "p_value", "flag", "reason", "suggested_label",

@@ -29,6 +29,7 @@ from fedbary.protocols.messages import Message, Reply, State, array_text, text_a
 from fedbary.protocols.once import Once
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.sketch import SketchPoints
+from fedbary.protocols.state import below, require_same_rows, under
 from fedbary.protocols.told import ToldRows
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.space.rows import content_digest
@@ -95,7 +96,7 @@ class ConsensusClient:
             "data": text_array(self._data),
             "cap": np.array(self._cap),
             **({} if self._shape is None else {"shape": np.array(self._shape, dtype=np.int64)}),
-            **{f"array.{name}": array for name, array in self._arrays.items()},
+            **under("array.", self._arrays),
         }
 
     def restore(self, state: State) -> None:
@@ -105,13 +106,10 @@ class ConsensusClient:
         if "schema" not in state:
             return
         self._embed(Schema.from_json(array_text(state["schema"])))
-        if array_text(state["data"]) != self._data:
-            raise ProtocolError(
-                f"{self._table.origin or 'the table'}: the rows changed since the run was interrupted: start it anew."
-            )
+        require_same_rows(state, self._data, self._table.origin)
         self._cap = float(state["cap"])
         self._shape = tuple(map(int, state["shape"])) if "shape" in state else None
-        self._arrays = {key.removeprefix("array."): a for key, a in state.items() if key.startswith("array.")}
+        self._arrays = below(state, "array.")
 
     def _start(self, message: Message) -> Reply:
         """Counts, means and variances of the classes that have ``min_group`` different rows."""

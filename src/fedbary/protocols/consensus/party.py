@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fedbary.errors import ProtocolError
 from fedbary.protocols.consensus.descent import client_distances
 from fedbary.protocols.messages import Reply, State, array_text, finite_array, finite_scalar, scalar_text, text_array
+from fedbary.protocols.state import below, under
 
 Floats = NDArray[np.float64]
 
@@ -130,9 +131,9 @@ class Party:
         state = {
             "failure": text_array("" if self.failure is None else "!" + self.failure),
             "notes": text_array(self.notes),
-            **{f"sums.{key}": array for key, array in self.sums.items()},
-            **{f"scored.{key}": array for key, array in self.scored.items()},
-            **{f"profile.{key}": array for key, array in self.profiles.items()},
+            **under("sums.", self.sums),
+            **under("scored.", self.scored),
+            **under("profile.", self.profiles),
         }
         if self.costs:
             state |= {"shaped": np.array(self.shaped), "costs": np.array(self.costs)}
@@ -150,11 +151,6 @@ class Party:
         self.shaped, self.costs = list(state.get("shaped", ())), list(state.get("costs", ()))
         numbers = state.get("numbers", ())
         self.numbers = {key: float(number) for key, number in zip(_NUMBERS, numbers, strict=False)}
-
-
-def below(state: State, prefix: str) -> dict[str, np.ndarray]:
-    """The part of a state that was stored under a prefix."""
-    return {key.removeprefix(prefix): array for key, array in state.items() if key.startswith(prefix)}
 
 
 def _bounded(reply: Reply, name: str, shape: tuple[int | None, ...]) -> Floats:

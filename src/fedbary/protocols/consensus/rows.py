@@ -18,6 +18,7 @@ from fedbary.data.table import Table
 from fedbary.protocols.consensus.groups import scored_features
 from fedbary.protocols.consensus.party import PROFILE
 from fedbary.protocols.sketch.sketch import SketchPoints
+from fedbary.protocols.state import below
 from fedbary.space import Schema, embed
 from fedbary.space.labels import class_names
 from fedbary.transport.cost import cost_matrix
@@ -54,7 +55,7 @@ class RowScores:
 
 def score_rows(table: Table, schema: Schema, target: SketchPoints, arrays: Mapping[str, np.ndarray]) -> RowScores:
     """Scores by the scoring model, or where there is none by the relaxed potentials against the target."""
-    model = {key.removeprefix("model."): array for key, array in arrays.items() if key.startswith("model.")}
+    model = below(arrays, "model.")
     if model:
         return _by_model(table, schema, ScoringModel.from_arrays(model))
     return _by_target(table, schema, target)

@@ -15,7 +15,7 @@ from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.consensus.descent import Answers, class_weights, move, objective, support_sizes
 from fedbary.protocols.consensus.groups import group_count, group_width, scored_width
 from fedbary.protocols.consensus.model import ScoredSums, leave_one_out
-from fedbary.protocols.consensus.party import Party, below
+from fedbary.protocols.consensus.party import Party
 from fedbary.protocols.consensus.rows import usual_profile
 from fedbary.protocols.consensus.settings import Consensus
 from fedbary.protocols.consensus.target import Target, make_target
@@ -30,10 +30,11 @@ from fedbary.protocols.messages import (
     text_array,
 )
 from fedbary.protocols.randomness import derived_seed, generator
+from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space
 from fedbary.space.names import short
 from fedbary.valuation.frames import client_frame
-from fedbary.valuation.result import Valuation
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 
 Floats = NDArray[np.float64]
 
@@ -106,9 +107,9 @@ class ConsensusServer:
             "objectives": np.array(self._objectives, dtype=float),
             "spread": np.array(self._spread),
         }
-        state |= {f"agreement.{key}": array for key, array in self._agreement.state().items()}
+        state |= under("agreement.", self._agreement.state())
         for index, party in enumerate(self._parties.values()):
-            state |= {f"party.{index}.{key}": array for key, array in party.state().items()}
+            state |= under(f"party.{index}.", party.state())
         return state
 
     def restore(self, state: State) -> None:
@@ -132,7 +133,7 @@ class ConsensusServer:
         size = int(self._sizes.sum())
         history = pd.DataFrame.from_records(
             [record for party in self._parties.values() for record in party.history(self._best(), size)],
-            columns=["client", "round", "client_distance", "server_distance", "estimate", "support"],
+            columns=list(HISTORY_COLUMNS),
         ).astype({"server_distance": "float64"})
         records = [self._record(party, 1.0 if target is None else target.cap) for party in self._parties.values()]
         return Valuation(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from fedbary.checks import whole
 from fedbary.errors import SettingsError
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.space.settings import Space
@@ -68,12 +68,7 @@ class Consensus:
 
     def __post_init__(self) -> None:
         for field in ("points_per_class", "rounds", "starts", "min_group"):
-            number = getattr(self, field)
-            if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
-                raise SettingsError(
-                    f"The '{field}' parameter of Consensus must be a whole number of at least 1. "
-                    f"Got {number!r} instead."
-                )
+            whole(getattr(self, field), field, "Consensus", least=1)
         if self.weights not in ("robust", "uniform", "rows"):
             raise SettingsError(
                 "The 'weights' parameter of Consensus must be one of robust, uniform, rows. "

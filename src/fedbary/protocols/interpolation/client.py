@@ -14,6 +14,7 @@ from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.interpolation.settings import Interpolation, draw_t
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
 from fedbary.protocols.once import Once
+from fedbary.protocols.state import below, require_same_rows, under
 from fedbary.protocols.told import ToldRows
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.transport import Transport, interpolate, solve
@@ -79,7 +80,7 @@ class InterpolationClient:
             "round": np.array(self._round),
             "gamma": self._gamma,
             "gamma_weights": self._gamma_weights,
-            **{f"measure.{key}": array for key, array in self._measures.items()},
+            **under("measure.", self._measures),
         }
 
     def restore(self, state: State) -> None:
@@ -91,15 +92,10 @@ class InterpolationClient:
         self._schema = Schema.from_json(array_text(state["schema"]))
         self._cloud = embed(self._spoken(self._schema), self._schema)
         self._data = _digest(self._cloud)
-        if array_text(state["data"]) != self._data:
-            raise ProtocolError(
-                f"{self._table.origin or 'the table'}: the rows changed since the run was interrupted: start it anew."
-            )
+        require_same_rows(state, self._data, self._table.origin)
         self._round, self._plan = int(state["round"]), None
         self._gamma, self._gamma_weights = state["gamma"], state["gamma_weights"]
-        self._measures = {
-            key.removeprefix("measure."): array for key, array in state.items() if key.startswith("measure.")
-        }
+        self._measures = below(state, "measure.")
 
     def _start(self, message: Message) -> Reply:
         schema = Schema.from_json(str(message.scalars["schema"]))

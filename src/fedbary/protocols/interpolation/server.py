@@ -29,10 +29,11 @@ from fedbary.protocols.messages import (
     text_array,
 )
 from fedbary.protocols.randomness import derived_seed, generator
+from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space, embed, fit_schema
 from fedbary.transport import barycentric_projection, solve
 from fedbary.valuation.frames import client_frame
-from fedbary.valuation.result import Valuation
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 
 Floats = NDArray[np.float64]
 
@@ -113,18 +114,18 @@ class InterpolationServer:
             "target": self._target,
             "target_weights": self._target_weights,
         }
-        state |= {f"agreement.{key}": array for key, array in self._agreement.state().items()}
+        state |= under("agreement.", self._agreement.state())
         for index, party in enumerate(self._parties.values()):
-            state |= {f"party.{index}.{key}": array for key, array in party.state().items()}
+            state |= under(f"party.{index}.", party.state())
         return state
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
         self._stage, self._round = array_text(state["stage"]), int(state["round"])
         self._target, self._target_weights = state["target"], state["target_weights"]
-        self._agreement.restore(_below(state, "agreement."))
+        self._agreement.restore(below(state, "agreement."))
         for index, party in enumerate(self._parties.values()):
-            party.restore(_below(state, f"party.{index}."))
+            party.restore(below(state, f"party.{index}."))
 
     def result(self) -> Valuation:
         """Distances, intervals, shares and the history of every client."""
@@ -134,7 +135,7 @@ class InterpolationServer:
 
         history = pd.DataFrame.from_records(
             [record for party in self._parties.values() for record in party.history()],
-            columns=["client", "round", "client_distance", "server_distance", "estimate", "support"],
+            columns=list(HISTORY_COLUMNS),
         )
         schema = self._agreement.schema
         return Valuation(
@@ -334,7 +335,3 @@ class InterpolationServer:
             return 0.0
         centre = self._target_weights @ self._target
         return float(np.sqrt(self._target_weights @ ((self._target - centre) ** 2).sum(axis=1)))
-
-
-def _below(state: State, prefix: str) -> dict[str, np.ndarray]:
-    return {key.removeprefix(prefix): array for key, array in state.items() if key.startswith(prefix)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from fedbary.checks import whole
 from fedbary.errors import SettingsError
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.protocols.randomness import generator
@@ -72,13 +73,8 @@ class Interpolation:
     needs_reference: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for field, least in (("support", 1), ("rounds", 1), ("min_group", 1)):
-            number = getattr(self, field)
-            if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
-                raise SettingsError(
-                    f"The '{field}' parameter of Interpolation must be a whole number of at least {least}. "
-                    f"Got {number!r} instead."
-                )
+        for field in ("support", "rounds", "min_group"):
+            whole(getattr(self, field), field, "Interpolation", least=1)
         if self.t is not None and not (isinstance(self.t, Real) and 0.0 < self.t < 1.0):
             raise SettingsError(
                 f"The 't' parameter of Interpolation must lie strictly between 0 and 1, or be None. Got {self.t!r}."

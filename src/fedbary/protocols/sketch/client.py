@@ -15,6 +15,7 @@ from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer
 from fedbary.protocols.sketch.scoring import score_rows
 from fedbary.protocols.sketch.settings import Sketch
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
+from fedbary.protocols.state import below, under
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.valuation.gradients import calibrated_gradient, gradient_towards
 from fedbary.valuation.rules import RowRules
@@ -77,7 +78,7 @@ class SketchClient:
             **answered,
             "schema": text_array(self._schema.to_json()),
             "cap": np.array(self._cap),
-            **{f"array.{name}": array for name, array in self._arrays.items()},
+            **under("array.", self._arrays),
         }
 
     def restore(self, state: State) -> None:
@@ -90,7 +91,7 @@ class SketchClient:
         self._schema = Schema.from_json(array_text(state["schema"]))
         self._cloud = embed(self._table, self._schema)
         self._cap = float(state["cap"])
-        self._arrays = {key.removeprefix("array."): a for key, a in state.items() if key.startswith("array.")}
+        self._arrays = below(state, "array.")
 
     def _scalars(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> dict[str, Scalar]:
         """Everything that leaves this machine."""

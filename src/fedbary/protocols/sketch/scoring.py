@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.protocols.sketch.sketch import SketchPoints
+from fedbary.protocols.state import below
 from fedbary.space import Schema, embed
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names
@@ -95,7 +96,7 @@ def score_rows(
             rules=rules,
             calibrated_gradient=gradient,
         )
-    model_arrays = {key.removeprefix("model."): a for key, a in arrays.items() if key.startswith("model.")}
+    model_arrays = below(arrays, "model.")
     if not model_arrays:
         frame = row_frame(table.row_names, -gradient, calibrated_gradient=gradient)
         frame.attrs["guarantee"] = "none: the reference has fewer than two classes that a model could tell apart"

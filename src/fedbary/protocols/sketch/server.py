@@ -31,7 +31,7 @@ from fedbary.space import Points, Space, describe, embed, fit_schema, split_refe
 from fedbary.space.labels import class_names
 from fedbary.transport import solve
 from fedbary.valuation.frames import client_frame
-from fedbary.valuation.result import Valuation
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 
 Floats = NDArray[np.float64]
@@ -129,7 +129,7 @@ class SketchServer:
         import pandas as pd
 
         held_out = self._held_out_costs()
-        history = pd.DataFrame(columns=["client", "round", "client_distance", "server_distance", "estimate", "support"])
+        history = pd.DataFrame(columns=list(HISTORY_COLUMNS))
         return Valuation(
             clients=client_frame([self._record(name, held_out) for name in self._names], spread=self._spread),
             history=history,

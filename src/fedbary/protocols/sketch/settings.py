@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
+from fedbary.checks import whole
 from fedbary.errors import SettingsError
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.space.settings import Space
@@ -74,13 +75,8 @@ class Sketch:
 
     def __post_init__(self) -> None:
         for field in ("support", "min_group", "max_sketches"):
-            number = getattr(self, field)
-            if field != "min_group" and number is None:
-                continue
-            if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
-                raise SettingsError(
-                    f"The '{field}' parameter of Sketch must be a whole number of at least 1. Got {number!r} instead."
-                )
+            if field == "min_group" or getattr(self, field) is not None:
+                whole(getattr(self, field), field, "Sketch", least=1)
         if self.epsilon is not None and not _is_epsilon(self.epsilon):
             raise SettingsError(
                 f"The 'epsilon' parameter of Sketch must be a finite number of at least {_LEAST_EPSILON:g}, or None. "

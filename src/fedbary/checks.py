@@ -13,7 +13,7 @@ def whole(value: object, name: str, owner: str, *, least: int) -> int:
 
     Examples
     --------
-    >>> from fedbary.games.checks import whole
+    >>> from fedbary.checks import whole
     >>> whole(3, "samples", "group_testing_shapley", least=1)
     3
     """
@@ -29,7 +29,7 @@ def number(value: object, name: str, owner: str, *, zero: bool = False) -> float
 
     Examples
     --------
-    >>> from fedbary.games.checks import number
+    >>> from fedbary.checks import number
     >>> number(0, "truncation", "permutation_shapley", zero=True)
     0.0
     """
