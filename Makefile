@@ -53,15 +53,15 @@ $(STAMPS)/core: $(STAMPS)/venv pyproject.toml constraints.txt
 	@echo "installing fedbary into $(VENV) ..."
 	@$(PIP) -e . && touch $@
 
+# pyDVL 0.10 declares numpy<2 although it runs with numpy 2; left to pip, an old release with another API comes.
 $(STAMPS)/dev: $(STAMPS)/core
 	@echo "installing what the tests need ..."
-	@$(PIP) -e ".[dev]" && touch $@
+	@$(PIP) -e ".[dev]" && $(PIP) --no-deps pyDVL==0.10.0 && touch $@
 
 $(STAMPS)/docs: $(STAMPS)/core
 	@echo "installing what the documentation needs ..."
 	@$(PIP) -e ".[docs]" && touch $@
 
-# pyDVL 0.10 declares numpy<2 although it runs with numpy 2; left to pip, an old release with another API comes.
 $(STAMPS)/all: $(STAMPS)/dev
 	@echo "installing all extras (a few GB) ..."
-	@$(PIP) -e ".[all]" && $(PIP) --no-deps pyDVL==0.10.0 && touch $@
+	@$(PIP) -e ".[all]" && touch $@
