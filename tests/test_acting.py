@@ -77,6 +77,13 @@ def test_cleaning_drops_or_mends(spoilt, result):
         fb.clean(clients["c"], unflagged)
 
 
+def test_rows_flagged_without_a_reason_are_left_out():
+    table = fb.Table.from_arrays([[1.0], [2.0]], ["a", "b"])
+    rows = pd.DataFrame({"row": [0, 1], "flag": [True, False], "reason": [pd.NA, pd.NA], "suggested_label": ["b", "a"]})
+    rows = rows.astype({"reason": "string", "flag": "boolean"})
+    assert fb.clean(table, rows, how="relabel").labels.tolist() == ["b"]
+
+
 @pytest.mark.parametrize("how", ["drop", "relabel"])
 def test_a_filtered_classifier_beats_the_plain_one(spoilt, how):
     clients, reference, test, wrong = spoilt

@@ -16,6 +16,7 @@ from fedbary.data.table import Table, as_table
 from fedbary.engines.events import Listener
 from fedbary.engines.local import LocalEngine
 from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import ClientProtocol, Settings
@@ -37,6 +38,7 @@ _NUMERICAL_PACKAGES = ("numpy", "scipy", "POT", "scikit-learn")
 PROTOCOLS: dict[str, Callable[..., Settings]] = {
     "sketch": Sketch,
     "consensus": Consensus,
+    "coalition": Coalition,
     "interpolation": Interpolation,
     "triangle": Triangle,
 }

@@ -170,5 +170,23 @@ def test_resume_goes_on_from_the_last_round_to_the_same_result(fedbary, sites):
     assert fedbary("value", sites, *BASE, "-o", "whole")[0] == 0
     pd.testing.assert_frame_equal(fb.Valuation.load("stopped").clients, fb.Valuation.load("whole").clients)
     code, _, err = fedbary("value", sites, *BASE, "-o", "stopped", "--protocol", "magic")
-    sentence = "error: There is no protocol 'magic'; there is sketch, consensus, interpolation, triangle.\n"
+    sentence = "error: There is no protocol 'magic'; there is sketch, consensus, coalition, interpolation, triangle.\n"
     assert (code, err) == (2, sentence)
+
+
+def test_coalition_values_are_printed_and_written(fedbary, sites):
+    options = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--protocol", "coalition")
+    code, out, _ = fedbary("value", sites, *options, "--utility", "ridge", "-o", "out")
+    assert code == 0
+    assert "2 of 2 clients valued by what each adds to the others" in out
+    assert max(map(len, out.splitlines())) <= 80
+    scores = pd.read_csv("out/scores.csv")
+    assert list(scores.columns) == ["client", "value", "standard_error", "share"]
+    code, out, _ = fedbary("value", sites, *options, "-o", "other", "--json")
+    assert len(json.loads(out)["scores"]) == 2
+    page = (sites.parent / "out" / "report.html").read_text(encoding="utf-8")
+    assert "by what it adds to the others" in page
+    assert "Shapley value" in page
+    code, _, err = fedbary("value", sites, *options, "--epsilon", 1, "-o", "third")
+    assert code == 2
+    assert "--epsilon is not an option of the coalition protocol" in err

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fedbary.valuation import Valuation
 
 
@@ -20,6 +22,7 @@ def write_outcome(result: Valuation, folder: Path) -> dict[str, str]:
     written = {
         "report": folder / "report.html",
         "clients": folder / "clients.csv",
+        "scores": folder / "scores.csv",
         "history": folder / "history.csv",
         "rows": folder / "rows",
         "schema": folder / "schema.json",
@@ -48,9 +51,14 @@ def as_json(result: Valuation, files: dict[str, str]) -> str:
     """The result for a program: clients in ranked order with null for what is not known."""
     ranked = result.ranking()
     content: dict[str, Any] = {
-        "clients": ranked.astype(object).where(ranked.notna(), None).to_dict("records"),
+        "clients": _records(ranked),
+        **({} if result.scores is None else {"scores": _records(result.scores.to_frame())}),
         "settings": result.settings,
         "notes": list(result.notes),
         "files": files,
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[return-value]

@@ -74,6 +74,10 @@ def ranking(result: Valuation) -> Table:
     ranked = result.ranking()
     widest = float(ranked["share"].max())
     extra = [name for name in ("quality", "flagged") if ranked[name].notna().any()]
+    # A Shapley value says more about a share than the distance does, and both do not fit 80 columns.
+    main = "distance" if result.scores is None else "value"
+    if result.scores is not None:
+        ranked["value"] = result.scores.to_frame().set_index("client")["value"].reindex(ranked["client"]).to_numpy()
     rows: list[Sequence[object]] = []
     for client in ranked.to_dict("records"):
         name, status = client["client"], str(client["status"])
@@ -83,10 +87,10 @@ def ranking(result: Valuation) -> Table:
             share = client["share"]
             bar = Text(share_bar(share, widest, _BAR_WIDTH - 5 * len(extra)), style="cyan")
             more = [str(client["flagged"]) if column == "flagged" else number(client[column]) for column in extra]
-            numbers = (client["rows"], number(client["distance"]), *more, f"{100 * share:.1f} %")
+            numbers = (client["rows"], number(client[main]), *more, f"{100 * share:.1f} %")
             rows.append((name, *numbers, bar, _short(status)))
-    columns = ("client", "rows", "distance", *extra, "share", "", "status")
-    return table(columns, rows, numeric=("rows", "distance", *extra, "share"))
+    columns = ("client", "rows", main, *extra, "share", "", "status")
+    return table(columns, rows, numeric=("rows", main, *extra, "share"))
 
 
 def remarks(result: Valuation) -> Table | None:
@@ -104,7 +108,8 @@ def summary(result: Valuation) -> str:
     reference = result.settings.get("reference_rows")
     target = f"{plural(reference, 'reference row')}" if reference else "the clients' barycenter"
     valued = len(result.clients) - len(result.failed)
-    return f"{valued} of {plural(len(result.clients), 'client')} valued by distance to {target}."
+    how = "distance to" if result.scores is None else "what each adds to the others, judged by"
+    return f"{valued} of {plural(len(result.clients), 'client')} valued by {how} {target}."
 
 
 def file_list(files: Mapping[str, str]) -> Table:

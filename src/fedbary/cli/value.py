@@ -36,8 +36,8 @@ def value(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="sketch (default with a reference), consensus (default without), interpolation (the paper's) or "
-            "triangle.",
+            help="sketch (default with a reference), consensus (default without), coalition (Shapley values), "
+            "interpolation (the paper's) or triangle.",
             rich_help_panel=_PROTOCOL,
         ),
     ] = None,
@@ -54,7 +54,9 @@ def value(
     ] = None,
     policy: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="sketch: trusted, coarsen or dp.", rich_help_panel=_PROTOCOL),
+        typer.Option(
+            metavar="NAME", help="sketch: trusted, coarsen or dp; coalition: not dp.", rich_help_panel=_PROTOCOL
+        ),
     ] = None,
     lower: Annotated[
         str | None,
@@ -69,7 +71,16 @@ def value(
         ),
     ] = None,
     points_per_class: Annotated[
-        int | None, typer.Option(help="consensus: points of the target per class.", rich_help_panel=_PROTOCOL)
+        int | None,
+        typer.Option(help="consensus, coalition: most points or groups of a class.", rich_help_panel=_PROTOCOL),
+    ] = None,
+    utility: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="coalition: mean (default), ridge, soft, wasserstein or coverage.",
+            rich_help_panel=_PROTOCOL,
+        ),
     ] = None,
     weights: Annotated[
         str | None,
@@ -163,6 +174,8 @@ def value(
 ) -> None:
     """Value every client's data by its Wasserstein distance to a reference, or to the clients' barycenter.
 
+    With --protocol coalition a client is valued by what it adds to the others (Shapley values, no training).
+
     FILES are CSV or Parquet files, quoted globs or a folder. Each file is one client, called after it. A client
     whose file cannot be used is reported with the reason, and the others are valued (exit code 3). The output
     folder gets the ranked clients, the value of every row, a report.html that works offline, and what is needed to
@@ -188,6 +201,7 @@ def value(
             lower=lower,
             adapt=adapt,
             points_per_class=points_per_class,
+            utility=utility,
             weights=weights,
             rounds=rounds,
             tolerance=tolerance,

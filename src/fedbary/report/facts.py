@@ -26,11 +26,14 @@ def facts(result: Valuation) -> dict[str, Any]:
     valued = [client for client in ranked if dash(client["share"]) != "–"]
     failed = result.failed
     reference = result.settings.get("reference_rows")
+    scores = result.scores
+    values = {} if scores is None else dict(zip(scores.clients, scores.values.tolist(), strict=True))
     return {
         "headline": headline([shortened(str(client["client"])) for client in valued], failed),
         "target": f"{number(reference)} reference rows" if reference else "the clients' barycenter",
         "has_reference": bool(reference),
         "has_quality": bool(result.clients["quality"].notna().any()),
+        "has_values": result.scores is not None,
         "has_flags": bool(result.clients["flagged"].notna().any()),
         "tiles": [
             ("clients valued", f"{len(valued)} of {len(ranked)}"),
@@ -39,7 +42,7 @@ def facts(result: Valuation) -> dict[str, Any]:
             ("lowest to highest share", _range(valued)),
         ],
         "chart": bars(ranked),
-        "clients": [_client(client) for client in ranked],
+        "clients": [_client(client, values) for client in ranked],
         "rows": _least_valuable_rows(result, [str(client["client"]) for client in valued]),
         "rows_of_lowest_only": len(valued) > _ROWS_OF_ALL,
         "convergence": _convergence(result.history),
@@ -82,13 +85,14 @@ def _range(valued: list[dict[str, Any]]) -> str:
     return f"{percent(valued[-1]['share']).removesuffix(' %')} – {percent(valued[0]['share'])}"
 
 
-def _client(client: Mapping[str, Any]) -> dict[str, str]:
+def _client(client: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, str]:
     distance = number(client["distance"])
     return {
         "name": str(client["client"]),
         "rows": number(client["rows"]),
         "distance": distance,
         "interval": "–" if number(client["high"]) == "–" else f"{number(client['low'])} – {number(client['high'])}",
+        "value": number(values.get(str(client["client"]))),
         "share": percent(client["share"]),
         "quality": number(client["quality"]),
         "flagged": dash(client["flagged"]),

@@ -32,7 +32,7 @@ def learned(settings: Mapping[str, Any]) -> Learned | None:
         return Learned(
             _server(settings, exposed, with_reference), _clients(settings, with_reference), *_limits(exposed)
         )
-    known = {"sketch": _sketch, "consensus": _consensus, "triangle": _triangle}
+    known = {"sketch": _sketch, "consensus": _consensus, "triangle": _triangle, "coalition": _coalition}
     return known[str(protocol)](settings) if protocol in known else None
 
 
@@ -105,6 +105,22 @@ def _consensus(settings: Mapping[str, Any]) -> Learned:
             "mean.",
         ),
     )
+
+
+def _coalition(settings: Mapping[str, Any]) -> Learned:
+    if settings.get("rides_on") == "consensus":
+        return _consensus(settings)
+    rides, least = _sketch(settings), settings.get("min_group")
+    groups = (
+        f"From each client, for every class with at least {least} different rows: up to "
+        f"{settings.get('points_per_class')} means of groups of at least {least} different rows each, how many rows "
+        "each stands for, and how far in all the rows lie from these means."
+    )
+    warning = (
+        f"Means of as few as {least} rows are not differentially private: they say a good deal about these rows. "
+        "Where that is too much, use the sketch protocol with epsilon."
+    )
+    return Learned((*rides.server, groups), rides.clients, rides.nobody, (warning, *rides.warnings))
 
 
 def _triangle(settings: Mapping[str, Any]) -> Learned:

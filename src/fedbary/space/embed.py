@@ -80,6 +80,13 @@ def embed(table: Table, schema: Schema) -> Points:
     return Points(points, weights, point_of_row, values.shape[1])
 
 
+def class_codes(table: Table, cloud: Points, schema: Schema) -> NDArray[np.int64]:
+    """The class of every distinct point of a table's cloud, as its place in the schema; −1 for classes it lacks."""
+    position = {name: place for place, name in enumerate(schema.label.classes)}
+    first = np.unique(cloud.point_of_row, return_index=True)[1]
+    return np.array([position.get(str(name), -1) for name in class_names(table.labels[first])], dtype=np.int64)
+
+
 def _linear(encoded: Floats, schema: Schema) -> Floats:
     coordinates = project(encoded, schema.projection)
     return coordinates if schema.whitening is None else coordinates @ schema.whitening

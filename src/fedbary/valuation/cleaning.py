@@ -48,7 +48,7 @@ def clean(table: Table, rows: pd.DataFrame, how: Literal["drop", "relabel"] = "d
     flag = rows["flag"].to_numpy(dtype=bool)
     if how == "drop":
         return table.take(~flag)
-    by_label = flag & (rows["reason"] == "label").to_numpy(dtype=bool)
+    by_label = flag & (rows["reason"] == "label").fillna(False).to_numpy(dtype=bool)
     labels = table.labels.astype(object)
     labels[by_label] = [_like(table.labels, str(text)) for text in rows["suggested_label"][by_label]]
     mended = table.replace(labels=np.array(labels.tolist()) if table.labels.dtype.kind != "O" else labels)

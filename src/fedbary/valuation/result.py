@@ -13,6 +13,8 @@ from fedbary.space.schema import Schema
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.valuation.scores import ClientScores
+
 _NO_ROWS = "no row values:"
 CLIENT_COLUMNS = (
     "client", "rows", "distance", "low", "high", "share", "share_low", "share_high",
@@ -42,6 +44,8 @@ class Valuation:
         The space in which the clients were compared.
     target : array or None
         Support of the barycenter, where the run had no reference.
+    scores : ClientScores or None
+        Protocol `Coalition`: the Shapley value of each client, which may be negative; shares follow from it.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Valuation:
     schema: Schema | None = None
     target: Any = None
     notes: tuple[str, ...] = ()
+    scores: ClientScores | None = None
     _rows: Mapping[str, pd.DataFrame] | None = field(default=None, repr=False)
     _rows_missing: Mapping[str, str] = field(default_factory=dict, repr=False)
     _rows_at: str = "the folder that its owner's engine wrote them to"
@@ -81,10 +86,12 @@ class Valuation:
         return self._rows[client].copy()
 
     def ranking(self) -> pd.DataFrame:
-        """`clients`, best first; clients that failed come last."""
-        return self.clients.sort_values("share", ascending=False, na_position="last", kind="stable").reset_index(
-            drop=True
-        )
+        """`clients`, best first; clients that failed come last. Shapley values also order clients without a share."""
+        order = self.clients["share"]
+        if self.scores is not None:
+            order = self.scores.to_frame().set_index("client")["value"].reindex(self.clients["client"])
+        places = order.reset_index(drop=True).sort_values(ascending=False, na_position="last", kind="stable").index
+        return self.clients.iloc[places].reset_index(drop=True)
 
     def select(self, *, k: int | None = None, share: float | None = None, quality: float | None = None) -> list[str]:
         """Names of the best clients, best first, by exactly one criterion.

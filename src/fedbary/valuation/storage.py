@@ -12,6 +12,7 @@ import numpy as np
 from fedbary.data.export import write
 from fedbary.errors import DataError
 from fedbary.space.schema import Schema
+from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -20,6 +21,7 @@ VERSION = 1
 _INDEX = "valuation.json"
 _FILES = (
     _INDEX, "clients.parquet", "clients.csv", "history.parquet", "history.csv", "schema.json", "target.npy",
+    "scores.json", "scores.csv",
 )  # fmt: skip
 
 
@@ -40,6 +42,9 @@ def save(result: Valuation, folder: str | Path) -> Path:
         result.schema.save(home / "schema.json")
     if result.target is not None:
         np.save(home / "target.npy", np.asarray(result.target, dtype=float), allow_pickle=False)
+    if result.scores is not None:
+        result.scores.save(home / "scores.json")
+        write(result.scores.to_frame(), home / "scores.csv")
     index = {
         "fedbary": "valuation",
         "version": VERSION,
@@ -63,7 +68,7 @@ def load(folder: str | Path) -> Valuation:
     rows = None
     if index["rows"] is not None:
         rows = {name: pd.read_parquet(home / "rows" / f"{_safe(file)}.parquet") for name, file in index["rows"].items()}
-    schema, target = home / "schema.json", home / "target.npy"
+    schema, target, scores = home / "schema.json", home / "target.npy", home / "scores.json"
     return Valuation(
         clients=pd.read_parquet(home / "clients.parquet"),
         history=pd.read_parquet(home / "history.parquet"),
@@ -71,6 +76,7 @@ def load(folder: str | Path) -> Valuation:
         schema=Schema.load(schema) if schema.is_file() else None,
         target=np.load(target, allow_pickle=False) if target.is_file() else None,
         notes=tuple(index["notes"]),
+        scores=ClientScores.load(scores) if scores.is_file() else None,
         _rows=rows,
     )
 

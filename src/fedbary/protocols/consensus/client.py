@@ -216,8 +216,9 @@ class ConsensusClient:
         return SketchPoints(np.asarray(points, float), np.asarray(weights, float), np.zeros(len(weights)), self._cap)
 
     def _embed(self, schema: Schema) -> None:
-        self._schema, self._cloud = schema, embed(self._told.of(schema.label.kind), schema)
-        self._groups = grouped_points(self._cloud, schema)
+        told = self._told.of(schema.label.kind)
+        self._schema, self._cloud = schema, embed(told, schema)
+        self._groups = grouped_points(told, self._cloud, schema)
         self._data = content_digest(self._table)
 
     def _ready(self) -> tuple[Schema, Points]:

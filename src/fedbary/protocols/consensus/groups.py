@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.space import Points, Schema
-from fedbary.space.embed import features
+from fedbary.space.embed import class_codes, features
 from fedbary.space.encode import encode
 from fedbary.transport import Transport, barycentric_projection, solve
 
@@ -39,11 +39,11 @@ def group_width(schema: Schema) -> int:
     return schema.point_width if schema.label.kind == "number" else schema.feature_width
 
 
-def grouped_points(cloud: Points, schema: Schema) -> list[Group]:
-    """The client's points by group; rows of classes that the schema does not know belong to none."""
+def grouped_points(table: Table, cloud: Points, schema: Schema) -> list[Group]:
+    """The table's points by group; rows of classes that the schema does not know belong to none."""
     codes = np.zeros(cloud.distinct, dtype=np.int64)
     if schema.label.kind == "classes":
-        codes = np.argmax(cloud.points[:, cloud.feature_width :], axis=1)
+        codes = class_codes(table, cloud, schema)
     groups = []
     for code in range(group_count(schema)):
         places = np.flatnonzero(codes == code)

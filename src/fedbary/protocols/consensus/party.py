@@ -33,6 +33,7 @@ class Party:
     sums: dict[str, Floats] = field(default_factory=dict)
     shaped: list[Floats] = field(default_factory=list)
     costs: list[Floats] = field(default_factory=list)
+    points: Floats | None = None
     scored: dict[str, Floats] = field(default_factory=dict)
     profiles: dict[str, Floats] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class Party:
         if shaped.any():
             self.shaped.append(shaped)
             self.costs.append(costs)
+            self.points = points
         return points, costs, self.counts * shaped
 
     def take_scored(self, reply: Reply, support: int, width: int) -> None:
@@ -109,6 +111,25 @@ class Party:
         self.notes = scalar_text(reply, "notes", longest=_LONGEST_NOTE)
         self.numbers, self.profiles = numbers, profiles
 
+    def averages(self, start: int, sizes: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64], Floats, float]:
+        """The client as averages of its rows: points, classes, how many rows each averages, and their scatter.
+
+        The last round's points of one start where the client shaped a class, its mean where it only named it.
+        """
+        shaped = self.shaped[-1] if self.points is not None else np.zeros(len(sizes))
+        class_of = np.repeat(np.arange(len(sizes)), sizes)
+        points, classes, counts = [], [], []
+        for code in np.flatnonzero(self.counts):
+            mean = self.sums["means"][[code]]
+            own = self.points[start][class_of == code] if self.points is not None and shaped[code] else mean
+            points.append(own)
+            classes += [code] * len(own)
+            counts += [self.counts[code] / len(own)] * len(own)
+        joined, of, many = np.vstack(points), np.array(classes, dtype=np.int64), np.array(counts)
+        between = many @ ((joined - self.sums["means"][of]) ** 2).sum(axis=1)
+        total = self.counts @ self.sums["variances"].sum(axis=1)
+        return joined, of, many, max(float(total - between), 0.0)
+
     def distances(self, start: int) -> list[float]:
         """W_i to the support of one start, before each of its moves."""
         rounds = zip(self.shaped, self.costs, strict=True)
@@ -137,6 +158,8 @@ class Party:
         }
         if self.costs:
             state |= {"shaped": np.array(self.shaped), "costs": np.array(self.costs)}
+        if self.points is not None:
+            state["points"] = self.points
         if self.numbers:
             state["numbers"] = np.array([self.numbers[key] for key in _NUMBERS])
         return state
@@ -149,6 +172,7 @@ class Party:
         self.sums, self.scored = below(state, "sums."), below(state, "scored.")
         self.profiles = below(state, "profile.")
         self.shaped, self.costs = list(state.get("shaped", ())), list(state.get("costs", ()))
+        self.points = state.get("points")
         numbers = state.get("numbers", ())
         self.numbers = {key: float(number) for key, number in zip(_NUMBERS, numbers, strict=False)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,20 @@ Floats = NDArray[np.float64]
 _ABSURD = 1e6
 # Smoothing δ of the robust weights, in spreads: a client that claims to be at distance 0 must not decide alone.
 _FLOOR = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Agreed:
+    """The target and its features (``support``), class by class; the usual variances inside classes; the clients.
+
+    ``averages`` are the clients' points, classes, counts and scatter (see `Party.averages`).
+    """
+
+    target: Target
+    support: Floats
+    classes: NDArray[np.int64]
+    variances: Floats
+    averages: Mapping[str, tuple[Floats, NDArray[np.int64], Floats, float]]
 
 
 class ConsensusServer:
@@ -143,6 +157,29 @@ class ConsensusServer:
             schema=schema,
             target=None if target is None else target.points,
             notes=() if schema is None else (*schema.notes, *self._notes(schema)),
+        )
+
+    @property
+    def label_kind(self) -> str | None:
+        """What the clients' labels are, once they have agreed on it."""
+        return None if self._agreement.schema is None else self._agreement.schema.label.kind
+
+    def agreed(self) -> Agreed | None:
+        """What the finished run knows of clients and classes besides its result; None if nothing was agreed on."""
+        parties = [party for party in self._parties.values() if party.failure is None and party.counts.any()]
+        if self._stage != "done" or not self._sizes.any() or not parties:
+            return None
+        usual = np.zeros_like(parties[0].sums["variances"])
+        for code in range(len(usual)):
+            if having := [party.sums["variances"][code] for party in parties if party.counts[code]]:
+                usual[code] = np.median(having, axis=0)
+        best = self._best()
+        return Agreed(
+            self._target(),
+            self._support[best],
+            self._class_of(),
+            usual,
+            {party.name: party.averages(best, self._sizes) for party in parties},
         )
 
     # --- messages -------------------------------------------------------------------------------------

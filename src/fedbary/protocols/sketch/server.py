@@ -27,7 +27,7 @@ from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.protocols.sketch.scoring import fit_scoring
 from fedbary.protocols.sketch.settings import Sketch
 from fedbary.protocols.sketch.sketch import SketchPoints, default_size, make_sketch
-from fedbary.space import Points, Space, describe, embed, fit_schema, split_reference
+from fedbary.space import Points, Schema, Space, describe, embed, fit_schema, split_reference
 from fedbary.space.labels import class_names
 from fedbary.transport import solve
 from fedbary.valuation.frames import client_frame
@@ -146,6 +146,16 @@ class SketchServer:
             schema=self._schema,
             notes=self._schema.notes,
         )
+
+    @property
+    def schema(self) -> Schema:
+        """The space of the sketch."""
+        return self._schema
+
+    @property
+    def sketch(self) -> SketchPoints:
+        """What the clients are compared with."""
+        return self._sketch
 
     def _prepare(self, reference: Table, tell: Callable[[str], None]) -> None:
         describe(reference, self._space)  # complains about the whole table, not about a half of it
