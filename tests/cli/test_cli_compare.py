@@ -75,7 +75,7 @@ def test_the_methods_are_listed(fedbary, sites):
         ((*BASE, "--methods", "best"), "There is no method 'best'"),
         ((*BASE, "--model", "forest"), "There is no model 'forest'"),
         ((*BASE, "--learning-rate", "-1"), "learning_rate"),
-        ((*BASE, "--truth", "mr", "--methods", "or"), "not among the methods"),
+        ((*BASE, "--truth", "best", "--methods", "or"), "There is no method 'best'"),
         ((*BASE, "--log", "none.npz"), "none.npz"),
     ],
 )
@@ -84,3 +84,27 @@ def test_mistakes_get_one_sentence(fedbary, sites, arguments, sentence):
     assert code == 2
     assert sentence in errors
     assert len(errors.splitlines()) == 1
+
+
+def test_rows_are_compared_and_written(fedbary, sites, tmp_path):
+    options = ("--rows", "--methods", "knn-shapley,sketch", "--truth", "logistic", "--plot", "-o", "out")
+    code, out, _ = fedbary(*BASE, *options)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert [line.split()[0] for line in out.splitlines()[2:5]] == ["knn-shapley", "sketch", "logistic"]
+    assert set(pd.read_csv("out/rows.csv")["client"]) == {"north", "south"}
+    page = (tmp_path / "out" / "plot.html").read_text(encoding="utf-8")
+    assert "Plotly.newPlot" in page
+    assert '<script src="' not in page
+    code, out, _ = fedbary(*BASE, "--rows", "--methods", "knn-shapley", "--json")
+    content = json.loads(out)
+    assert content["summary"][0]["auroc"] is None
+    assert len(content["rows"]) == len(pd.read_csv(sites / "north.csv")) + len(pd.read_csv(sites / "south.csv"))
+
+
+def test_methods_for_rows_are_listed(fedbary, sites):
+    code, out, _ = fedbary("compare", "--rows", "--list")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "beta-shapley" in out
+    assert "pyDVL" in out

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbary.cli.options import SOME_FAILED, Config, Files, Json, RowId, given_files
+from fedbary.cli.options import SOME_FAILED, Config, Files, Json, RowId, given_files, require
+from fedbary.cli.progress import spinner
+from fedbary.cli.training import (
+    BatchSize,
+    ClientsPerRound,
+    LearningRate,
+    LocalEpochs,
+    ModelName,
+    Rounds,
+    chosen_model,
+)
 from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from fedbary.comparison import Comparison
+    from fedbary.comparison import Comparison, RowComparison
 
 _TRAINING, _BUDGET = "Training", "Budget of each method"
 
@@ -36,11 +44,12 @@ def compare(
         str | None,
         typer.Option(
             metavar="A,B,…",
-            help="Methods to compare; --list names them. Default: sketch, gtg, cgsv; mr and or for up to 14 clients, "
-            "exactfed for up to ten.",
+            help="Methods to compare; --list names them. Default: sketch, coalition, gtg, cgsv; mr and or for up to 14 "
+            "clients, exactfed for up to ten. With --rows: sketch, logistic, knn-shapley, lava-exact.",
             show_default=False,
         ),
     ] = None,
+    rows: Annotated[bool, typer.Option("--rows", help="Value rows instead of clients.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="Say what each method does, and stop.")] = False,
     truth: Annotated[
         str | None,
@@ -48,17 +57,16 @@ def compare(
     ] = None,
     config: Config = None,  # noqa: ARG001 - its callback acts
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-compare"),
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Also write plot.html, about 5 MB, which works offline.")
+    ] = False,
     json: Json = False,
-    model: Annotated[
-        str, typer.Option(metavar="NAME", help="logistic, mlp or cnn.", rich_help_panel=_TRAINING)
-    ] = "logistic",
-    rounds: Annotated[int, typer.Option(help="Rounds of FedAvg.", min=1, rich_help_panel=_TRAINING)] = 10,
-    local_epochs: Annotated[int, typer.Option(help="Local epochs.", min=1, rich_help_panel=_TRAINING)] = 1,
-    batch_size: Annotated[int, typer.Option(help="Rows in a step.", min=1, rich_help_panel=_TRAINING)] = 64,
-    learning_rate: Annotated[float, typer.Option(help="Size of a step.", rich_help_panel=_TRAINING)] = 0.1,
-    clients_per_round: Annotated[
-        int | None, typer.Option(help="Clients drawn in a round. Default: all.", min=1, rich_help_panel=_TRAINING)
-    ] = None,
+    model: ModelName = "logistic",
+    rounds: Rounds = 10,
+    local_epochs: LocalEpochs = 1,
+    batch_size: BatchSize = 64,
+    learning_rate: LearningRate = 0.1,
+    clients_per_round: ClientsPerRound = None,
     log: Annotated[
         Path | None,
         typer.Option(
@@ -79,14 +87,16 @@ def compare(
 
     All rows must be on this machine: this is for research, and for seeing what our protocols say beside the methods
     that train. FILES are as for `fedbary value`. The reference is the test set of every method that evaluates models.
-    Methods that train need PyTorch, the extra `torch`.
+    Methods that train need PyTorch, the extra `torch`. With --rows, methods that value rows are compared instead.
+
+    fedbary compare 'sites/*.parquet' --label ill --reference test.parquet --methods exactfed,gtg,coalition
     """
     if listed:
-        _list()
+        _list(rows)
         return
     sources = given_files(files)
-    _require(label, "No label column was given: name it with --label COL.")
-    _require(reference, "No test rows were given: name their file with --reference FILE.")
+    require(label, "No label column was given: name it with --label COL.")
+    require(reference, "No test rows were given: name their file with --reference FILE.")
     assert reference is not None
     from fedbary.cli.sources import client_paths
     from fedbary.cli.value import read_reference
@@ -94,9 +104,7 @@ def compare(
     if output.is_file():
         raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
     named = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
-    if truth is not None and named is not None and truth not in named:
-        raise SettingsError(f"--truth {truth} is not among the methods: add it to --methods.")
-    with _progress() as tell:
+    with spinner() as tell:
         tell("reading the files")
         from fedbary.comparison import compare as run
         from fedbary.data.files import read_clients
@@ -105,11 +113,23 @@ def compare(
         from fedbary.training import FedAvg, TrainingLog
 
         clients = read_clients(client_paths(sources, apart_from=reference), label, id=row_id, errors="collect")
+        if rows:
+            by_row = run(clients, target, methods=named, truth=truth, level="rows", seed=seed, progress=tell)
+            by_row.save(output)
+            if plot:
+                _plot(by_row, output)
+    if rows:
+        from fedbary.cli.compared_rows import finish
+
+        finish(by_row, output, json=json)
+        return
+    with spinner() as tell:
         result = run(
             clients,
             target,
             methods=named,
-            model=_model(model),
+            truth=truth,
+            model=chosen_model(model),
             training=FedAvg(
                 rounds=rounds,
                 local_epochs=local_epochs,
@@ -125,45 +145,43 @@ def compare(
             progress=tell,
         )
         result.save(output)
+        if plot:
+            _plot(result, output)
     if json:
-        sys.stdout.write(_as_json(result, truth) + "\n")
+        sys.stdout.write(_as_json(result) + "\n")
     else:
-        _show(result, truth, output)
+        _show(result, output)
     if result.failed or any(math.isnan(value) for scores in result.scores.values() for value in scores.values):
         raise typer.Exit(SOME_FAILED)
 
 
-def _require(what: object, sentence: str) -> None:
-    if not what:
-        raise SettingsError(sentence)
+def _plot(result: Comparison | RowComparison, output: Path) -> None:
+    (output / "plot.html").write_text(result.plot().to_html(include_plotlyjs=True), encoding="utf-8")
 
 
-def _model(name: str) -> Any:
-    from fedbary.training import CNN, MLP, Logistic
-
-    models: dict[str, Callable[[], Any]] = {"logistic": Logistic, "mlp": MLP, "cnn": CNN}
-    if name not in models:
-        raise SettingsError(f"There is no model {name!r}; there is {', '.join(models)}.")
-    return models[name]()
-
-
-def _list() -> None:
-    from fedbary.api import PROTOCOLS
-    from fedbary.baselines.clients import METHODS
+def _list(rows: bool) -> None:
     from fedbary.cli.screen import screen, table
 
-    rows = [(method.name, method.does, "yes" if method.retrains else "no") for method in METHODS.values()]
-    ours = [(name, "1 / distance of this package's protocol; no training at all", "no") for name in PROTOCOLS]
-    screen().print(table(("method", "what it does", "retrains"), rows + ours))
+    if rows:
+        from fedbary.cli.compared_rows import known_methods
+
+        screen().print(table(("method", "what it does", "needs"), known_methods()))
+        return
+    from fedbary.baselines.clients import METHODS
+    from fedbary.comparison import PROTOCOL_METHODS
+
+    theirs = [(method.name, method.does, "yes" if method.retrains else "no") for method in METHODS.values()]
+    ours = [(name, method.does, "no") for name, method in PROTOCOL_METHODS.items()]
+    screen().print(table(("method", "what it does", "retrains"), theirs + ours))
 
 
-def _show(result: Comparison, truth: str | None, output: Path) -> None:
+def _show(result: Comparison, output: Path) -> None:
     from fedbary.cli.screen import bulleted, screen
 
     console = screen()
     for shares in _shares(result):
         console.print(shares, "", sep="\n")
-    console.print(_costs(result, truth))
+    console.print(_costs(result))
     lines = [f"{name}: {why}" for name, why in result.failed.items()]
     lines += [f"{name}: {note}" for name, scores in result.scores.items() for note in scores.notes[:1]]
     lines += list(result.notes)
@@ -207,10 +225,10 @@ def _short(name: str, most: int = 30) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def _costs(result: Comparison, truth: str | None) -> Grid:
+def _costs(result: Comparison) -> Grid:
     from fedbary.cli.screen import table
 
-    frame = result.summary(truth)
+    frame = result.summary()
     rows = [
         (
             row["method"],
@@ -235,7 +253,7 @@ def _digits(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}" if math.isfinite(value) else "–"
 
 
-def _as_json(result: Comparison, truth: str | None) -> str:
+def _as_json(result: Comparison) -> str:
     import json
 
     def plain(frame: Any) -> Any:
@@ -243,24 +261,9 @@ def _as_json(result: Comparison, truth: str | None) -> str:
 
     content = {
         "scores": plain(result.to_frame()),
-        "summary": plain(result.summary(truth)),
+        "summary": plain(result.summary()),
         "failed": dict(result.failed),
         "settings": dict(result.settings),
         "notes": list(result.notes),
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A spinner with what is being done, while somebody is looking."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task("starting", total=None)
-        yield lambda what: display.update(task, description=what)

@@ -37,3 +37,9 @@ def given_files(files: list[str] | None) -> list[str]:
     if not chosen:
         raise SettingsError("No client was given: name CSV or Parquet files, a quoted glob or a folder.")
     return list(chosen)
+
+
+def require(what: object, sentence: str) -> None:
+    """Refuse with this sentence where nothing was given."""
+    if not what:
+        raise SettingsError(sentence)

@@ -1,9 +1,9 @@
-"""A progress bar on standard error, while somebody is looking."""
+"""Progress on standard error, while somebody is looking: a bar, or a spinner with words."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -59,3 +59,18 @@ def progress(first: str) -> Iterator[Listener | None]:
                 )
 
         yield listen
+
+
+@contextmanager
+def spinner() -> Iterator[Callable[[str], None]]:
+    """Show what is being done; yields the function that is told."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        task = display.add_task("starting", total=None)
+        yield lambda what: display.update(task, description=what)

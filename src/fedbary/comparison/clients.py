@@ -1,28 +1,27 @@
-"""`compare()`: what different methods say the same clients are worth."""
+"""What different methods say the same clients are worth."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fedbary.api import PROTOCOLS, value
+from fedbary.comparison.measures import agreement
+from fedbary.comparison.protocols import PROTOCOL_METHODS, protocol_scores
+from fedbary.comparison.sources import tables_of
 from fedbary.data.export import write
-from fedbary.data.table import Table, as_table
+from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
     from fedbary.api import Data
     from fedbary.baselines.clients import Prepared
-    from fedbary.engines.local import LocalEngine
     from fedbary.training import FedAvg, Federation, TrainingLog
 
 # With more clients, methods that play all 2^N coalitions take too long to be a default.
@@ -62,13 +61,13 @@ class Comparison:
         return pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
 
     def summary(self, truth: str | None = None) -> pd.DataFrame:
-        """One row per method: agreement with ``truth`` (default exactFed, if it was computed), cost, convergence.
+        """One row per method: agreement with ``truth`` (default: the one that was named, or exactFed), and cost.
 
         ``share_error`` is the mean absolute difference of shares.
         """
         import pandas as pd
 
-        truth = truth or ("exactfed" if "exactfed" in self.scores else None)
+        truth = truth or self._truth()
         if truth is not None and truth not in self.scores:
             raise SettingsError(f"'{truth}' is not among the methods compared ({', '.join(self.scores)}).")
         records = []
@@ -85,6 +84,16 @@ class Comparison:
             )
         columns = ["method", "spearman", "kendall", "share_error", "evaluations", "seconds", "converged"]
         return pd.DataFrame(records).reindex(columns=columns)
+
+    def plot(self, truth: str | None = None) -> Figure:
+        """Every client's share by every method, as a Plotly figure; the truth comes first."""
+        from fedbary.comparison.plot import share_figure
+
+        return share_figure(self, truth or self._truth())
+
+    def _truth(self) -> str | None:
+        named = self.settings.get("truth") or "exactfed"
+        return named if named in self.scores else None
 
     def save(self, folder: str | Path) -> Path:
         """Write ``comparison.json``, ``scores.csv``, ``summary.csv``, the training log and a JSON file per method."""
@@ -158,11 +167,12 @@ def _clear(home: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def compare(
+def compare_clients(
     clients: Mapping[str, Data | FedbaryError],
     reference: Data,
     *,
     methods: Sequence[str] | None = None,
+    truth: str | None = None,
     model: Any = None,
     training: FedAvg | None = None,
     log: TrainingLog | None = None,
@@ -171,49 +181,13 @@ def compare(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Value the same clients by several methods: those that train, and the protocols of this package that do not.
-
-    All rows must be in one place: this is for research and for trying things out, not for a federation. A client that
-    cannot train (missing values, no class of the reference, …) has no value in the methods that train; a method that
-    cannot be computed is in ``failed``; the others go on.
-
-    Parameters
-    ----------
-    clients, reference
-        As for `fedbary.value`. The reference is the server's test set: utilities are accuracies on it.
-    methods : sequence of str, optional
-        Names from `fedbary.baselines.clients.METHODS` (``exactfed``, ``gtg``, ``mr``, …) and of protocols
-        (``sketch``, ``consensus``, ``interpolation``, ``triangle``; their value is 1/distance). Default: sketch, gtg,
-        cgsv, mr and or for up to 14 clients, exactfed for up to ten.
-    model : optional
-        `fedbary.training.Logistic()` (default), ``MLP()``, ``CNN()``, or a function (width, classes) → torch module.
-    training : FedAvg, optional
-        Rounds, local epochs, batch size, learning rate.
-    log : TrainingLog, optional
-        A training run to use instead of making one; it must be of the same model, data and settings.
-    max_evaluations, max_seconds : optional
-        A budget for each method, after which it returns its best estimate so far (``converged`` is False).
-    progress : callable, optional
-        Told what is being done, in words.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> digits = fb.datasets.load("digits")
-    >>> parts = fb.partitions.by_size(digits.train, [60, 60, 60], seed=0)
-    >>> result = fb.compare(parts.clients, digits.test, methods=["mr", "sketch"])
-    >>> list(result.summary()["method"])
-    ['mr', 'sketch']
-    """
+    """`fedbary.compare` with ``level="clients"``."""
     from fedbary.baselines.clients import METHODS
 
     tell = progress or (lambda _: None)
-    if len({str(name) for name in clients}) < len(clients):
-        raise SettingsError("Two clients have the same name once written as text: rename one of them.")
-    chosen = _chosen(methods, len(clients), list(METHODS))
-    target = as_table(reference)
-    tables = {str(name): _table(data, target.label_name) for name, data in clients.items()}
-    settings: dict[str, Any] = {"seed": seed, "reference_rows": len(target)}
+    chosen = _chosen(methods, truth, len(clients), list(METHODS))
+    tables, target = tables_of(clients, reference)
+    settings: dict[str, Any] = {"seed": seed, "reference_rows": len(target), "truth": truth}
     prepared: Prepared | None = None
     notes: list[str] = []
     why = ""
@@ -256,16 +230,6 @@ def compare(
     return Comparison(scores, failed, settings, tuple(notes), None if prepared is None else prepared.setting.log)
 
 
-def _table(data: Data | FedbaryError, label: str) -> Table | FedbaryError:
-    """A client's table, or why it cannot be used, so that the others are compared."""
-    if isinstance(data, FedbaryError):
-        return data
-    try:
-        return as_table(data, label=label)
-    except FedbaryError as error:
-        return error
-
-
 def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tuple[Federation, list[str]]:
     """The clients that can train, and notes on the others."""
     from fedbary.training import Federation
@@ -286,52 +250,16 @@ def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tu
     return federation, [*federation.notes, *notes]
 
 
-def _chosen(methods: Sequence[str] | None, clients: int, known: list[str]) -> list[str]:
+def _chosen(methods: Sequence[str] | None, truth: str | None, clients: int, known: list[str]) -> list[str]:
     if methods is None:
         exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
-        return ["sketch", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
+        methods = ["sketch", "coalition", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
     if isinstance(methods, str):
         raise SettingsError(f"The 'methods' parameter must be a list of names. Got the text {methods!r} instead.")
-    for name in methods:
-        if name not in known and name not in PROTOCOLS:
-            raise SettingsError(f"There is no method {name!r}; there is {', '.join([*known, *PROTOCOLS])}.")
     if not methods:
         raise SettingsError("No method was given: name at least one.")
+    methods = [*methods] if truth is None else [*methods, truth]
+    for name in methods:
+        if name not in known and name not in PROTOCOL_METHODS:
+            raise SettingsError(f"There is no method {name!r}; there is {', '.join([*known, *PROTOCOL_METHODS])}.")
     return list(dict.fromkeys(methods))
-
-
-def protocol_scores(
-    name: str,
-    tables: Mapping[str, Table | FedbaryError],
-    target: Table,
-    *,
-    seed: int,
-    engine: LocalEngine | None = None,
-) -> ClientScores:
-    """1/distance of each client, which the paper's shares are proportional to; NaN for a client that failed."""
-    started = time.perf_counter()
-    result = value(tables, None if name == "consensus" else target, protocol=name, seed=seed, engine=engine)
-    elapsed = time.perf_counter() - started
-    distance = result.clients.set_index("client")["distance"].reindex(list(tables)).to_numpy(dtype=float)
-    floor = max(1e-9 * float(np.nanmax(distance, initial=0.0)), 1e-300)
-    notes = tuple(f"{client}: {why}" for client, why in result.failed.items())
-    unknown = np.full(len(tables), np.nan)
-    return ClientScores(name, tuple(tables), 1.0 / np.maximum(distance, floor), unknown, seconds=elapsed, notes=notes)
-
-
-def agreement(scores: ClientScores, truth: ClientScores) -> dict[str, float]:
-    """Rank correlations and the mean absolute difference of shares; NaN where one side has no order."""
-    from scipy.stats import kendalltau, spearmanr
-
-    if scores.clients != truth.clients:
-        raise SettingsError("Scores of different clients cannot be compared: compute both for the same ones.")
-    known = np.isfinite(scores.values) & np.isfinite(truth.values)
-    a, b = scores.values[known], truth.values[known]
-    varied = len(a) > 1 and np.ptp(a) > 0 and np.ptp(b) > 0
-    apart = np.abs(scores.shares - truth.shares)
-    apart = apart[np.isfinite(apart)]
-    return {
-        "spearman": float(spearmanr(a, b).statistic) if varied else float("nan"),
-        "kendall": float(kendalltau(a, b).statistic) if varied else float("nan"),
-        "share_error": float(apart.mean()) if len(apart) else float("nan"),
-    }

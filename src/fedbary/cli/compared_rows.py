@@ -1,0 +1,64 @@
+"""What `fedbary compare --rows` prints."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from fedbary.cli.options import SOME_FAILED
+
+if TYPE_CHECKING:
+    from fedbary.comparison import RowComparison
+
+
+def known_methods() -> list[tuple[str, str, str]]:
+    """Name, what it does, and which extra it needs, of every method that values rows."""
+    from fedbary.api import PROTOCOLS
+    from fedbary.baselines.rows import ROW_METHODS
+
+    theirs = [(method.name, method.does, method.needs) for method in ROW_METHODS.values()]
+    return [*theirs, *((name, "row values of this package's protocol", "") for name in PROTOCOLS)]
+
+
+def finish(result: RowComparison, output: Path, *, json: bool) -> None:
+    """Print the comparison, and leave with 3 where a method or a client failed."""
+    if json:
+        sys.stdout.write(_as_json(result) + "\n")
+    else:
+        _show(result, output)
+    if result.failed:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _show(result: RowComparison, output: Path) -> None:
+    from fedbary.cli.screen import bulleted, screen, table
+
+    console = screen()
+    summary = result.summary()
+    shown = [name for name in ("spearman", "kendall", "seconds") if summary[name].notna().any()]
+    rows = [
+        (row["method"], row["clients"], *(f"{row[name]:.2f}" for name in shown)) for row in summary.to_dict("records")
+    ]
+    console.print(table(("method", "clients", *shown), rows, numeric=("clients", *shown)))
+    lines = [f"{name}, {client}: {why}" for name, all_why in result.failed.items() for client, why in all_why.items()]
+    if lines:
+        console.print("", bulleted(lines), sep="\n")
+    console.print(f"\nwritten to {output}: rows.csv, summary.csv", markup=False)
+
+
+def _as_json(result: RowComparison) -> str:
+    import json
+
+    def plain(frame: object) -> object:
+        return frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[attr-defined]
+
+    content = {
+        "rows": plain(result.to_frame()),
+        "summary": plain(result.summary()),
+        "failed": {name: dict(why) for name, why in result.failed.items()},
+        "settings": dict(result.settings),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str)

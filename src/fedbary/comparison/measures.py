@@ -1,0 +1,48 @@
+"""How well two methods agree, and how well one finds what is known to be wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import SettingsError
+from fedbary.valuation.scores import ClientScores
+
+Floats = NDArray[np.float64]
+
+
+def agreement(scores: ClientScores, truth: ClientScores) -> dict[str, float]:
+    """Rank correlations and the mean absolute difference of shares; NaN where one side has no order."""
+    if scores.clients != truth.clients:
+        raise SettingsError("Scores of different clients cannot be compared: compute both for the same ones.")
+    apart = np.abs(scores.shares - truth.shares)
+    apart = apart[np.isfinite(apart)]
+    return {
+        **rank_correlations(scores.values, truth.values),
+        "share_error": float(apart.mean()) if len(apart) else float("nan"),
+    }
+
+
+def rank_correlations(values: Floats, truth: Floats) -> dict[str, float]:
+    """Spearman's and Kendall's correlation where both are known; NaN where one side has no order."""
+    from scipy.stats import kendalltau, spearmanr
+
+    known = np.isfinite(values) & np.isfinite(truth)
+    a, b = values[known], truth[known]
+    varied = len(a) > 1 and np.ptp(a) > 0 and np.ptp(b) > 0
+    return {
+        "spearman": float(spearmanr(a, b).statistic) if varied else float("nan"),
+        "kendall": float(kendalltau(a, b).statistic) if varied else float("nan"),
+    }
+
+
+def auroc(values: Floats, wrong: NDArray[np.bool_]) -> float:
+    """Chance that a wrong row has a lower value than another; NaN if there are no wrong ones, or no others."""
+    from scipy.stats import rankdata
+
+    known = np.isfinite(values)
+    values, wrong = values[known], wrong[known]
+    bad, good = int(wrong.sum()), int((~wrong).sum())
+    if not bad or not good:
+        return float("nan")
+    return float((rankdata(-values)[wrong].sum() - bad * (bad + 1) / 2.0) / (bad * good))

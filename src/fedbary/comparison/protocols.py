@@ -1,0 +1,67 @@
+"""Our own protocols as methods that value clients."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedbary.api import PROTOCOLS, value
+from fedbary.data.table import Table
+from fedbary.engines.local import LocalEngine
+from fedbary.errors import FedbaryError
+from fedbary.protocols.coalition import Coalition
+from fedbary.protocols.messages import Settings
+from fedbary.valuation.scores import ClientScores
+
+
+@dataclass(frozen=True)
+class ProtocolMethod:
+    """A protocol's settings, whether it looks at the reference, and what its value is in a line."""
+
+    protocol: Settings
+    does: str
+    uses_reference: bool = True
+
+
+_DISTANCE = "1 / distance of this package's protocol; no training at all"
+_BLIND = ("consensus", "coalition-consensus")
+
+PROTOCOL_METHODS: dict[str, ProtocolMethod] = {
+    name: ProtocolMethod(make(), _DISTANCE, name not in _BLIND) for name, make in PROTOCOLS.items()
+} | {
+    "coalition": ProtocolMethod(Coalition(), "Shapley value of a game on sketches; no training on anybody's rows"),
+    "coalition-consensus": ProtocolMethod(Coalition(), "the same without looking at the reference", False),
+    "coalition-ridge": ProtocolMethod(Coalition(utility="ridge"), "the same, ridge regression alone"),
+    "coalition-soft": ProtocolMethod(Coalition(utility="soft"), "the same, soft minimum alone"),
+    "coalition-wasserstein": ProtocolMethod(Coalition(utility="wasserstein"), "the same, utility: W² to the target"),
+    "coalition-coverage": ProtocolMethod(Coalition(utility="coverage"), "the same, utility: part of the target nearby"),
+}
+
+
+def protocol_scores(
+    name: str,
+    tables: Mapping[str, Table | FedbaryError],
+    target: Table,
+    *,
+    seed: int,
+    engine: LocalEngine | None = None,
+) -> ClientScores:
+    """The protocol's own scores, or 1/distance, which the paper's shares are proportional to.
+
+    NaN for a client that failed; the time is that of the whole run, row values included.
+    """
+    method = PROTOCOL_METHODS[name]
+    started = time.perf_counter()
+    reference = target if method.uses_reference else None
+    result = value(tables, reference, protocol=method.protocol, seed=seed, engine=engine)
+    elapsed = time.perf_counter() - started
+    notes = tuple(f"{client}: {why}" for client, why in result.failed.items())
+    if result.scores is not None:
+        return replace(result.scores, method=name, seconds=elapsed, notes=(*result.scores.notes, *notes))
+    distance = result.clients.set_index("client")["distance"].reindex(list(tables)).to_numpy(dtype=float)
+    floor = max(1e-9 * float(np.nanmax(distance, initial=0.0)), 1e-300)
+    unknown = np.full(len(tables), np.nan)
+    return ClientScores(name, tuple(tables), 1.0 / np.maximum(distance, floor), unknown, seconds=elapsed, notes=notes)
