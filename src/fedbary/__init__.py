@@ -10,7 +10,9 @@ __version__ = "0.1.0"
 # Public name → where it lives. Names are imported when they are first used, so that `import fedbary` (and with it
 # `fedbary --help`) costs nothing.
 _HOMES = {
+    "Boost": "fedbary.boosting",
     "ClientScores": "fedbary.valuation.scores",
+    "Coalition": "fedbary.protocols.coalition",
     "Comparison": "fedbary.comparison",
     "Consensus": "fedbary.protocols.consensus",
     "FedbaryError": "fedbary.errors",
@@ -18,6 +20,7 @@ _HOMES = {
     "Interpolation": "fedbary.protocols.interpolation",
     "LocalEngine": "fedbary.engines.local",
     "Points": "fedbary.space.embed",
+    "RowComparison": "fedbary.comparison",
     "RowValues": "fedbary.estimators",
     "Schema": "fedbary.space.schema",
     "Sketch": "fedbary.protocols.sketch",
@@ -25,6 +28,7 @@ _HOMES = {
     "Table": "fedbary.data.table",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
+    "boost": "fedbary.boosting",
     "clean": "fedbary.valuation.cleaning",
     "compare": "fedbary.comparison",
     "corruptions": "fedbary.data",
@@ -40,7 +44,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "Boost",
     "ClientScores",
+    "Coalition",
     "Comparison",
     "Consensus",
     "FedbaryError",
@@ -48,6 +54,7 @@ __all__ = [
     "Interpolation",
     "LocalEngine",
     "Points",
+    "RowComparison",
     "RowValues",
     "Schema",
     "Sketch",
@@ -56,6 +63,7 @@ __all__ = [
     "Triangle",
     "Valuation",
     "__version__",
+    "boost",
     "clean",
     "compare",
     "corruptions",
@@ -72,13 +80,15 @@ __all__ = [
 
 if TYPE_CHECKING:
     from fedbary.api import value
-    from fedbary.comparison import Comparison, compare
+    from fedbary.boosting import Boost, boost
+    from fedbary.comparison import Comparison, RowComparison, compare
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import FedbaryError
     from fedbary.estimators import FlagFilter, RowValues
+    from fedbary.protocols.coalition import Coalition
     from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch

@@ -13,7 +13,7 @@ pytest_plugins = ["cli_fixtures"]
 def test_help_names_the_commands(shell):
     done = shell("--help")
     assert done.returncode == 0
-    assert all(command in done.stdout for command in ("demo", "value", "rows", "check", "compare", "datasets"))
+    assert all(command in done.stdout for command in ("demo", "value", "rows", "check", "compare", "boost", "datasets"))
 
 
 def test_help_imports_nothing_heavy():
@@ -25,7 +25,7 @@ def test_help_imports_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("command", ["demo", "value", "rows", "check", "compare", "datasets", "reproduce"])
+@pytest.mark.parametrize("command", ["demo", "value", "rows", "check", "compare", "boost", "datasets", "reproduce"])
 def test_every_command_has_an_example(fedbary, command):
     code, out, _ = fedbary(command, "--help")
     assert code == 0
@@ -44,7 +44,7 @@ def test_version(fedbary):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["bogus"], "No such command 'bogus'."),
+        (["fly"], "No such command 'fly'."),
         (["check"], "Missing argument 'FILE'."),
         (["value", "x.csv"], "Missing option '--label'."),
         (["value", "--label", "y"], "No client was given: name CSV or Parquet files, a quoted glob or a folder."),

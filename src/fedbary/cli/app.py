@@ -12,6 +12,7 @@ import click
 import typer
 
 from fedbary import __version__
+from fedbary.cli.boost import boost
 from fedbary.cli.check import check
 from fedbary.cli.compare import compare
 from fedbary.cli.datasets import datasets
@@ -46,6 +47,7 @@ for command, example in (
     (rows, "fedbary rows out --client hospital_a --export clean"),
     (check, "fedbary check mine.parquet --schema schema.json"),
     (compare, "fedbary compare 'sites/*.parquet' --label y --reference test.parquet --methods gtg,mr,cgsv,sketch"),
+    (boost, "fedbary boost 'sites/*.parquet' --label y --reference validation.parquet --test test.parquet"),
     (datasets, "fedbary datasets"),
     (reproduce, "fedbary reproduce detection --smoke"),
 ):

@@ -7,21 +7,19 @@ coalitions' Shapley value on 1000 other test rows: nobody can be expected to agr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 import fedbary as fb
-from fedbary.baselines.clients import METHODS, Setting, prepare
 from fedbary.comparison import agreement, protocol_scores
 from fedbary.experiments.cells import Progress, Record, Tabulated
 from fedbary.experiments.federations import world
 from fedbary.experiments.tables import markdown_table, mean_and_spread, number, pivots
-from fedbary.training import Evaluator, FedAvg, Federation
+from fedbary.experiments.trained import Trained
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,18 +73,8 @@ def compute(cell: Cell) -> list[Record]:
     tables = fb.partitions.paper_case(
         place.pool, cell.case, clients=cell.clients, rows=cell.rows * cell.clients, seed=cell.seed
     ).clients
-    prepared = prepare(
-        Federation.from_tables(tables, test), training=FedAvg(rounds=cell.rounds, seed=cell.seed), seed=cell.seed,
-        threads=1,
-    )  # fmt: skip
-    remembered = _Remembering(prepared.setting)
-    setting = replace(prepared.setting, retrain=remembered)
-    truth = METHODS["exactfed"].compute(setting)
-    # As a client of the same federation the other rows are scaled like those that the models were trained on.
-    others = Federation.from_tables({"other": other}, test).clients[0]
-    judge = Evaluator(prepared.model, others, len(prepared.federation.classes), threads=1)
-    scores = {"exactfed": truth, CEILING: _judged_by(judge, setting, remembered)}
-    scores |= {name: method.compute(prepared.setting) for name, method in METHODS.items() if name != "exactfed"}
+    trained = Trained(tables, test, other, rounds=cell.rounds, seed=cell.seed)
+    scores = {"exactfed": trained.exactfed, CEILING: trained.ceiling, **trained.others()}
     alone = fb.LocalEngine(workers=1)
     scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=alone) for name in PROTOCOLS}
     equal = np.full(cell.clients, 1.0 / cell.clients)
@@ -95,33 +83,9 @@ def compute(cell: Cell) -> list[Record]:
     for name, found in scores.items():
         record: Record = {"method": name, "seconds": found.seconds, "evaluations": found.evaluations}
         record |= {f"share_{i + 1}": float(share) for i, share in enumerate(found.shares)}
-        record |= agreement(found, truth) if name != "exactfed" else {}
+        record |= agreement(found, trained.exactfed) if name != "exactfed" else {}
         records.append(record | ({"seconds": np.nan, "evaluations": np.nan} if name in (CEILING, EQUAL) else {}))
     return records
-
-
-class _Remembering:
-    """Trains coalitions, and keeps their weights for another test set."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        self.known: dict[bytes, NDArray[np.float64]] = {}
-
-    def __call__(self, coalitions: NDArray[np.bool_]) -> NDArray[np.float64]:
-        assert self._setting.retrain is not None
-        found = self._setting.retrain(coalitions)
-        self.known |= {mask.tobytes(): weights for mask, weights in zip(coalitions, found, strict=True)}
-        return found
-
-    def again(self, coalitions: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Weights of coalitions that were trained before."""
-        return np.stack([self.known[mask.tobytes()] for mask in coalitions])
-
-
-def _judged_by(judge: Evaluator, setting: Setting, trained: _Remembering) -> fb.ClientScores:
-    """Play exactFed's game on other test rows, with the coalitions that are trained already."""
-    again = replace(setting, evaluate=judge.accuracy, retrain=trained.again)
-    return METHODS["exactfed"].compute(again)
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:

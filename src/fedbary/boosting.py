@@ -1,0 +1,388 @@
+"""`boost()`: how good a federated model becomes once its clients act on their flags."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fedbary.api import value
+from fedbary.data.export import write
+from fedbary.data.table import Table, as_table
+from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.space.rows import content_digest
+from fedbary.valuation.cleaning import clean
+from fedbary.valuation.result import Valuation
+from fedbary.valuation.storage import check_output
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedbary.api import Data
+    from fedbary.protocols.messages import Settings
+    from fedbary.training import FedAvg, Federation, Rows
+
+HOWS = ("none", "drop", "relabel")
+_FILE, _TABLE, _VALUATION = "boost.json", "boost.csv", "valuation"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What one way of acting left to train on, and how good the model became; NaN where there was none."""
+
+    rows: int
+    dropped: int
+    relabelled: int
+    accuracy: float
+
+
+@dataclass(frozen=True, eq=False)
+class Boost:
+    """Models of the same clients, trained with and without acting on the flags.
+
+    Parameters
+    ----------
+    outcomes : mapping
+        ``none``, ``drop``, ``relabel`` → `Trained`.
+    valuation : Valuation
+        Where the flags come from.
+    failed : tuple of str
+        Clients that could not be valued or could not train; a note says which and why.
+    settings : mapping
+        What is needed to repeat it: model, training, seed, and how many rows the model was tested on.
+    notes : tuple of str
+        Who was left out, and who was used as it is.
+    """
+
+    outcomes: Mapping[str, Trained]
+    valuation: Valuation
+    failed: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per way of acting: how, rows (trained on), dropped, relabelled, accuracy, gain over ``none``."""
+        import pandas as pd
+
+        plain = self.outcomes["none"].accuracy if "none" in self.outcomes else math.nan
+        records = [{"how": how, **asdict(done), "gain": done.accuracy - plain} for how, done in self.outcomes.items()]
+        return pd.DataFrame(records)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``boost.json``, ``boost.csv`` and the valuation; `load` reads them back."""
+        home = Path(folder)
+        check_folder(home)
+        home.mkdir(parents=True, exist_ok=True)
+        self.valuation.save(home / _VALUATION)
+        write(self.to_frame(), home / _TABLE)
+        outcomes = {
+            how: asdict(done) | {"accuracy": done.accuracy if math.isfinite(done.accuracy) else None}
+            for how, done in self.outcomes.items()
+        }
+        index = {
+            "fedbary": "boost",
+            "version": VERSION,
+            "outcomes": outcomes,
+            "failed": list(self.failed),
+            "settings": dict(self.settings),
+            "notes": list(self.notes),
+        }
+        text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
+        (home / _FILE).write_text(text + "\n", encoding="utf-8")
+        return home
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Boost:
+        """Read what `save` wrote."""
+        home = Path(folder)
+        index = _index(home)
+        outcomes, failed, notes = index["outcomes"], tuple(index["failed"]), tuple(index["notes"])
+        return cls(outcomes, Valuation.load(home / _VALUATION), failed, index["settings"], notes)
+
+
+def boost(
+    clients: Mapping[str, Data | FedbaryError],
+    reference: Data,
+    test: Data,
+    *,
+    how: Sequence[str] = HOWS,
+    protocol: Settings | str | None = None,
+    fdr: float = 0.1,
+    calibration: Literal["split", "crossfit"] = "split",
+    valuation: Valuation | None = None,
+    model: Any = None,
+    training: FedAvg | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Boost:
+    """Value the clients, act on the flags in several ways, train FedAvg on what each leaves, and test the models.
+
+    All rows must be in one place: this is for research and for trying out whether cleaning would help. In a
+    federation the rows stay where they are, and each owner cleans its own table with `fedbary.clean`.
+
+    A client that could not be valued is used as it is; one that cannot train (missing values, no class of the
+    reference, …) is left out; the others go on, and a note says so.
+
+    Parameters
+    ----------
+    clients, reference
+        As for `fedbary.value`. The reference also says how features are scaled and which classes there are.
+    test
+        Rows that neither value nor train anything, in the same forms: accuracies are on them.
+    how : sequence of {"none", "drop", "relabel"}
+        Ways of acting on the flags; ``none`` trains on all rows, the others are as for `fedbary.clean`.
+    protocol, fdr, calibration
+        As for `fedbary.value`.
+    valuation : Valuation, optional
+        A result of `fedbary.value` with row values of these very clients, to use instead of valuing them again.
+    model : optional
+        `fedbary.training.Logistic()` (default), ``MLP()``, ``CNN()``, or a function (width, classes) → torch module.
+    training : FedAvg, optional
+        Rounds, local epochs, batch size, learning rate.
+    seed : int
+        Of the valuation and, unless ``training`` says otherwise, of the training.
+    threads : int, optional
+        Threads for training; by default as many as there are cores.
+    progress : callable, optional
+        Told what is being done, in words.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits")
+    >>> parts = fb.partitions.by_size(digits.test, [150, 150], seed=0).clients
+    >>> clients = fb.partitions.by_size(digits.train, [200, 200], seed=0).clients
+    >>> clients["client_2"], wrong = fb.corruptions.flip_labels(clients["client_2"], 0.5, seed=0)
+    >>> result = fb.boost(clients, parts["client_1"], parts["client_2"], how=["none", "drop"])
+    >>> result.to_frame().columns.tolist()
+    ['how', 'rows', 'dropped', 'relabelled', 'accuracy', 'gain']
+    """
+    from fedbary.training import FedAvg, Logistic
+    from fedbary.training.backend import require_torch
+
+    require_torch()
+    ways = _ways(how)
+    if reference is None:
+        raise SettingsError(
+            "Flags need a reference, clean rows that the clients are compared with: give one. Without it fb.value "
+            "ranks rows, but flags none."
+        )
+    tell = progress or (lambda _: None)
+    target = _server_table(reference, "reference", None)
+    judge, notes = _test_rows(_server_table(test, "test rows", target.label_name), target)
+    model, training = model or Logistic(), training or FedAvg(seed=seed)
+    if valuation is None:
+        tell("valuing the clients")
+        valuation = value(clients, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
+    _check_flags(valuation, ways)
+    able, unable = _able({str(name): _client(data, target.label_name) for name, data in clients.items()}, target)
+    if not able:
+        raise DataError(next(iter(unable.values())))
+    flags, unflagged = _flags(valuation, able) if set(ways) != {"none"} else ({}, {})
+    notes += [f"{name} takes no part in the training: {why}" for name, why in unable.items()]
+    notes += [f"{name} is used as it is, as it has no flags: {why}" for name, why in unflagged.items()]
+    outcomes: dict[str, Trained] = {}
+    refusals: list[FedbaryError] = []
+    for way in ways:
+        tell(f"training, {way}")
+        left, dropped, relabelled, gone = _left(able, flags, way, target)
+        notes += gone
+        rows, accuracy = 0, math.nan
+        if left:
+            federation, more = _federation(left, target)
+            notes += more
+            rows = int(federation.counts.sum())
+            try:
+                accuracy = trained_accuracy(model, federation, judge, training, threads=threads)
+            except FedbaryError as error:  # what diverges with wrong rows may do well without them
+                refusals.append(error)
+                notes.append(f"There is no model under '{way}': {error}")
+        outcomes[way] = Trained(rows, dropped, relabelled, accuracy)
+    if refusals and all(math.isnan(done.accuracy) for done in outcomes.values()):
+        raise refusals[0]
+    settings = {
+        "model": repr(model),
+        "training": asdict(training),
+        "seed": seed,
+        "reference_rows": len(target),
+        "test_rows": len(judge),
+    }
+    troubled = {*unable, *unflagged, *valuation.failed}
+    failed = tuple(str(name) for name in clients if str(name) in troubled)
+    return Boost(outcomes, valuation, failed, settings, tuple(dict.fromkeys(notes)))
+
+
+def trained_accuracy(
+    model: Any, federation: Federation, test: Rows, training: FedAvg, *, threads: int | None = None
+) -> float:
+    """Accuracy on test rows of the model that FedAvg makes of a federation.
+
+    Examples
+    --------
+    >>> from fedbary.training import FedAvg, Federation, Logistic
+    >>> X, y = [[-1.0], [1.0]], [0, 1]
+    >>> federation = Federation.from_arrays({"ann": (X, y)}, (X, y))
+    >>> trained_accuracy(Logistic(), federation, federation.test, FedAvg(rounds=50))
+    1.0
+    """
+    from fedbary.training import Evaluator, run
+
+    log = run(model, federation, training, threads=threads)
+    evaluator = Evaluator(model, test, len(federation.classes), dtype=training.dtype, threads=threads)
+    return float(evaluator.accuracy(log.final)[0])
+
+
+def _ways(how: Sequence[str]) -> list[str]:
+    if isinstance(how, str):
+        raise SettingsError(f"The 'how' parameter of boost must be a list of names. Got the text {how!r} instead.")
+    for name in how:
+        if name not in HOWS:
+            raise SettingsError(f"There is no way {name!r} to act on flags; there is {', '.join(HOWS)}.")
+    if not how:
+        raise SettingsError(f"No way to act on flags was given: name at least one of {', '.join(HOWS)}.")
+    return list(dict.fromkeys(how))
+
+
+def _server_table(data: Data, what: str, label: str | None) -> Table:
+    try:
+        return as_table(data, label=label)
+    except DataError as error:
+        raise DataError(f"{what}: {error.marked}") from error
+
+
+def _client(data: Data | FedbaryError, label: str) -> Table | FedbaryError:
+    if isinstance(data, FedbaryError):
+        return data
+    try:
+        return as_table(data, label=label)
+    except FedbaryError as error:
+        return error
+
+
+def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
+    """The test rows, scaled like the clients' rows: by the reference."""
+    if content_digest(test) == content_digest(reference):
+        raise DataError(
+            "The test rows are the reference, which already valued the clients: keep other rows for testing."
+        )
+    federation, notes = _federation({"test rows": test}, reference)
+    return federation.clients[0], notes
+
+
+def _federation(tables: Mapping[str, Table], reference: Table) -> tuple[Federation, list[str]]:
+    """A federation whose scales and classes are the reference's, and notes that call it so."""
+    from fedbary.training import Federation
+
+    try:
+        federation = Federation.from_tables(tables, reference)
+    except FedbaryError as error:
+        raise type(error)(_renamed(error.marked)) from error
+    return federation, [_renamed(note) for note in federation.notes]
+
+
+def _renamed(sentence: str) -> str:
+    """A sentence of the training, for which the table that fixes scales and classes is the test set."""
+    return sentence.replace("the test set", "the reference").replace("The test set", "The reference")
+
+
+def _able(tables: Mapping[str, Table | FedbaryError], reference: Table) -> tuple[dict[str, Table], dict[str, str]]:
+    """The clients that can train, and why the others cannot."""
+    able: dict[str, Table] = {}
+    unable: dict[str, str] = {}
+    for name, table in tables.items():
+        try:
+            if isinstance(table, FedbaryError):
+                raise table
+            _federation({name: table}, reference)
+            able[name] = table
+        except FedbaryError as error:
+            unable[name] = str(error)
+    return able, unable
+
+
+def _check_flags(valuation: Valuation, ways: Sequence[str]) -> None:
+    """Acting needs a run that flags; a client of it may still have failed."""
+    frames = valuation.row_tables.values()
+    if set(ways) != {"none"} and frames and all(frame["flag"].isna().any() for frame in frames):
+        raise SettingsError(
+            "This valuation flags no rows: use the sketch protocol, or a valuation with rule='sign', and a reference."
+        )
+    if "relabel" in ways and any(frame["reason"].isna().any() for frame in frames):
+        raise SettingsError(
+            "This valuation suggests no labels, so that no row can be relabelled: use the sketch protocol, or leave "
+            "'relabel' out."
+        )
+
+
+def _flags(valuation: Valuation, clients: Mapping[str, Table]) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    """Row values with flags by client, and why the others have none."""
+    flags: dict[str, pd.DataFrame] = {}
+    missing: dict[str, str] = {}
+    for name in clients:
+        try:
+            rows = valuation.rows(name)
+        except FedbaryError as error:
+            missing[name] = valuation.failed.get(name, str(error)).removeprefix("failed: ")
+            continue
+        if rows["flag"].isna().any():
+            missing[name] = "this valuation flags none of its rows"
+        else:
+            flags[name] = rows
+    return flags, missing
+
+
+def _left(
+    tables: Mapping[str, Table], flags: Mapping[str, pd.DataFrame], how: str, reference: Table
+) -> tuple[dict[str, Table], int, int, list[str]]:
+    """What acting leaves to train on, how many rows it drops and relabels, and notes on clients that drop out."""
+    acted, relabelled = dict(tables), 0
+    for name, rows in flags.items() if how != "none" else ():
+        acted[name] = clean(tables[name], rows, how)  # type: ignore[arg-type]  # checked
+        if how == "relabel":
+            relabelled += int((rows["flag"].astype(bool) & (rows["reason"] == "label")).sum())
+    left, unable = _able({name: table for name, table in acted.items() if len(table)}, reference)
+    why = {name: f"each of its {len(tables[name])} rows is flagged." for name in acted if not len(acted[name])}
+    dropped = sum(map(len, tables.values())) - sum(map(len, acted.values()))
+    notes = [f"{name} takes no part under '{how}': {reason}" for name, reason in (why | unable).items()]
+    return left, dropped, relabelled, notes
+
+
+def check_folder(folder: str | Path) -> None:
+    """Refuse a folder in which saving would overwrite files that no boost wrote."""
+    home = Path(folder)
+    if (home / _FILE).exists():
+        _index(home)
+    elif (home / _TABLE).exists():
+        raise DataError(
+            f"'{home}' holds {_TABLE}, which is not from an earlier boost and would be overwritten: choose another "
+            "folder."
+        )
+    check_output(home / _VALUATION)
+
+
+def _index(home: Path) -> dict[str, Any]:
+    """The folder's index, checked."""
+    file = home / _FILE
+    if not file.is_file():
+        raise DataError(f"'{home}' holds no boost (there is no {_FILE}): check the folder.")
+    try:
+        index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if index["fedbary"] != "boost" or index["version"] != VERSION:
+            raise DataError(f"'{file}' is not a boost of version {VERSION}: run it again.")
+        index["outcomes"] = {str(how): _trained(done) for how, done in index["outcomes"].items()}
+        index["failed"] = [str(name) for name in index["failed"]]
+        index["notes"] = [str(note) for note in index["notes"]]
+        index["settings"] = dict(index["settings"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DataError(f"'{file}' is not a boost ({error}): run it again.") from error
+    return index
+
+
+def _trained(stored: Mapping[str, Any]) -> Trained:
+    accuracy = math.nan if stored["accuracy"] is None else float(stored["accuracy"])
+    return Trained(int(stored["rows"]), int(stored["dropped"]), int(stored["relabelled"]), accuracy)
