@@ -138,7 +138,7 @@ def test_missing_and_unknown_classes_are_noted_in_the_status():
         (dict(clients=[frame()]), "must map names to data"),
         (dict(clients={1: frame(), "1": frame()}), "same name"),
         (dict(clients={"bad\udcff": frame()}), "is not valid Unicode"),
-        (dict(protocol="magic"), "There is no protocol 'magic'; there is sketch, consensus, interpolation"),
+        (dict(protocol="magic"), "There is no protocol 'magic'; there is sketch, consensus, coalition, interpolation"),
         (dict(protocol=3), "protocol's settings or name"),
         (dict(fdr=0.0), "'fdr' parameter must lie between 0 and 1"),
         (dict(rule="guess"), "'rule' parameter must be 'bh' or 'sign'"),

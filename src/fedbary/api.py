@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from numbers import Integral
@@ -16,13 +16,11 @@ from fedbary.data.table import Table, as_table
 from fedbary.engines.events import Listener
 from fedbary.engines.local import LocalEngine
 from fedbary.errors import DataError, FedbaryError, SettingsError
-from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.consensus import Consensus
-from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import ClientProtocol, Settings
 from fedbary.protocols.randomness import derived_seed
+from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
-from fedbary.protocols.triangle import Triangle
 from fedbary.protocols.unusable import UnusableClient
 from fedbary.space.rows import content_digest
 from fedbary.space.settings import Space
@@ -35,13 +33,6 @@ if TYPE_CHECKING:
     Data = Table | pd.DataFrame | tuple[Any, Any]
 
 _NUMERICAL_PACKAGES = ("numpy", "scipy", "POT", "scikit-learn")
-PROTOCOLS: dict[str, Callable[..., Settings]] = {
-    "sketch": Sketch,
-    "consensus": Consensus,
-    "coalition": Coalition,
-    "interpolation": Interpolation,
-    "triangle": Triangle,
-}
 
 
 def value(

@@ -7,9 +7,11 @@ import pytest
 
 import fedbary as fb
 from fedbary.engines.local import LocalEngine
-from fedbary.errors import PrivacyError, SettingsError
+from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.coalition.groups import Groups
 from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.space.means import encoded_means
+from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 from fedbary.valuation.rules import RowRules
 
 RULES = RowRules(0.1, "bh", "split")
@@ -52,6 +54,13 @@ def test_values_add_up_to_the_accuracy_gained_and_shares_follow(result):
     assert result.settings["protocol"] == "coalition"
     assert result.settings["rides_on"] == "sketch"
     assert result.clients[["distance", "quality", "flagged"]].notna().all(axis=None)
+    assert result.clients[["low", "high"]].isna().all(axis=None)
+
+
+def test_distance_and_quality_come_near_those_of_the_sketch_protocol(world, result):
+    expected = fb.value(*world, protocol=fb.Sketch(), seed=0).clients
+    np.testing.assert_allclose(result.clients["distance"], expected["distance"], rtol=0.1)
+    np.testing.assert_allclose(result.clients["quality"], expected["quality"], atol=0.1)
 
 
 @pytest.mark.parametrize("utility", ["mean", "ridge", "soft", "wasserstein", "coverage"])
@@ -115,19 +124,19 @@ def test_a_result_loads_with_its_scores(result, tmp_path):
 # --- what leaves --------------------------------------------------------------------------------------
 
 
-def test_an_answer_holds_the_sketch_numbers_of_told_rows_and_groups_of_at_least_min_group(world):
+def test_an_answer_is_a_row_count_and_groups_of_at_least_min_group(world):
     server, (client,) = halves(world)
     reply, _ = talk(client, server)
+    assert reply.scalars == {"rows": 150}
     assert set(reply.arrays) == {"group.points", "group.classes", "group.counts", "group.scatter"}
     assert reply.arrays["group.counts"].min() >= 5
-    assert reply.arrays["group.counts"].sum() <= 150 == reply.scalars["rows"]
+    assert reply.arrays["group.counts"].sum() <= 150
 
 
 def test_neither_copies_nor_rows_of_a_small_class_move_anything_but_the_row_count(world):
     """What sums over almost the same rows would show by their difference."""
     tables, reference = world
-    labels = tables["client_1"].labels.copy()
-    nines = np.flatnonzero(labels == 9)
+    nines = np.flatnonzero(tables["client_1"].labels == 9)
     table = tables["client_1"].take(np.setdiff1d(np.arange(150), nines[4:]))
     four = np.flatnonzero(table.labels == 9)
     values = table.columns["x"].copy()
@@ -138,10 +147,92 @@ def test_neither_copies_nor_rows_of_a_small_class_move_anything_but_the_row_coun
         server, (client,) = halves(({"client_1": variant.replace(ids=None)}, reference))
         replies.append(talk(client, server)[0])
     for other in replies[1:]:
-        assert {**other.scalars, "rows": 0} == {**replies[0].scalars, "rows": 0}
         for name, array in other.arrays.items():
             np.testing.assert_array_equal(array, replies[0].arrays[name])
     assert 9 not in replies[0].arrays["group.classes"]
+
+
+def asked(world, change):
+    """The honest message with another schema."""
+    server, (client,) = halves(world)
+    (message,) = {id(m): m for m in server.tasks().values()}.values()
+    schema = change(fb.Schema.from_json(message.scalars["schema"]))
+    scalars = {**message.scalars, "schema": schema.to_json(), "fingerprint": schema.fingerprint}
+    return client, replace(message, scalars=scalars)
+
+
+def test_a_schema_that_counts_rows_by_rounding_learns_of_means_only():
+    """Scale and shift so that x − threshold is rounded to one bit: that would count rows, of means it says little."""
+    rng = np.random.default_rng(0)
+    ages = rng.uniform(20, 80, 60)
+    table = fb.Table({"age": ages}, np.repeat(["a", "b"], 30))
+    groups = np.repeat(np.arange(6), 10)
+    shift = 2.0**52 * 64
+    column = ColumnSpec("age", "numeric", 1, (50.0 - shift,), (1.0,))
+    schema = Schema((column,), LabelSpec("label", "classes", "onehot", ("a", "b")))
+    means, _ = encoded_means(table, schema, groups, min_group=5)
+    own = np.array([ages[groups == g].mean() for g in range(6)])
+    np.testing.assert_array_equal(means[:, 0], own - (50.0 - shift))
+    # Encoded first, the same schema would tell how many of a group's rows lie beyond the threshold.
+    assert len(np.unique((ages - (50.0 - shift)) - shift)) <= 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda schema: replace(schema, label=replace(schema.label, kind="whatever")),
+        lambda schema: replace(schema, label=replace(schema.label, kind="number", coordinates="numeric")),
+        lambda schema: replace(schema, label=replace(schema.label, coordinates="gaussian")),
+        lambda schema: replace(schema, columns=(*schema.columns, *schema.columns), projection=None, whitening=None),
+        lambda schema: replace(schema, columns=(replace(schema.columns[0], scale=(0.0,) * 64),)),
+    ],
+)
+def test_a_schema_that_no_honest_server_sends_is_refused(world, change):
+    client, message = asked(world, change)
+    with pytest.raises(FedbaryError):
+        client.answer(message)
+
+
+def test_a_number_is_not_told_as_a_category():
+    rng = np.random.default_rng(0)
+    table = fb.Table({"age": rng.integers(20, 80, 60).astype(float)}, np.repeat(["a", "b"], 30))
+    column = ColumnSpec("age", "categorical", 1, (), (), tuple(map(str, range(20, 80))))
+    schema = Schema((column,), LabelSpec("label", "classes", "onehot", ("a", "b")))
+    arrays = {"points": np.zeros((1, schema.point_width)), "weights": np.ones(1), "variances": np.zeros(1)}
+    scalars = {"schema": schema.to_json(), "fingerprint": schema.fingerprint, "cap": 1.0}
+    with pytest.raises(PrivacyError, match="described as numeric"):
+        fb.Coalition().client(table, rules=RULES, seed=0).answer(Message("sketch", 0, scalars, arrays))
+
+
+def test_a_client_with_other_rows_does_not_go_on(world):
+    server, (client,) = halves(world)
+    talk(client, server)
+    tables, _ = world
+    fewer = fb.Coalition().client(tables["client_1"].take(np.arange(149)), rules=RULES, seed=0)
+    with pytest.raises(ProtocolError, match="rows changed"):
+        fewer.restore(client.state())
+
+
+def test_a_refused_question_counts_also_after_a_restart(world):
+    client, message = asked(world, lambda schema: replace(schema, label=replace(schema.label, coordinates="gaussian")))
+    with pytest.raises(FedbaryError):
+        client.answer(message)
+    again = fb.Coalition().client(world[0]["client_1"], rules=RULES, seed=0)
+    again.restore(client.state())
+    server, _ = halves(world)
+    with pytest.raises(PrivacyError, match="again in another way"):
+        talk(again, server)
+
+
+def test_a_mean_of_few_numbers_is_not_told():
+    values = np.full(20, np.nan)
+    values[:4], values[10:] = 7.0, np.arange(10.0)
+    table = fb.Table({"x": values, "y": np.arange(20.0)}, np.repeat(["a", "b"], 10))
+    columns = tuple(ColumnSpec(name, "numeric", 1, (1.0,), (2.0,)) for name in ("x", "y"))
+    schema = Schema(columns, LabelSpec("label", "classes", "onehot", ("a", "b")), missing="impute")
+    means, scatter = encoded_means(table, schema, np.repeat([0, 1], 10), min_group=5)
+    np.testing.assert_allclose(means, [[0.0, 1.75], [1.75, 6.75]])
+    assert scatter == pytest.approx((2 * 82.5 + 82.5) / 4)
 
 
 def test_without_a_reference_nothing_leaves_that_consensus_does_not_send(world):
@@ -195,7 +286,8 @@ def test_a_client_with_few_rows_of_every_class_keeps_them_and_adds_nothing(world
     row = result.clients.set_index("client").loc["few"]
     assert "adds nothing to a coalition" in row["status"]
     assert row["share"] == 0.0
-    assert row["distance"] > 0
+    assert np.isnan(row["distance"])
+    assert not result.failed
 
 
 # --- answers that make no sense -----------------------------------------------------------------------
@@ -206,6 +298,8 @@ def test_a_client_with_few_rows_of_every_class_keeps_them_and_adds_nothing(world
     [
         ({"group.points": None}, "lacks the array 'group.points'"),
         ({"group.points": np.full((1, 64), np.nan)}, "not finite"),
+        ({"group.points": lambda a: a.astype(int)}, "expected floats"),
+        ({"group.points": lambda a: a[:0], "group.classes": lambda a: a[:0], "group.counts": lambda a: a[:0]}, "units"),
         ({"group.classes": lambda a: a + 100}, "unknown classes"),
         ({"group.counts": lambda a: a * 0 + 1}, "fewer than 5 rows"),
         ({"group.counts": lambda a: a * 1e6}, "more rows than there are"),
@@ -232,6 +326,37 @@ def test_groups_that_make_no_sense_take_their_client_out_and_nobody_else(world, 
     assert np.isfinite(found.scores.values[[0, 2]]).all()
 
 
+def test_a_client_that_claims_a_billion_rows_takes_nobody_down(world):
+    names = ("client_1", "client_2", "client_3")
+    server, clients = halves(world, names=names)
+    replies = {name: talk(client, server)[0] for name, client in zip(names, clients, strict=True)}
+    arrays = {
+        "group.points": np.full((1, 64), 9e3),
+        "group.classes": np.zeros(1),
+        "group.counts": np.array([1e9]),
+        "group.scatter": np.zeros(1),
+    }
+    server.absorb({**replies, "client_2": Reply(0, {"rows": int(1e9)}, arrays)})
+    assert np.isfinite(server.result().scores.values).all()
+
+
+def test_nobody_adds_anything_and_everything_goes_on(world, tmp_path):
+    """A reference of one class: chance is all there is."""
+    tables, target = world
+    one = target.take(target.labels == 3)
+    result = fb.value(tables, one, protocol=fb.Coalition(), seed=0)
+    assert (result.scores.values == 0).all()
+    assert "nothing to share" in " ".join(result.notes)
+    assert len(result.select(k=2)) == 2
+    assert set(result.weights("rows")) == set(tables)
+    with pytest.raises(SettingsError, match="by='rows'"):
+        result.weights()
+    assert result.report(tmp_path / "report.html").is_file()
+    from fedbary.cli.screen import ranking
+
+    assert ranking(result).row_count == 3
+
+
 def test_nobody_answers(world):
     server, _ = halves(world)
     server.absorb({"client_1": Failure("asleep")})
@@ -254,7 +379,6 @@ def test_labels_that_are_numbers_are_refused_with_and_without_a_reference():
     ("settings", "why"),
     [
         ({"utility": "magic"}, "must be one of mean, ridge, soft, wasserstein, coverage"),
-        ({"policy": "dp"}, "must be one of trusted, coarsen"),
         ({"exact_up_to": 30}, "at most 20"),
         ({"points_per_class": 0}, "at least 1"),
     ],

@@ -23,10 +23,9 @@ def test_the_warning_fits_the_policy(settings, said):
 
 
 def test_coalitions_say_what_groups_tell_and_without_a_reference_what_consensus_does():
-    settings = {"protocol": "coalition", **asdict(fb.Coalition(policy="coarsen"))}
+    settings = {"protocol": "coalition", **asdict(fb.Coalition())}
     ridden = learned({**settings, "rides_on": "sketch"})
     assert "up to 10 means of groups of at least 5 different rows" in " ".join(ridden.server)
     assert "not differentially private" in ridden.warnings[0]
-    assert len(ridden.warnings) == 2
     alone = learned({**settings, "rides_on": "consensus"})
     assert alone == learned({"protocol": "consensus", **asdict(fb.Consensus())})

@@ -187,7 +187,9 @@ def _show(result: Comparison, output: Path) -> None:
     lines += list(result.notes)
     if lines:
         console.print("", bulleted(lines), sep="\n")
-    console.print(f"\nwritten to {output}: scores.csv, summary.csv, comparison.json, scores/", markup=False)
+    files = "scores.csv, summary.csv, comparison.json, scores/"
+    plot = ", plot.html" if (output / "plot.html").is_file() else ""
+    console.print(f"\nwritten to {output}: {files}{plot}", markup=False)
 
 
 def _shares(result: Comparison) -> list[Grid]:

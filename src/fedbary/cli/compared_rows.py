@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def known_methods() -> list[tuple[str, str, str]]:
     """Name, what it does, and which extra it needs, of every method that values rows."""
-    from fedbary.api import PROTOCOLS
     from fedbary.baselines.rows import ROW_METHODS
+    from fedbary.protocols.registry import PROTOCOLS
 
     theirs = [(method.name, method.does, method.needs) for method in ROW_METHODS.values()]
     return [*theirs, *((name, "row values of this package's protocol", "") for name in PROTOCOLS)]
@@ -43,10 +43,20 @@ def _show(result: RowComparison, output: Path) -> None:
         (row["method"], row["clients"], *(f"{row[name]:.2f}" for name in shown)) for row in summary.to_dict("records")
     ]
     console.print(table(("method", "clients", *shown), rows, numeric=("clients", *shown)))
-    lines = [f"{name}, {client}: {why}" for name, all_why in result.failed.items() for client, why in all_why.items()]
+    lines = _failures(result)
     if lines:
         console.print("", bulleted(lines), sep="\n")
-    console.print(f"\nwritten to {output}: rows.csv, summary.csv", markup=False)
+    plot = ", plot.html" if (output / "plot.html").is_file() else ""
+    console.print(f"\nwritten to {output}: rows.csv, summary.csv{plot}", markup=False)
+
+
+def _failures(result: RowComparison) -> list[str]:
+    """Why a client has no values, once for all methods that say the same."""
+    methods: dict[tuple[str, str], list[str]] = {}
+    for name, all_why in result.failed.items():
+        for client, why in all_why.items():
+            methods.setdefault((client, why), []).append(name)
+    return [f"{client} ({', '.join(names)}): {why}" for (client, why), names in methods.items()]
 
 
 def _as_json(result: RowComparison) -> str:

@@ -85,9 +85,10 @@ def ranking(result: Valuation) -> Table:
             rows.append((name, "–", "–", *("–" for _ in extra), "–", "", Text("failed", style="red")))
         else:
             share = client["share"]
-            bar = Text(share_bar(share, widest, _BAR_WIDTH - 5 * len(extra)), style="cyan")
+            known = bool(share >= 0)  # nobody has a share where nobody adds anything
+            bar = Text(share_bar(share, widest, _BAR_WIDTH - 5 * len(extra)) if known else "", style="cyan")
             more = [str(client["flagged"]) if column == "flagged" else number(client[column]) for column in extra]
-            numbers = (client["rows"], number(client[main]), *more, f"{100 * share:.1f} %")
+            numbers = (client["rows"], number(client[main]), *more, f"{100 * share:.1f} %" if known else "–")
             rows.append((name, *numbers, bar, _short(status)))
     columns = ("client", "rows", main, *extra, "share", "", "status")
     return table(columns, rows, numeric=("rows", main, *extra, "share"))

@@ -258,7 +258,7 @@ def read_reference(path: Path, label: str, row_id: str | None) -> Table:
 
 def chosen_protocol(name: str, **given: object) -> Settings:
     """A protocol's settings from the options that were given; one that it does not have is refused."""
-    from fedbary.api import PROTOCOLS
+    from fedbary.protocols.registry import PROTOCOLS
 
     if name not in PROTOCOLS:
         raise SettingsError(f"There is no protocol {name!r}; there is {', '.join(PROTOCOLS)}.")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # With more clients, methods that play all 2^N coalitions take too long to be a default.
 _FEW_CLIENTS = 14
 _FILE, _LOG = "comparison.json", "training-log.npz"
+_TABLES = ("scores.csv", "summary.csv", "plot.html")
 VERSION = 1
 
 
@@ -154,9 +155,9 @@ def _clear(home: Path) -> None:
     """Remove an earlier comparison's files; refuse a folder in which others would be overwritten."""
     own: set[Path] = set()
     if (home / _FILE).is_file():
-        own = {home / _FILE, home / _LOG, home / "scores.csv", home / "summary.csv"}
+        own = {home / name for name in (_FILE, _LOG, *_TABLES)}
         own |= {home / "scores" / f"{name}.json" for name in _index(home)["methods"]}
-    planned = {home / name for name in (_FILE, _LOG, "scores.csv", "summary.csv")} | set((home / "scores").glob("*"))
+    planned = {home / name for name in (_FILE, _LOG, *_TABLES)} | set((home / "scores").glob("*"))
     foreign = sorted(file for file in planned - own if file.exists())
     if foreign:
         raise DataError(

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedbary.api import PROTOCOLS, value
+from fedbary.api import value
 from fedbary.data.table import Table
 from fedbary.engines.local import LocalEngine
 from fedbary.errors import FedbaryError
 from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.messages import Settings
+from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.scores import ClientScores
 
 
@@ -33,11 +34,11 @@ PROTOCOL_METHODS: dict[str, ProtocolMethod] = {
     name: ProtocolMethod(make(), _DISTANCE, name not in _BLIND) for name, make in PROTOCOLS.items()
 } | {
     "coalition": ProtocolMethod(Coalition(), "Shapley value of a game on sketches; no training on anybody's rows"),
-    "coalition-consensus": ProtocolMethod(Coalition(), "the same without looking at the reference", False),
-    "coalition-ridge": ProtocolMethod(Coalition(utility="ridge"), "the same, ridge regression alone"),
-    "coalition-soft": ProtocolMethod(Coalition(utility="soft"), "the same, soft minimum alone"),
-    "coalition-wasserstein": ProtocolMethod(Coalition(utility="wasserstein"), "the same, utility: W² to the target"),
-    "coalition-coverage": ProtocolMethod(Coalition(utility="coverage"), "the same, utility: part of the target nearby"),
+    "coalition-consensus": ProtocolMethod(Coalition(), "coalition without looking at the reference", False),
+    "coalition-ridge": ProtocolMethod(Coalition(utility="ridge"), "coalition by ridge regression alone"),
+    "coalition-soft": ProtocolMethod(Coalition(utility="soft"), "coalition by soft minimum alone"),
+    "coalition-wasserstein": ProtocolMethod(Coalition(utility="wasserstein"), "coalition, utility: W² to the target"),
+    "coalition-coverage": ProtocolMethod(Coalition(utility="coverage"), "coalition, utility: what is nearby"),
 }
 
 

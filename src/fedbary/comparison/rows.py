@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedbary.api import PROTOCOLS, value
+from fedbary.api import value
 from fedbary.comparison.measures import auroc, rank_correlations
 from fedbary.comparison.protocols import PROTOCOL_METHODS
 from fedbary.comparison.sources import tables_of
 from fedbary.data.export import write
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from fedbary.api import Data
 
 _DEFAULT = ("sketch", "logistic", "knn-shapley", "lava-exact")
+_MARK, _MARKED = "row-comparison.json", '{"fedbary": "row-comparison", "version": 1}\n'
+_FILES = ("rows.csv", "summary.csv", "plot.html", _MARK)
 _COLUMNS = ("method", "client", "row", "value")
 
 
@@ -98,10 +101,24 @@ class RowComparison:
         home = Path(folder)
         if home.exists() and not home.is_dir():
             raise DataError(f"'{home}' is a file: choose a folder to write to.")
+        _clear(home)
         home.mkdir(parents=True, exist_ok=True)
         write(self.to_frame(), home / "rows.csv")
         write(self.summary(), home / "summary.csv")
+        (home / _MARK).write_text(_MARKED, encoding="utf-8")
         return home
+
+
+def _clear(home: Path) -> None:
+    """Remove an earlier comparison of rows; refuse a folder in which anything else would be overwritten."""
+    own = (home / _MARK).is_file() and (home / _MARK).read_text(encoding="utf-8") == _MARKED
+    for name in _FILES:
+        if (home / name).exists() and not own:
+            raise DataError(
+                f"'{home}' holds {name}, which is not from an earlier comparison of rows and would be overwritten: "
+                "choose another folder."
+            )
+        (home / name).unlink(missing_ok=True)
 
 
 def compare_rows(
@@ -163,6 +180,8 @@ def _each(
             found[client] = ROW_METHODS[name].compute(table, target, seed)
         except FedbaryError as error:
             why[client] = str(error)
+        except Exception as error:  # other people's packages; the other methods and clients go on
+            why[client] = f"{type(error).__name__}: {error}"
     return found, why
 
 

@@ -23,9 +23,9 @@ from fedbary.experiments.federations import world
 from fedbary.experiments.scenarios import SCENARIOS, scenario
 from fedbary.experiments.tables import mean_and_spread, pivots
 from fedbary.experiments.trained import Trained
-from fedbary.protocols.coalition.groups import told_groups
-from fedbary.protocols.coalition.judge import reference_judge
+from fedbary.protocols.coalition.groups import client_groups
 from fedbary.protocols.coalition.server import accuracy_utility, shapley
+from fedbary.protocols.coalition.stage import Stage
 from fedbary.space import fit_schema
 from fedbary.valuation.scores import ClientScores
 
@@ -117,15 +117,17 @@ def games_alone(tables: dict[str, Table], test: Table, *, seed: int) -> dict[str
     """The coalition value without the sketch and the scoring model that it rides on: what it costs itself."""
     settings = fb.Coalition()
     started = perf_counter()
-    schema = fit_schema(test, settings.space(None), seed=seed)
+    space = settings.space(None)
+    schema = fit_schema(test, space, seed=seed)
+    stage = Stage.fit(test, schema, shrinkage=space.shrinkage, seed=seed)
     limits = dict(most=settings.points_per_class, min_group=settings.min_group)
-    groups = [told_groups(rows, schema, **limits, seed=seed)[1] for rows in tables.values()]
-    judge = reference_judge(test, schema, seed=seed)
+    groups = [stage.played(client_groups(rows, schema, **limits, seed=seed)) for rows in tables.values()]
     before = perf_counter() - started
     scores = {}
     for name, kind in GAMES.items():
         started = perf_counter()
-        found = shapley(list(tables), accuracy_utility(kind, groups, judge, schema), settings, seed=seed)
+        utility = accuracy_utility(kind, groups, stage.judge, len(schema.label.classes))
+        found = shapley(list(tables), utility, settings, seed=seed)
         seconds = before + perf_counter() - started
         scores[name] = ClientScores(
             name, tuple(tables), found.values, found.standard_errors, found.evaluations, seconds

@@ -161,8 +161,11 @@ def finite_array(reply: Reply, name: str, shape: tuple[int | None, ...]) -> np.n
         raise ProtocolError(f"the reply lacks the array '{name}'")
     array = np.asarray(array)
     fits = array.ndim == len(shape) and all(want in (None, got) for want, got in zip(shape, array.shape, strict=True))
-    if array.dtype.kind != "f" or not fits:
-        raise ProtocolError(f"the array '{name}' of the reply has shape {array.shape}, expected {shape}")
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not fits:
+        raise ProtocolError(
+            f"the array '{name}' of the reply has shape {array.shape} and type {array.dtype}, expected floats of shape "
+            f"{shape}"
+        )
     if not np.isfinite(array).all():
         raise ProtocolError(f"the array '{name}' of the reply holds values that are not finite")
     return np.asarray(array, dtype=np.float64)

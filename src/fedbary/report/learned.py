@@ -110,17 +110,21 @@ def _consensus(settings: Mapping[str, Any]) -> Learned:
 def _coalition(settings: Mapping[str, Any]) -> Learned:
     if settings.get("rides_on") == "consensus":
         return _consensus(settings)
-    rides, least = _sketch(settings), settings.get("min_group")
-    groups = (
-        f"From each client, for every class with at least {least} different rows: up to "
-        f"{settings.get('points_per_class')} means of groups of at least {least} different rows each, how many rows "
-        "each stands for, and how far in all the rows lie from these means."
+    least = settings.get("min_group")
+    return Learned(
+        (
+            "How many rows each client has.",
+            f"From each client, for every class with at least {least} different rows: up to "
+            f"{settings.get('points_per_class')} means of groups of at least {least} different rows each, in all "
+            "columns, how many rows each stands for, and how far in all the rows lie from these means.",
+        ),
+        _sketch(settings).clients,
+        (*_NOBODY, "Which rows belong together beyond that: no row is in two means."),
+        (
+            f"Means of as few as {least} rows are not differentially private: they say a good deal about these rows. "
+            "Where that is too much, use the sketch protocol with epsilon.",
+        ),
     )
-    warning = (
-        f"Means of as few as {least} rows are not differentially private: they say a good deal about these rows. "
-        "Where that is too much, use the sketch protocol with epsilon."
-    )
-    return Learned((*rides.server, groups), rides.clients, rides.nobody, (warning, *rides.warnings))
 
 
 def _triangle(settings: Mapping[str, Any]) -> Learned:

@@ -52,7 +52,7 @@ class Points:
 
 def features(table: Table, schema: Schema) -> Floats:
     """Scaled, projected and whitened features, one row per table row."""
-    return _linear(encode(table, schema), schema)
+    return place(encode(table, schema), schema)
 
 
 def embed(table: Table, schema: Schema) -> Points:
@@ -71,7 +71,7 @@ def embed(table: Table, schema: Schema) -> Points:
     # Copies are found before the matrix products, which round equal rows differently depending on where they stand;
     # and again after them, since rows can also fall together in the space.
     once, copy_of, _ = _distinct(np.column_stack([encoded, codes]))
-    values = _linear(encoded[once], schema)
+    values = place(encoded[once], schema)
     first, point_of_copy, _ = _distinct(np.column_stack([values, codes[once]]))
     point_of_row = point_of_copy[copy_of]
     weights = np.bincount(point_of_row, minlength=len(first)) / len(table)
@@ -87,7 +87,8 @@ def class_codes(table: Table, cloud: Points, schema: Schema) -> NDArray[np.int64
     return np.array([position.get(str(name), -1) for name in class_names(table.labels[first])], dtype=np.int64)
 
 
-def _linear(encoded: Floats, schema: Schema) -> Floats:
+def place(encoded: Floats, schema: Schema) -> Floats:
+    """Where encoded columns lie in the schema's features: projected with a residual, and whitened."""
     coordinates = project(encoded, schema.projection)
     return coordinates if schema.whitening is None else coordinates @ schema.whitening
 

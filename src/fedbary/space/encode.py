@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 def encode(table: Table, schema: Schema) -> Floats:
     """One row per table row, one scaled coordinate per number and category; refuses what does not fit."""
     _check_columns(table, schema)
-    return np.hstack([_encode_column(table, column, schema.missing) for column in schema.columns])
+    return np.hstack([encode_column(table, column, schema.missing) for column in schema.columns])
 
 
 def column_kind(values: NDArray[np.generic]) -> str:
@@ -50,7 +50,8 @@ def _check_columns(table: Table, schema: Schema) -> None:
     )
 
 
-def _encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
+def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
+    """The coordinates of one column."""
     values = table.columns[column.name]
     if column.kind == "categorical":
         return _encode_categories(table, values, column, missing)

@@ -50,10 +50,12 @@ def class_names(labels: NDArray[np.generic]) -> NDArray[np.str_]:
     if labels.dtype.kind == "b":
         labels = labels.astype(np.int64)
     if labels.dtype.kind == "f":
+        # Each by itself: a name must not depend on which other labels a party has.
         values = np.asarray(labels, dtype=float)
-        if np.all(values == np.round(values)):
-            return values.astype(np.int64).astype(np.str_)
-        return values.astype(np.str_)
+        whole = values == np.round(values)
+        names = values.astype(np.str_).astype(object)
+        names[whole] = values[whole].astype(np.int64).astype(np.str_)
+        return names.astype(np.str_)
     if labels.dtype.kind == "O":
         return np.array([str(value).strip() for value in labels], dtype=np.str_)
     return labels.astype(np.str_)

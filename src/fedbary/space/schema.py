@@ -167,6 +167,10 @@ class Schema:
         }
 
 
+_KINDS = ("block", "boolean", "numeric", "categorical")
+_COORDINATES = {"classes": ("onehot", "gaussian", "gaussian-full"), "number": ("numeric",)}
+
+
 @lru_cache(maxsize=2)  # clients of one process are all sent the same text; a schema never changes
 def _parsed(text: str) -> Schema:
     try:
@@ -190,7 +194,24 @@ def _parsed(text: str) -> Schema:
         raise SchemaError(f"This is not a fedbary schema ({error}): ask the coordinator for it again.") from error
     if content.get("fingerprint") != schema.fingerprint:
         raise SchemaError("The schema was changed after it was made: ask the coordinator for it again.")
+    _check(schema)
     return schema
+
+
+def _check(schema: Schema) -> None:
+    """Refuse what no honest party makes: its parts would not mean to a client what they mean to its guards."""
+    names = [column.name for column in schema.columns]
+    kinds = {column.kind for column in schema.columns}
+    label = schema.label
+    fits = label.coordinates in _COORDINATES.get(label.kind, ()) and schema.missing in ("refuse", "impute")
+    scales = np.array([scale for column in schema.columns for scale in column.scale], dtype=float)
+    means = np.array([mean for column in schema.columns for mean in column.mean], dtype=float)
+    numbers = bool(np.isfinite(means).all() and np.isfinite(scales).all() and (scales > 0).all())
+    if len(set(names)) < len(names) or not kinds <= set(_KINDS) or not fits or not numbers:
+        raise SchemaError(
+            "The schema names a column twice, or has kinds or scales that do not exist: ask the coordinator for "
+            "another."
+        )
 
 
 def _canonical(content: dict[str, Any]) -> str:

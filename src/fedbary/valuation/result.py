@@ -118,7 +118,7 @@ class Valuation:
     @property
     def failed(self) -> dict[str, str]:
         """Clients that could not be valued, with the reason."""
-        frame = self.clients[self.clients["distance"].isna()]
+        frame = self.clients[[str(status).startswith("failed:") for status in self.clients["status"]]]
         return {str(name): str(status) for name, status in zip(frame["client"], frame["status"], strict=True)}
 
     @property

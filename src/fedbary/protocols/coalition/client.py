@@ -1,57 +1,63 @@
-"""A client of the coalition protocol: a sketch client that adds its groups, or a consensus client as it is."""
+"""A client of the coalition protocol: sends its groups once, or takes part in a consensus as it is."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError, ProtocolError
-from fedbary.protocols.coalition.groups import Groups, told_groups
+from fedbary.protocols.agreement import require_own_kinds
+from fedbary.protocols.coalition.groups import client_groups
 from fedbary.protocols.coalition.settings import Coalition
 from fedbary.protocols.consensus.client import ConsensusClient
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
 from fedbary.protocols.once import Once
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.client import SketchClient
-from fedbary.protocols.state import below, under
+from fedbary.protocols.state import below, require_same_rows, under
 from fedbary.space import Schema
+from fedbary.space.rows import content_digest
+from fedbary.space.told import refuse_few
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-_ONLY_ONE = "The server asked for a sketch's answer and for a consensus; only the first is given in a run."
+_ONLY_ONE = "The server asked for groups and for a consensus; only the first is answered in a run."
 
 
 class CoalitionClient:
-    """The first message decides which protocol it speaks; sums for both could be subtracted from each other.
+    """The first message decides: groups with a reference, a consensus without one; sums for both could be subtracted.
 
-    With a reference its numbers and its groups are made from the same told rows, and are given once.
+    With a reference all that leaves is its row count and its groups: every row is in one mean at most. The sketch's
+    own numbers it computes for itself, to value its rows with.
     """
 
     def __init__(self, settings: Coalition, table: Table, *, rules: RowRules, seed: int) -> None:
         self._settings, self._table, self._rules = settings, table, rules
         self._seed = derived_seed(seed, "groups") % 2**31
         self._once = Once()
-        self._schema: Schema | None = None
+        self._data = content_digest(table)
+        self._asked = ""  # which of the two protocols was asked for first
         self._rides: SketchClient | ConsensusClient | None = None
-        self._groups: Groups | None = None
 
     def answer(self, message: Message) -> Reply:
-        """Answer as the protocol it rides on does; the answer to a sketch has the groups in it."""
+        """Answer a sketch with the row count and the groups, anything else as a consensus client does."""
+        self._bind("sketch" if message.kind == "sketch" else "consensus")
         if message.kind != "sketch":
-            return self._consensus().answer(message)
+            return self._riding().answer(message)
+        # From here on even a refusal depends on the rows, so the question is counted first.
         self._once.check(message)
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
-        if schema.label.coordinates != "onehot":
+        if schema.label.kind != "classes" or schema.label.coordinates != "onehot":
             raise ProtocolError("Coalition values need classes as labels.")
-        rides = self._sketch(schema)
-        reply = rides.answer(message)
-        assert self._groups is not None
-        return replace(reply, arrays={**reply.arrays, **self._groups.to_arrays()})
+        require_own_kinds(self._table, schema)
+        most, least = self._settings.points_per_class, self._settings.min_group
+        refuse_few(self._table, least)
+        self._riding().answer(message)  # stays here
+        groups = client_groups(self._table, schema, most=most, min_group=least, seed=self._seed)
+        return Reply(message.round, {"rows": len(self._table)}, groups.to_arrays())
 
     def row_values(self) -> pd.DataFrame:
         """Values of all rows by the protocol it rides on; never part of a reply."""
@@ -61,35 +67,33 @@ class CoalitionClient:
 
     def state(self) -> State:
         """What came from the server and what was asked; the rows stay where they are."""
-        if self._rides is None:
-            return {}
         return {
             "asked": text_array(self._once.to_text()),
-            **({} if self._schema is None else {"schema": text_array(self._schema.to_json())}),
-            **under("on.", self._rides.state()),
+            "protocol": text_array(self._asked),
+            "data": text_array(self._data),
+            **({} if self._rides is None else under("on.", self._rides.state())),
         }
 
     def restore(self, state: State) -> None:
-        """Go on from what `state` returned."""
+        """Go on from what `state` returned; refuses if the table is another one."""
         if not state:
             return
+        require_same_rows(state, self._data, self._table.origin)
         self._once.from_text(array_text(state["asked"]))
-        schema = Schema.from_json(array_text(state["schema"])) if "schema" in state else None
-        (self._consensus() if schema is None else self._sketch(schema)).restore(below(state, "on."))
+        self._asked = array_text(state["protocol"])
+        if part := below(state, "on."):
+            self._riding().restore(part)
 
-    def _sketch(self, schema: Schema) -> SketchClient:
-        if self._rides is None:
-            most, least = self._settings.points_per_class, self._settings.min_group
-            told, self._groups = told_groups(self._table, schema, most=most, min_group=least, seed=self._seed)
-            self._schema = schema
-            self._rides = SketchClient(self._settings.sketch, self._table, rules=self._rules, told=told)
-        if not isinstance(self._rides, SketchClient):
+    def _bind(self, protocol: str) -> None:
+        if self._asked not in ("", protocol):
             raise PrivacyError(_ONLY_ONE)
-        return self._rides
+        self._asked = protocol
 
-    def _consensus(self) -> ConsensusClient:
+    def _riding(self) -> SketchClient | ConsensusClient:
         if self._rides is None:
-            self._rides = ConsensusClient(self._settings.consensus, self._table, rules=self._rules)
-        if not isinstance(self._rides, ConsensusClient):
-            raise PrivacyError(_ONLY_ONE)
+            self._rides = (
+                SketchClient(self._settings.sketch, self._table, rules=self._rules)
+                if self._asked == "sketch"
+                else ConsensusClient(self._settings.consensus, self._table, rules=self._rules)
+            )
         return self._rides

@@ -7,36 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.table import Table
-from fedbary.space import Schema, features
-from fedbary.space.labels import class_names
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# More rows make the accuracy hardly more exact, and every coalition slower.
-_MOST_ROWS = 5000
 # Rows drawn around each point of the consensus.
 _DRAWS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Rows in the features of the schema's space, their class codes, and weights that sum to one."""
+    """Rows in the coordinates of the game, their class codes, and weights that sum to one."""
 
     points: Floats
     codes: Integers
     weights: Floats
-
-
-def reference_judge(reference: Table, schema: Schema, *, seed: int) -> Judge:
-    """All reference rows of classes that the schema knows, or 5000 of them."""
-    position = {name: place for place, name in enumerate(schema.label.classes)}
-    codes = np.array([position.get(str(name), -1) for name in class_names(reference.labels)], dtype=np.int64)
-    rows = np.flatnonzero(codes >= 0)
-    if len(rows) > _MOST_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, _MOST_ROWS, replace=False))
-    return Judge(features(reference.take(rows), schema), codes[rows], np.full(len(rows), 1.0 / len(rows)))
 
 
 def consensus_judge(support: Floats, codes: Integers, variances: Floats, *, seed: int) -> Judge:

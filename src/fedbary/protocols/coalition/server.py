@@ -1,20 +1,21 @@
-"""The server of the coalition protocol: lets the protocol it rides on finish, then plays the game."""
+"""The server of the coalition protocol: collects groups, or lets a consensus finish, and then plays the game."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import FedbaryError, SettingsError
+from fedbary.errors import FedbaryError, ProtocolError, SettingsError
 from fedbary.games import Estimate, Game, MaxPermutations, StandardErrorBelow, exact_shapley, permutation_shapley
 from fedbary.protocols.coalition.groups import Groups
-from fedbary.protocols.coalition.judge import Judge, consensus_judge, reference_judge
+from fedbary.protocols.coalition.judge import Judge, consensus_judge
 from fedbary.protocols.coalition.settings import NEEDS_CLASSES, Coalition
+from fedbary.protocols.coalition.stage import Stage, label_points
 from fedbary.protocols.coalition.utilities import (
     Utility,
     coverage,
@@ -25,25 +26,39 @@ from fedbary.protocols.coalition.utilities import (
 )
 from fedbary.protocols.consensus.server import ConsensusServer
 from fedbary.protocols.consensus.target import Target
-from fedbary.protocols.messages import ALONE, Failure, Host, Message, Reply, State
+from fedbary.protocols.messages import (
+    ALONE,
+    Failure,
+    Host,
+    Message,
+    Reply,
+    State,
+    array_text,
+    finite_scalar,
+    text_array,
+)
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space
-from fedbary.space.labels import label_coordinates
-from fedbary.valuation.result import Valuation
+from fedbary.valuation.frames import client_frame
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scores import ClientScores
 
+if TYPE_CHECKING:
+    pass
+
 # Permutations go on until every standard error is below this part of v(N) − v(∅).
 _SMALL_ERROR = 0.01
-
-_SILENT = "too few rows in every class to be told of, so it adds nothing to a coalition"
+# Values below this are what rounding leaves of zero; utilities are accuracies, or costs of that order and more.
+_ZERO = 1e-12
+_SILENT = "no class of the reference in which enough of its rows may be told of, so it adds nothing to a coalition"
 
 
 class CoalitionServer:
-    """Carries the inner protocol's messages; with a reference it takes the groups out of the answers."""
+    """Rides on a sketch server's message, or on a whole consensus."""
 
     def __init__(
         self,
@@ -56,79 +71,87 @@ class CoalitionServer:
         seed: int,
         host: Host = ALONE,
     ) -> None:
-        self._settings, self._names, self._reference = settings, list(clients), reference
-        self._seed, self._host = seed, host
+        self._settings, self._names, self._space = settings, list(clients), space
+        self._seed, self._host = derived_seed(seed, "coalitions") % 2**31, host
         rides = settings.consensus if reference is None else settings.sketch
         self._rides: SketchServer | ConsensusServer = rides.server(
             clients, reference, space, rules=rules, seed=seed, host=host
         )
-        self._groups: dict[str, Groups] = {}
         self._require_classes()
+        self._stage: Stage | None = None
+        if reference is not None and isinstance(self._rides, SketchServer):
+            self._stage = Stage.fit(reference, self._rides.schema, shrinkage=space.shrinkage, seed=self._seed)
+        self._groups: dict[str, Groups] = {}
+        self._rows: dict[str, int] = {}
+        self._failures: dict[str, str] = {}
+        self._done = False
 
     def tasks(self) -> Mapping[str, Message]:
         """The inner protocol's messages."""
-        return self._rides.tasks()
+        return {} if self._done else self._rides.tasks()
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
-        """Take the answers; a client whose groups make no sense fails as a whole."""
-        if isinstance(self._rides, SketchServer):
-            replies = {name: self._checked(name, reply, self._rides.schema) for name, reply in replies.items()}
-        self._rides.absorb(replies)
-        self._require_classes()
+        """Take the answers; a client whose groups make no sense fails as a whole, and nobody else."""
+        if isinstance(self._rides, ConsensusServer):
+            self._rides.absorb(replies)
+            self._require_classes()
+            return
+        for name in self._names:
+            reply = replies.get(name, Failure("no answer"))
+            try:
+                if isinstance(reply, Failure):
+                    self._failures[name] = reply.reason
+                else:
+                    self._take(name, reply, self._rides.schema)
+            except FedbaryError as error:
+                self._failures[name] = str(error)
+        self._done = True
 
     def state(self) -> State:
         """Arrays from which `restore` goes on."""
-        state = under("on.", self._rides.state())
+        if isinstance(self._rides, ConsensusServer):
+            return self._rides.state()
+        state: dict[str, np.ndarray] = {"done": np.array(self._done)}
         for place, name in enumerate(self._names):
             if name in self._groups:
-                state |= under(f"{place}.", self._groups[name].to_arrays())
+                part = {**self._groups[name].to_arrays(), "rows": np.array(self._rows[name])}
+                state |= under(f"{place}.", part)
+            if name in self._failures:
+                state[f"{place}.failure"] = text_array(self._failures[name])
         return state
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
-        self._rides.restore(below(state, "on."))
+        if isinstance(self._rides, ConsensusServer):
+            self._rides.restore(state)
+            return
+        self._done = bool(state["done"])
         for place, name in enumerate(self._names):
-            if part := below(state, f"{place}."):
-                self._groups[name] = Groups.from_state(part)
+            part = below(state, f"{place}.")
+            if "rows" in part:
+                self._groups[name], self._rows[name] = Groups.from_state(part), int(part["rows"])
+            if "failure" in part:
+                self._failures[name] = array_text(part["failure"])
 
     def result(self) -> Valuation:
-        """The inner protocol's result, with shares by what each client adds to the others."""
-        import pandas as pd
-
-        result = self._rides.result()
-        settings = result.settings | {"rides_on": result.settings["protocol"], "protocol": self._settings.name}
-        result = replace(result, settings=settings | asdict(self._settings))
-        stage = self._stage(result)
-        if stage is None:
+        """Clients with shares by what each adds to the others."""
+        result = self._with_reference() if self._stage is not None else self._without_reference()
+        play = self._play(result)
+        if play is None:
             return result
         started = time.perf_counter()
-        players = [name for name in stage.groups if name not in result.failed]
+        players = [name for name in self._names if name in play.groups]  # not in the order of replies
         self._host.tell(f"playing coalitions of {len(players)} clients")
-        members = [stage.groups[name] for name in players]
-        utility = chosen_utility(self._settings.utility, members, stage.judge, stage.target, stage.schema)
-        found = shapley(players, utility, self._settings, seed=stage.seed)
-        scores = ClientScores(
-            self._settings.name,
-            found.players,
-            found.values,
-            found.standard_errors,
-            evaluations=found.evaluations,
-            seconds=time.perf_counter() - started,
-            converged=found.converged,
-            notes=found.notes,
-        ).among(tuple(self._names))
-        notes = [*result.notes, *scores.notes]
-        if not (found.values > 0).any():
-            notes.append("no client adds anything to the others, so there is nothing to share")
+        members = [play.groups[name] for name in players]
+        found = shapley(players, play.utility(self._settings.utility, members), self._settings, seed=self._seed)
+        scores = _scores(self._settings.name, found, time.perf_counter() - started).among(tuple(self._names))
         silent = {name for name, groups in zip(players, members, strict=True) if not len(groups.points)}
-        status = [
-            f"{text}; {_SILENT}" if name in silent else text
-            for name, text in zip(result.clients["client"], result.clients["status"], strict=True)
-        ]
-        clients = result.clients.assign(
-            share=scores.shares, share_low=np.nan, share_high=np.nan, status=pd.array(status, dtype="string")
-        )
-        return replace(result, clients=clients, scores=scores, notes=tuple(notes))
+        return _with_scores(result, scores, silent)
+
+    def _take(self, name: str, reply: Reply, schema: Schema) -> None:
+        most, least = self._settings.points_per_class, self._settings.min_group
+        self._rows[name] = int(finite_scalar(reply, "rows", least=1, most=1e9))
+        self._groups[name] = Groups.from_reply(reply, schema, most=most, min_group=least)
 
     def _require_classes(self) -> None:
         rides = self._rides
@@ -136,63 +159,87 @@ class CoalitionServer:
         if kind == "number":
             raise SettingsError(NEEDS_CLASSES)
 
-    def _checked(self, name: str, reply: Reply | Failure, schema: Schema) -> Reply | Failure:
-        if isinstance(reply, Failure):
-            return reply
-        most, least = self._settings.points_per_class, self._settings.min_group
-        try:
-            self._groups[name] = Groups.from_reply(reply, schema, most=most, min_group=least)
-        except FedbaryError as error:
-            return Failure(str(error))
-        return reply
+    def _with_reference(self) -> Valuation:
+        """Distances and quality by the groups; there is no interval, as the scatter is known in sum only."""
+        import pandas as pd
 
-    def _stage(self, result: Valuation) -> _Stage | None:
-        """What the game is played with; None where nobody was valued."""
+        if not self._done:
+            raise ProtocolError("The run is not finished: absorb the answers to tasks() first.")
+        assert isinstance(self._rides, SketchServer)
+        rides = self._rides
+        return Valuation(
+            clients=client_frame([self._record(name) for name in self._names], spread=rides.spread),
+            history=pd.DataFrame(columns=list(HISTORY_COLUMNS)),
+            settings=self._told_settings("sketch") | {"sketch_points": len(rides.sketch.weights)},
+            schema=rides.schema,
+            notes=rides.schema.notes,
+        )
+
+    def _record(self, name: str) -> dict[str, Any]:
+        if name in self._failures:
+            return {"client": name, "status": f"failed: {self._failures[name]}"}
+        record: dict[str, Any] = {"client": name, "rows": self._rows[name], "status": "ok"}
+        groups = self._groups[name]
+        if len(groups.points):
+            assert self._stage is not None
+            assert isinstance(self._rides, SketchServer)
+            record["distance"], record["quality"] = self._stage.distance(groups, self._rides.sketch)
+        return record
+
+    def _without_reference(self) -> Valuation:
+        result = self._rides.result()
+        return replace(result, settings=result.settings | self._told_settings("consensus"))
+
+    def _told_settings(self, rides_on: str) -> dict[str, Any]:
+        own = {"protocol": self._settings.name, **asdict(self._settings), "rides_on": rides_on}
+        return own | {"space": asdict(self._space)}
+
+    def _play(self, result: Valuation) -> _Play | None:
+        """What the game is played with; None where nobody is left."""
         schema = result.schema
-        if schema is None or len(result.failed) == len(self._names):
+        if schema is None:
             return None
-        seed = derived_seed(self._seed, "coalitions") % 2**31
-        if isinstance(self._rides, SketchServer):
-            assert self._reference is not None
-            judge = reference_judge(self._reference, schema, seed=seed)
-            return _Stage(self._groups, judge, self._rides.sketch, schema, seed)
+        if self._stage is not None:
+            assert isinstance(self._rides, SketchServer)
+            groups = {name: self._stage.played(own) for name, own in self._groups.items()}
+            placed = {name: self._stage.placed(own) for name, own in self._groups.items()}
+            return _Play(groups, placed, self._stage.judge, self._rides.sketch, schema) if groups else None
+        assert isinstance(self._rides, ConsensusServer)
         agreed = self._rides.agreed()
         if agreed is None:
             return None
         groups = {name: Groups(*parts) for name, parts in agreed.averages.items()}
-        judge = consensus_judge(agreed.support, agreed.classes, agreed.variances, seed=seed)
-        return _Stage(groups, judge, agreed.target, schema, seed)
+        judge = consensus_judge(agreed.support, agreed.classes, agreed.variances, seed=self._seed)
+        return _Play(groups, groups, judge, agreed.target, schema)
 
 
 @dataclass(frozen=True, eq=False)
-class _Stage:
-    """Everything that a game is played with."""
+class _Play:
+    """Groups in the coordinates of the game and in those of the target, the judge, and the target."""
 
     groups: Mapping[str, Groups]
+    placed: Mapping[str, Groups]
     judge: Judge
     target: SketchPoints | Target
     schema: Schema
-    seed: int
+
+    def utility(self, kind: str, members: Sequence[Groups]) -> Utility:
+        """The utility of this name."""
+        if kind in ("mean", "ridge", "soft"):
+            return accuracy_utility(kind, members, self.judge, len(self.schema.label.classes))
+        names = {id(groups): name for name, groups in self.groups.items()}
+        here, labels = [self.placed[names[id(groups)]] for groups in members], label_points(self.schema)
+        if kind == "wasserstein":
+            return wasserstein_gain(here, labels, self.target.points, self.target.weights)
+        return coverage(here, labels, self.target.points, self.target.weights, self.target.cap)
 
 
-def chosen_utility(
-    kind: str, clients: Sequence[Groups], judge: Judge, target: SketchPoints | Target, schema: Schema
-) -> Utility:
-    """The utility of this name."""
-    if kind == "wasserstein":
-        return wasserstein_gain(clients, _label_points(schema), target.points, target.weights)
-    if kind == "coverage":
-        return coverage(clients, _label_points(schema), target.points, target.weights, target.cap)
-    return accuracy_utility(kind, clients, judge, schema)
-
-
-def accuracy_utility(kind: str, clients: Sequence[Groups], judge: Judge, schema: Schema) -> Utility:
+def accuracy_utility(kind: str, clients: Sequence[Groups], judge: Judge, classes: int) -> Utility:
     """Accuracy by ``ridge`` regression, by the ``soft`` minimum, or their ``mean``."""
-    known = len(schema.label.classes)
     if kind == "mean":
-        return mean_of(ridge_accuracy(clients, judge, known), soft_accuracy(clients, judge, known))
+        return mean_of(ridge_accuracy(clients, judge, classes), soft_accuracy(clients, judge, classes))
     accuracy = ridge_accuracy if kind == "ridge" else soft_accuracy
-    return accuracy(clients, judge, known)
+    return accuracy(clients, judge, classes)
 
 
 def shapley(players: Sequence[str], utility: Utility, settings: Coalition, *, seed: int) -> Estimate:
@@ -204,7 +251,31 @@ def shapley(players: Sequence[str], utility: Utility, settings: Coalition, *, se
     return permutation_shapley(game, seed=seed, stop=stop)
 
 
-def _label_points(schema: Schema) -> NDArray[np.float64]:
-    """Label coordinates of every class of the schema."""
-    names = np.array(schema.label.classes)
-    return label_coordinates(names, np.zeros((len(names), 0)), np.full(len(names), 1.0), schema.label)
+def _scores(name: str, found: Estimate, seconds: float) -> ClientScores:
+    values = np.where(np.abs(found.values) < _ZERO, 0.0, found.values)
+    return ClientScores(
+        name,
+        found.players,
+        values,
+        found.standard_errors,
+        evaluations=found.evaluations,
+        seconds=seconds,
+        converged=found.converged,
+        notes=found.notes,
+    )
+
+
+def _with_scores(result: Valuation, scores: ClientScores, silent: set[str]) -> Valuation:
+    import pandas as pd
+
+    notes = [*result.notes, *scores.notes]
+    if not (np.nan_to_num(scores.values) > 0).any():
+        notes.append("no client adds anything to the others, so there is nothing to share")
+    status = [
+        f"{text}; {_SILENT}" if name in silent else text
+        for name, text in zip(result.clients["client"], result.clients["status"], strict=True)
+    ]
+    clients = result.clients.assign(
+        share=scores.shares, share_low=np.nan, share_high=np.nan, status=pd.array(status, dtype="string")
+    )
+    return replace(result, clients=clients, scores=scores, notes=tuple(notes))

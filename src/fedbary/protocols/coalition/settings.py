@@ -33,11 +33,11 @@ _MOST_EXACT = 20
 class Coalition:
     """What each client adds to the others: Shapley values of a game that is played on sketches, not on rows.
 
-    Rides on `Sketch` with a reference and on `Consensus` without one, in the same messages, so that distances, quality
-    and row values come along. With a reference every client's answer also holds, for each class, the means of groups
-    of its rows; without one the averages of the consensus serve, and nothing more leaves. From these the server
-    classifies the reference rows (without one: rows drawn around the consensus) for every coalition of clients, and
-    shares out the accuracy.
+    Rides on the message of `Sketch` with a reference and on `Consensus` without one, so that row values come along.
+    With a reference a client answers with its row count and, for each class, the means of groups of its rows; without
+    one the averages of the consensus serve, and nothing more leaves. From these the server classifies the reference
+    rows (without one: rows drawn around the consensus) for every coalition of clients, and shares out the accuracy.
+    Distance and quality are estimated from the same groups, without an interval.
 
     Parameters
     ----------
@@ -54,8 +54,6 @@ class Coalition:
         Up to so many clients all 2^N coalitions are played, beyond that random permutations, with standard errors.
     permutations : int
         Most permutations; fewer when all standard errors are below a hundredth of what there is to share.
-    policy : {"trusted", "coarsen"}
-        With a reference: what clients do about a dishonest server, as for `Sketch`.
 
     Examples
     --------
@@ -72,7 +70,6 @@ class Coalition:
     utility: Utility = "mean"
     exact_up_to: int = 14
     permutations: int = 1000
-    policy: Literal["trusted", "coarsen"] = "trusted"
 
     name: ClassVar[str] = "coalition"
     needs_reference: ClassVar[bool] = False
@@ -85,17 +82,16 @@ class Coalition:
                 f"The 'exact_up_to' parameter of Coalition must be at most {_MOST_EXACT}, for it takes 2^N "
                 f"evaluations. Got {self.exact_up_to!r} instead."
             )
-        for field, allowed in (("utility", get_args(Utility)), ("policy", ("trusted", "coarsen"))):
-            if getattr(self, field) not in allowed:
-                raise SettingsError(
-                    f"The '{field}' parameter of Coalition must be one of {', '.join(allowed)}. "
-                    f"Got {getattr(self, field)!r} instead."
-                )
+        if self.utility not in get_args(Utility):
+            raise SettingsError(
+                f"The 'utility' parameter of Coalition must be one of {', '.join(get_args(Utility))}. "
+                f"Got {self.utility!r} instead."
+            )
 
     @property
     def sketch(self) -> Sketch:
-        """The protocol that it rides on with a reference; the improved lower end would cost a dozen problems more."""
-        return Sketch(min_group=self.min_group, policy=self.policy, lower="triangle")
+        """The protocol whose message it rides on with a reference, and by which clients value their rows at home."""
+        return Sketch(min_group=self.min_group, lower="triangle")
 
     @property
     def consensus(self) -> Consensus:

@@ -18,6 +18,7 @@ Utility = Callable[[Bools], Floats]
 
 # Added to the ridge regression's matrix, in rows: what keeps a coalition of few rows from believing itself.
 _RIDGE = 50.0
+_ROUNDING = 1e-13
 # Numbers that are held at a time for a batch of coalitions.
 _AT_A_TIME = 2**22
 
@@ -44,6 +45,8 @@ def ridge_accuracy(clients: Sequence[Groups], judge: Judge, classes: int) -> Uti
         matrices = (chosen @ products.reshape(len(clients), -1)).reshape(-1, width, width)
         diagonal = np.arange(width)
         matrices[:, diagonal, diagonal] += (chosen @ scatter)[:, None] * features + _RIDGE
+        # Where a client claims so many rows that 50 is nothing beside them, solving must still be possible.
+        matrices[:, diagonal, diagonal] += _ROUNDING * np.trace(matrices, axis1=1, axis2=2)[:, None]
         targets = (chosen @ answers.reshape(len(clients), -1)).reshape(-1, width, classes)
         return _accuracy(rows @ np.linalg.solve(matrices, targets), judge)
 

@@ -25,15 +25,11 @@ if TYPE_CHECKING:
 
 
 class SketchClient:
-    """Holds the rows, and the owner's policy on what may be answered.
+    """Holds the rows, and the owner's policy on what may be answered."""
 
-    With ``told``, numbers are about those rows alone; row values, which stay, are always of all.
-    """
-
-    def __init__(self, settings: Sketch, table: Table, *, rules: RowRules, told: Table | None = None) -> None:
+    def __init__(self, settings: Sketch, table: Table, *, rules: RowRules) -> None:
         self._policy = settings
         self._table = table
-        self._told = table if told is None else told
         self._rules = rules
         self._schema: Schema | None = None
         self._cloud: Points | None = None
@@ -53,7 +49,7 @@ class SketchClient:
         sketch.check(schema.point_width)
         # From here on even a refusal depends on the rows, so the question is counted first.
         digest = self._count(message)
-        cloud = embed(self._told, schema)
+        cloud = embed(self._table, schema)
         self._check_rows(cloud)
         self._schema, self._cloud, self._arrays, self._cap = schema, cloud, arrays, cap
         scalars = self._answered[digest] or self._scalars(schema, cloud, sketch)
@@ -64,8 +60,7 @@ class SketchClient:
         """Both channels, value, flags, reasons and suggestions; never part of a reply."""
         if self._schema is None or self._cloud is None:
             raise ProtocolError("Row values need the server's sketch first.")
-        cloud = self._cloud if self._told is self._table else embed(self._table, self._schema)
-        sketch = _sketch(self._arrays, self._cap)
+        cloud, sketch = self._cloud, _sketch(self._arrays, self._cap)
         potentials = gradient_towards(cloud.points, cloud.weights, sketch.points, sketch.weights)
         gradient = calibrated_gradient(potentials[cloud.point_of_row])
         return score_rows(
@@ -94,7 +89,7 @@ class SketchClient:
         if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
-        self._cloud = embed(self._told, self._schema)
+        self._cloud = embed(self._table, self._schema)
         self._cap = float(state["cap"])
         self._arrays = below(state, "array.")
 
@@ -103,9 +98,9 @@ class SketchClient:
         private = self._policy.epsilon is not None
         found = self._private(schema, cloud, sketch) if private else self._exact(cloud, sketch)
         # Which classes a table lacks is not covered by epsilon.
-        notes = [] if private else fit_notes(self._told, schema, cloud, min_group=self._policy.min_group)
+        notes = [] if private else fit_notes(self._table, schema, cloud, min_group=self._policy.min_group)
         return {
-            "rows": len(self._table),
+            "rows": cloud.rows,
             "cost": found.cost,
             "lower": found.lower,
             "relaxed": found.relaxed,

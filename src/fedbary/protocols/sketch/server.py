@@ -157,6 +157,11 @@ class SketchServer:
         """What the clients are compared with."""
         return self._sketch
 
+    @property
+    def spread(self) -> float:
+        """Root of the mean squared distance of the reference from its centre."""
+        return self._spread
+
     def _prepare(self, reference: Table, tell: Callable[[str], None]) -> None:
         describe(reference, self._space)  # complains about the whole table, not about a half of it
         settings, crossfit = self._settings, self._rules.calibration == "crossfit"
