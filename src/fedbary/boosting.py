@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from fedbary.api import value
 from fedbary.data.export import write
 from fedbary.data.table import Table, as_table
 from fedbary.errors import DataError, FedbaryError, SettingsError
-from fedbary.space.rows import content_digest
+from fedbary.space.rows import content_digest, row_keys
 from fedbary.valuation.cleaning import clean
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.storage import check_output
@@ -174,7 +176,8 @@ def boost(
         )
     tell = progress or (lambda _: None)
     target = _server_table(reference, "reference", None)
-    judge, notes = _test_rows(_server_table(test, "test rows", target.label_name), target)
+    asked = _server_table(test, "test rows", target.label_name)
+    judge, notes = _test_rows(asked, target)
     model, training = model or Logistic(), training or FedAvg(seed=seed)
     if valuation is None:
         tell("valuing the clients")
@@ -184,6 +187,7 @@ def boost(
     if not able:
         raise DataError(next(iter(unable.values())))
     flags, unflagged = _flags(valuation, able) if set(ways) != {"none"} else ({}, {})
+    notes += _seen(asked, {"the reference": target, **able})
     notes += [f"{name} takes no part in the training: {why}" for name, why in unable.items()]
     notes += [f"{name} is used as it is, as it has no flags: {why}" for name, why in unflagged.items()]
     outcomes: dict[str, Trained] = {}
@@ -272,6 +276,17 @@ def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
         )
     federation, notes = _federation({"test rows": test}, reference)
     return federation.clients[0], notes
+
+
+def _seen(test: Table, others: Mapping[str, Table]) -> list[str]:
+    """Notes on test rows that are among the rows that value or train: they flatter the accuracy."""
+    keys = row_keys(test)
+    found = {name: int(np.isin(keys, row_keys(table)).sum()) for name, table in others.items()}
+    return [
+        f"{count} of {len(test)} test rows are also rows of {name}: accuracies are too high"
+        for name, count in found.items()
+        if count
+    ]
 
 
 def _federation(tables: Mapping[str, Table], reference: Table) -> tuple[Federation, list[str]]:

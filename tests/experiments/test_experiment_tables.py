@@ -54,7 +54,10 @@ def test_a_judge_knows_the_perfect_and_the_useless_method():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["detection", "accuracy", "ranking", "five-cases", "timing"])
+@pytest.mark.parametrize(
+    "name",
+    ["detection", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal", "duplication"],
+)
 def test_smoke_runs_complete_and_resume(name, tmp_path):
     told = []
     first = find(name).run()(True, tmp_path, 1, told.append)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.baselines.classes import class_schema
+from fedbary.checks import number, whole
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
 from fedbary.space import Space, features
@@ -77,10 +78,8 @@ def lava_values(
     """
     if solver not in ("sinkhorn", "exact"):
         raise SettingsError(f"The 'solver' parameter of lava_values must be 'sinkhorn' or 'exact'. Got {solver!r}.")
-    if not epsilon > 0.0:
-        raise SettingsError(f"The 'epsilon' parameter of lava_values must be positive. Got {epsilon!r}.")
-    if class_rows < 1:
-        raise SettingsError(f"The 'class_rows' parameter of lava_values must be at least 1. Got {class_rows!r}.")
+    number(epsilon, "epsilon", "lava_values")
+    whole(class_rows, "class_rows", "lava_values", least=1)
     schema = class_schema(reference, space)
     costs = labelled_costs(
         features(table, schema),

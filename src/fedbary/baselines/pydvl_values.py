@@ -27,6 +27,8 @@ Codes = NDArray[np.intp]
 # Probabilities with which a row enters a subset, each as likely (Lin et al. 2022, section 3).
 AME_PROBABILITIES = (0.2, 0.4, 0.6, 0.8)
 _OLDEST = (0, 10)
+# With fewer rows a bag often holds all of them, and nothing is left to test its tree on.
+_LEAST_ROWS = 10
 
 
 def tmc_values(
@@ -179,6 +181,8 @@ def oob_values(table: Table, *, estimators: int = 500, space: Space | None = Non
     codes = np.unique(class_names(table.labels), return_inverse=True)[1]
     if codes.max() == 0:
         return row_frame(table.row_names, np.ones(len(table)))
+    if len(table) < _LEAST_ROWS:
+        raise DataError(f"{len(table)} rows are too few to leave some out of every bag: add rows.")
     bag = BaggingClassifier(DecisionTreeClassifier(), n_estimators=estimators, random_state=seed).fit(X, codes)
     result = pydvl.DataOOBValuation(bag, score=_right).fit(pydvl.Dataset(X, codes)).result
     # pyDVL leaves out rows that were in every bag.
@@ -241,7 +245,10 @@ class Game:
         with parallel_config(backend="threading", n_jobs=1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = valuation.fit(dataset).result
-        return row_frame(self.names, _by_row(result.indices, result.values))
+        values = _by_row(result.indices, result.values)
+        if np.isnan(values).any():
+            raise SettingsError(f"{int(np.isnan(values).sum())} rows were never drawn: raise the method's budget.")
+        return row_frame(self.names, values)
 
 
 class _Classifier:

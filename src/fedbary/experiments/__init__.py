@@ -36,7 +36,13 @@ EXPERIMENTS = (
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
     Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
+    Experiment("fidelity", "Every method beside retraining on all coalitions, in ten kinds of federations."),
     Experiment("timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours."),
+    Experiment("boost", "How much better a federated model becomes once flagged rows are dropped or relabelled."),
+    Experiment(
+        "point-removal", "Accuracy as a client's rows are left out, those that a method likes least or most first."
+    ),
+    Experiment("duplication", "What a client gains by copying rows, its whole set, or itself."),
 )
 
 
