@@ -30,3 +30,8 @@ def five_clients(digits):
 
     train, reference = fb.partitions.by_size(digits, [1000, 797], seed=3).clients.values()
     return train, reference
+
+
+def pytest_collection_modifyitems(items):
+    """Flower's real processes take longest, so their group starts first."""
+    items.sort(key=lambda item: not any(mark.args == ("flower",) for mark in item.iter_markers("xdist_group")))

@@ -17,6 +17,10 @@ from fedbary.cli.check import check
 from fedbary.cli.compare import compare
 from fedbary.cli.datasets import datasets
 from fedbary.cli.demo import demo
+from fedbary.cli.federation import federation
+from fedbary.cli.ledger import ledger
+from fedbary.cli.policy import policy
+from fedbary.cli.preview import preview
 from fedbary.cli.reproduce import reproduce
 from fedbary.cli.rows import rows
 from fedbary.cli.text import one_line, paragraphs
@@ -46,12 +50,16 @@ for command, example in (
     (value, "fedbary value 'sites/*.parquet' --label diagnosis --reference validation.parquet -o out"),
     (rows, "fedbary rows out --client hospital_a --export clean"),
     (check, "fedbary check mine.parquet --schema schema.json"),
+    (preview, "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet"),
+    (ledger, "fedbary ledger ledger.jsonl --policy policy.toml"),
     (compare, "fedbary compare 'sites/*.parquet' --label y --reference test.parquet --methods gtg,mr,cgsv,sketch"),
     (boost, "fedbary boost 'sites/*.parquet' --label y --reference validation.parquet --test test.parquet"),
     (datasets, "fedbary datasets"),
     (reproduce, "fedbary reproduce detection --smoke"),
 ):
     app.command(help=paragraphs(command.__doc__), epilog=f"Example:  {example}")(command)
+app.add_typer(policy, name="policy")
+app.add_typer(federation, name="federation")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

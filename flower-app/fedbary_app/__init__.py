@@ -1,0 +1,1 @@
+"""FedBary as a Flower app: copy this folder, or run it in place with `flwr run`."""

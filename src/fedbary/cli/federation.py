@@ -1,0 +1,113 @@
+"""`fedbary federation`: set up a real federation on Flower, and see how it is doing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbary.cli.options import Json
+from fedbary.cli.text import paragraphs
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_KEYS = {"pair": "key pair", "public": "public key", "none": "none"}
+_SOON = 30
+
+federation = typer.Typer(
+    no_args_is_help=True,
+    help="Set up a real federation on Flower, with TLS and a key for every node, and see how it is doing.",
+    epilog="Example:  fedbary federation init my-federation --nodes north,south --host fed.example.org",
+)
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)],
+    *,
+    nodes: Annotated[
+        str, typer.Option(metavar="NAMES", help="The data owners' nodes, separated by commas.", show_default=False)
+    ],
+    host: Annotated[str, typer.Option(help="Name or address at which the nodes find the server.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The server's port.")] = 8443,
+    node_port: Annotated[int, typer.Option(help="The first node's port on its own machine; the others follow.")] = 9500,
+    days: Annotated[int, typer.Option(help="How long the certificates are valid.")] = 365,
+    san: Annotated[
+        str | None, typer.Option(metavar="LIST", help="More names of the server: DNS:fed.example.org,IP:192.0.2.7")
+    ] = None,
+) -> None:
+    """Make the certificates, the keys and the scripts of a new federation.
+
+    DIR/README.md says who gets which file, and how to start. Each data owner gets one folder, DIR/nodes/NAME, with a
+    key that is theirs. Nothing is started, and nothing is sent.
+    """
+    from fedbary.engines.flower.setup import Plan, create
+
+    plan = Plan(
+        [name.strip() for name in nodes.split(",") if name.strip()],
+        host=host,
+        port=port,
+        node_port=node_port,
+        days=days,
+        san=[entry.strip() for entry in (san or "").split(",") if entry.strip()],
+    )
+    made = create(folder, plan)
+    typer.echo(f"A federation of {len(plan.nodes)} with its server at {plan.address}, in {made}\n")
+    typer.echo("Read README.md there: it says who gets which file. Then")
+    typer.echo("  ./server.sh                    on the server, left running")
+    typer.echo("  ./register.sh                  once, while it runs")
+    typer.echo("  ./node-NAME.sh DATA-FILE       on each owner's machine, in its folder of nodes/")
+    typer.echo("  ./run.sh APP-FOLDER            to run a Flower app")
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A federation's folder.", show_default=False)],
+    *,
+    json: Json = False,
+) -> None:
+    """Say when the certificates end, whether the server answers, and which nodes are registered and online."""
+    from fedbary.cli.screen import screen
+    from fedbary.engines.flower.setup import status as look
+
+    found = look(folder)
+    if json:
+        import json as writer
+
+        typer.echo(writer.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        _show(screen(), found)
+
+
+def _show(console: Console, found: dict[str, Any]) -> None:
+    from fedbary.cli.screen import table
+    from fedbary.cli.text import plural
+
+    server = found["server"]
+    console.print(
+        f"The server at {found['address']} answers."
+        if server["answers"] and not server["problem"]
+        else f"The server at {found['address']}: {server['problem']}.",
+        soft_wrap=True,
+    )
+    for name, certificate in found["certificates"].items():
+        title = {"ca": "The authority's certificate", "server": "The server's certificate"}[name]
+        days = certificate["days_left"]
+        if days is None:
+            console.print(f"{title} cannot be read.")
+        elif days < 0:
+            console.print(f"{title} has expired on {certificate['expires'][:10]}: make a new federation.", style="red")
+        else:
+            style = "yellow" if days < _SOON else None
+            console.print(f"{title} is valid for {plural(days, 'day')}, to {certificate['expires'][:10]}.", style=style)
+    rows = [(node["name"], _KEYS[node["key"]], node["status"], node["node_id"] or "–") for node in found["nodes"]]
+    rows += [("(of nobody here)", "–", node["status"], node["node_id"]) for node in found["other_nodes"]]
+    console.print("")
+    console.print(table(("node", "key here", "status", "Flower's id"), rows))
+
+
+for _command, _example in (
+    (init, "fedbary federation init my-federation --nodes north,south --host fed.example.org --port 8443"),
+    (status, "fedbary federation status my-federation"),
+):
+    federation.command(help=paragraphs(_command.__doc__), epilog=f"Example:  {_example}")(_command)

@@ -1,0 +1,49 @@
+"""`fedbary policy`: an owner's policy file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbary.errors import SettingsError
+
+policy = typer.Typer(help="Your policy file: what may leave this machine, whatever a server asks for.")
+
+
+@policy.command(epilog="Example:  fedbary policy init policy.toml")
+def init(
+    file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("policy.toml"),
+) -> None:
+    """Write a policy file that explains its keys; only you can read it, and none is overwritten."""
+    import os
+
+    from fedbary.engines.policy import OwnerPolicy
+
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise SettingsError(f"'{file}' exists: edit it, or name another file.") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(OwnerPolicy().to_toml())
+    typer.echo(f"written  {file}")
+
+
+@policy.command(epilog="Example:  fedbary policy check policy.toml")
+def check(file: Annotated[Path, typer.Argument(help="Your policy file.")] = Path("policy.toml")) -> None:
+    """Read a policy file and say what it allows; a wrong key or value ends with exit code 2."""
+    from dataclasses import asdict
+
+    from fedbary.cli.screen import screen, table
+    from fedbary.engines.policy import OwnerPolicy
+
+    values = asdict(OwnerPolicy.load(file))
+    rows = [(key, ", ".join(value) if isinstance(value, tuple) else _shown(value)) for key, value in values.items()]
+    screen().print(table(("key", "value"), rows))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "no limit" if value is None else str(value)

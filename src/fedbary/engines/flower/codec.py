@@ -1,0 +1,151 @@
+"""Messages and replies as Flower's records, and back; whatever does not fit is refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
+
+from fedbary.errors import ProtocolError
+from fedbary.protocols.messages import Failure, Message, Reply, Scalar
+
+VERSION = 1
+# A reply beyond this is an error or an attack; the largest honest one is a few megabytes.
+MOST_BYTES = 512 * 2**20
+_MOST_ARRAYS, _LONGEST_TEXT = 200, 64 * 2**20
+_HEAD, _SCALARS, _ARRAYS = "fedbary", "scalars", "arrays"
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What stands on every message besides its content: the session, a question's place in it, and who answers.
+
+    ``step`` counts a client's answers in a session, so that a client which lost its state is noticed. ``flagged`` is
+    how many rows the node flagged, where its owner shares that.
+    """
+
+    session: str
+    kind: str = ""
+    round: int = 0
+    step: int = 0
+    name: str = ""
+    settings: str = ""
+    flagged: int | None = None
+
+
+def pack_message(message: Message, envelope: Envelope) -> RecordDict:
+    """A protocol's message for a node."""
+    head = {"kind": message.kind, "round": message.round, "settings": envelope.settings, "step": envelope.step}
+    return _pack({**head, "session": envelope.session}, message.scalars, message.arrays)
+
+
+def unpack_message(content: RecordDict) -> tuple[Message, Envelope]:
+    """A protocol's message as the node got it."""
+    head, scalars, arrays = _unpack(content)
+    envelope = _envelope(head)
+    return Message(envelope.kind, envelope.round, scalars, arrays), envelope
+
+
+def pack_reply(reply: Reply | Failure, envelope: Envelope) -> RecordDict:
+    """A node's answer, or in words why there is none."""
+    head: dict[str, Scalar] = {"session": envelope.session, "step": envelope.step, "name": envelope.name}
+    head["kind"] = envelope.kind
+    if envelope.flagged is not None:
+        head["flagged"] = envelope.flagged
+    if isinstance(reply, Failure):
+        return _pack({**head, "failure": reply.reason, "round": envelope.round}, {}, {})
+    return _pack({**head, "round": reply.round}, reply.scalars, reply.arrays)
+
+
+def unpack_reply(content: RecordDict, asked: Envelope) -> tuple[Reply | Failure, Envelope]:
+    """A node's answer to what was asked; raises where it does not belong to that question."""
+    head, scalars, arrays = _unpack(content)
+    envelope = _envelope(head)
+    if envelope.session != asked.session:
+        raise ProtocolError("the reply belongs to another run")
+    if (envelope.kind, envelope.round) != (asked.kind, asked.round):
+        raise ProtocolError(f"the reply is to '{envelope.kind}', round {envelope.round}, which was not asked now")
+    if "failure" in head:
+        return Failure(_text(head, "failure", 2000)), envelope
+    if envelope.step != asked.step:
+        raise ProtocolError(
+            f"the node has given {envelope.step} answers in this run, not {asked.step}: it lost its state"
+        )
+    return Reply(envelope.round, scalars, arrays), envelope
+
+
+def _pack(head: Mapping[str, Any], scalars: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> RecordDict:
+    plain: dict[str, Any] = {name: _plain(value) for name, value in scalars.items()}
+    return RecordDict(
+        {
+            _HEAD: ConfigRecord({**head, "version": VERSION}),
+            _SCALARS: ConfigRecord(plain),
+            # Not all of NumPy's orders survive: rows first is what np.save keeps as it is.
+            _ARRAYS: ArrayRecord({name: Array(np.ascontiguousarray(array)) for name, array in arrays.items()}),
+        }
+    )
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which is what a config record takes."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unpack(content: RecordDict) -> tuple[dict[str, Any], dict[str, Scalar], dict[str, np.ndarray]]:
+    if not isinstance(content.get(_HEAD), ConfigRecord):
+        raise ProtocolError("the message is not one of fedbary's")
+    head = dict(content[_HEAD])
+    if head.get("version") != VERSION:
+        raise ProtocolError(
+            f"the message has version {head.get('version')!r}, this fedbary speaks {VERSION}: update it"
+        )
+    scalars, arrays = content.get(_SCALARS), content.get(_ARRAYS)
+    if not isinstance(scalars, ConfigRecord) or not isinstance(arrays, ArrayRecord):
+        raise ProtocolError("the message lacks its scalars or arrays")
+    if len(arrays) > _MOST_ARRAYS or sum(len(array.data) for array in arrays.values()) > MOST_BYTES:
+        raise ProtocolError(f"the message is larger than {MOST_BYTES // 2**20} MB or has too many arrays")
+    plain: dict[str, Scalar] = {}
+    for name, value in scalars.items():
+        if not isinstance(value, (str, int, float, bool)) or (isinstance(value, str) and len(value) > _LONGEST_TEXT):
+            raise ProtocolError(f"the scalar '{str(name)[:40]}' of the message is neither a number nor a text")
+        plain[str(name)] = value
+    try:
+        return head, plain, {str(name): _array(array) for name, array in arrays.items()}
+    except (ValueError, TypeError, EOFError, OSError) as error:
+        raise ProtocolError("an array of the message cannot be read") from error
+
+
+def _array(array: Array) -> np.ndarray:
+    found = array.numpy()
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiub":
+        raise ValueError("not an array of numbers")
+    return found
+
+
+def _envelope(head: Mapping[str, Any]) -> Envelope:
+    return Envelope(
+        session=_text(head, "session", 64),
+        kind=_text(head, "kind", 64),
+        round=_number(head, "round"),
+        step=_number(head, "step"),
+        name=_text(head, "name", 200),
+        settings=_text(head, "settings", 2**20),
+        flagged=_number(head, "flagged") if "flagged" in head else None,
+    )
+
+
+def _text(head: Mapping[str, Any], key: str, longest: int) -> str:
+    value = head.get(key, "")
+    if not isinstance(value, str) or len(value) > longest:
+        raise ProtocolError(f"the '{key}' of the message is not a text of at most {longest} characters")
+    return value
+
+
+def _number(head: Mapping[str, Any], key: str) -> int:
+    value = head.get(key, 0)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+        raise ProtocolError(f"the '{key}' of the message is not a whole number")
+    return value

@@ -1,0 +1,84 @@
+"""A Flower run's config as settings: the protocol, its options, the space, flags, and how long to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from fedbary.engines.flower.exchange import Patience
+from fedbary.engines.flower.node import Asked
+from fedbary.errors import SettingsError
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary.space.settings import Space
+from fedbary.valuation.rules import RowRules
+
+_SPACE, _SIMULATED = "space-", ("dataset", "partition", "clients", "rows")
+_OWN = (
+    "protocol", "reference", "label", "id", "output", "resume", "seed", "num-nodes", "min-nodes", "join-deadline",
+    "timeout", "retries", "poll", "fdr", "rule", "calibration",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that ``--run-config`` can say."""
+
+    asked: Asked
+    space: Space
+    seed: int
+    reference: Path | None
+    label: str
+    id: str | None
+    output: Path
+    resume: bool
+    nodes: int
+    least: int | None
+    deadline: float
+    patience: Patience
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> RunConfig:
+        """Read a run config; an empty text stands for a setting's default."""
+        given = {key: value for key, value in config.items() if value != ""}
+        simulated = {key: given[key] for key in _SIMULATED if key in given}
+        reference = given.get("reference")
+        name = str(given.get("protocol", "sketch" if reference or simulated else "consensus"))
+        if name not in PROTOCOLS:
+            raise SettingsError(f"There is no protocol {name!r}; there is {', '.join(PROTOCOLS)}.")
+        known = {field.name.replace("_", "-") for field in fields(PROTOCOLS[name])}  # type: ignore[arg-type]
+        for key in given:
+            if key not in (*_OWN, *_SIMULATED, *known) and not key.startswith(_SPACE):
+                raise SettingsError(f"The run config's '{key}' is not an option of the {name} protocol: leave it out.")
+        protocol = PROTOCOLS[name](**{key.replace("-", "_"): given[key] for key in given if key in known})
+        seed = int(given.get("seed", 0))
+        if simulated:
+            simulated |= {"seed": seed, "run_seed": seed}
+        rules = RowRules(**{key: given[key] for key in ("fdr", "rule", "calibration") if key in given})
+        least = given.get("min-nodes")
+        return cls(
+            asked=Asked(protocol, rules, simulated),
+            space=protocol.space(_space(given)),
+            seed=seed,
+            reference=None if reference is None else Path(str(reference)),
+            label=str(given.get("label", "label")),
+            id=None if "id" not in given else str(given["id"]),
+            output=Path(str(given.get("output", "fedbary-out"))),
+            resume=bool(given.get("resume", False)),
+            nodes=int(given.get("num-nodes", given.get("clients", 2))),
+            least=int(least) if least else None,
+            deadline=float(given.get("join-deadline", 120.0)),
+            patience=Patience(
+                float(given.get("timeout", 600.0)), float(given.get("poll", 0.2)), int(given.get("retries", 1))
+            ),
+        )
+
+
+def _space(given: Mapping[str, Any]) -> Space:
+    chosen = {key.removeprefix(_SPACE).replace("-", "_"): given[key] for key in given if key.startswith(_SPACE)}
+    known = {field.name for field in fields(Space)}
+    for key in chosen:
+        if key not in known:
+            raise SettingsError(f"The run config's '{_SPACE}{key}' is not an option of the space: leave it out.")
+    return Space(**chosen)

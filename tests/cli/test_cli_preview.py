@@ -1,0 +1,134 @@
+"""`fedbary preview`: exactly what would be sent, and nothing is."""
+
+import json
+
+import pytest
+
+import fedbary as fb
+from fedbary.engines.message_file import load_message, save_message
+from fedbary.engines.policy import OwnerPolicy
+from fedbary.errors import DataError
+from fedbary.protocols.messages import Message
+from fedbary.valuation.rules import RowRules
+
+pytest_plugins = ["cli_fixtures"]
+
+MINE = ("sites/north.csv", "--label", "ill", "--id", "id")
+
+
+@pytest.fixture
+def message(sites):
+    """What a coordinator saved for its clients."""
+    asked = fb.Sketch()
+    reference = fb.read("reference.csv", label="ill", id="id")
+    server = asked.server(["north"], reference, asked.space(None), rules=RowRules(), seed=0)
+    return save_message(server.tasks()["north"], "sketch.npz")
+
+
+def test_it_shows_every_number_of_the_answer_to_a_saved_message(fedbary, message):
+    """Without noise an answer can be compared: it is what the client says, to the last digit."""
+    table = fb.read("sites/north.csv", label="ill", id="id")
+    used = OwnerPolicy().applied(fb.Sketch())
+    reply = used.client(table, rules=RowRules(), seed=0).answer(load_message(message))
+    code, out, err = fedbary("preview", *MINE, "--message", message)
+    assert (code, err) == (0, "")
+    shown = {line.split()[0]: line.split()[-1] for line in out.splitlines() if len(line.split()) == 3}
+    assert {name: shown[name] for name in reply.scalars} == {name: repr(value) for name, value in reply.scalars.items()}
+    assert "Nothing was sent" in out
+    assert "policy = coarsen" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_json_holds_exactly_the_reply(fedbary, message):
+    table = fb.read("sites/north.csv", label="ill", id="id")
+    reply = OwnerPolicy().applied(fb.Sketch()).client(table, rules=RowRules(), seed=0).answer(load_message(message))
+    content = json.loads(fedbary("preview", *MINE, "--message", message, "--json")[1])
+    assert content["settings"]["policy"] == "coarsen"
+    assert content["answers"][0]["scalars"] == dict(reply.scalars)
+
+
+def test_with_a_reference_the_real_server_asks(fedbary, sites):
+    code, out, _ = fedbary("preview", *MINE, "--reference", "reference.csv", "--epsilon", 1)
+    assert code == 0
+    assert "The server asks 'sketch', round 0: you send" in out
+    assert "1-differentially private" in " ".join(out.split())
+    assert "drawn anew" in out
+
+
+def test_without_a_reference_every_reply_of_a_consensus_is_shown(fedbary, sites):
+    code, out, _ = fedbary("preview", *MINE, "--with", "sites/south.csv", "--json")
+    kinds = [answer["asked"] for answer in json.loads(out)["answers"]]
+    assert code == 0
+    assert kinds[:4] == ["describe", "moments", "start", "step"]
+    assert kinds[-3:] == ["centroids", "final", "scores"]
+    code, out, _ = fedbary("preview", *MINE)
+    assert (code, "points" in out, "Nothing was sent" in out) == (0, True, True)
+
+
+@pytest.mark.parametrize("protocol", ["interpolation", "triangle", "coalition"])
+def test_the_other_protocols_send_points(fedbary, sites, protocol):
+    code, out, _ = fedbary("preview", *MINE, "--protocol", protocol, "--reference", "reference.csv", "--json")
+    first = json.loads(out)["answers"][0]
+    assert code == 0
+    assert first["scalars"]["rows"] == 40
+    assert all(len(array["values"]) == array["shape"][0] for array in first["arrays"].values())
+
+
+def test_the_policy_refuses_before_the_file_is_read(fedbary, sites, tmp_path):
+    (tmp_path / "policy.toml").write_text("min_group = 9\n")
+    code, out, err = fedbary(
+        "preview", "none.csv", "--reference", "reference.csv", "--policy", "policy.toml", "--min-group", 5
+    )
+    assert (code, out) == (2, "")
+    assert "min_group = 5, the owner's policy has min_group = 9" in err
+    code, out, _ = fedbary("preview", *MINE, "--reference", "reference.csv", "--policy", "policy.toml", "--json")
+    assert json.loads(out)["settings"]["min_group"] == 9
+
+
+def test_a_refusal_shows_what_leaves_and_what_is_for_the_owner(fedbary, spoil):
+    path = spoil("odd", lambda frame: frame.assign(age="Xq7canary"))
+    code, out, _ = fedbary("preview", path, "--label", "ill", "--id", "id", "--reference", "reference.csv")
+    sent, own = (next(line for line in out.splitlines() if line.startswith(start)) for start in ("sent:", "for you"))
+    assert code == 2
+    assert "column 'age' must be numeric" in sent
+    assert "odd.csv" not in sent
+    assert "odd.csv" in own
+    assert "Xq7canary" not in out.split("for you alone")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--protocol", "sketch"], "The sketch protocol compares with a reference"),
+        (["--message", "none.npz"], "There is no message file 'none.npz'"),
+        (["--message", "reference.csv"], "'reference.csv' is not a message that fedbary saved"),
+        (["--message", "a.npz", "--reference", "reference.csv"], "--message stands for the server"),
+        (["--protocol", "telepathy"], "There is no protocol 'telepathy'"),
+        (["--protocol", "consensus", "--epsilon", "1"], "--epsilon is not an option of the consensus protocol"),
+    ],
+)
+def test_wrong_input_is_one_sentence(fedbary, sites, options, sentence):
+    code, out, err = fedbary("preview", *MINE, *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert sentence in err
+
+
+def test_nothing_is_written(fedbary, sites, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    fedbary("preview", *MINE, "--reference", "reference.csv")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_message_file_holds_no_pickle(tmp_path):
+    import numpy as np
+
+    np.savez(tmp_path / "bad.npz", message=np.array([{"kind": "sketch"}], dtype=object))
+    with pytest.raises(DataError, match="is not a message"):
+        load_message(tmp_path / "bad.npz")
+    again = load_message(save_message(Message("step", 3, {"a": True}, {"x": np.arange(4.0)}), tmp_path / "m.npz"))
+    assert (again.kind, again.round, again.scalars, again.arrays["x"].tolist()) == (
+        "step",
+        3,
+        {"a": True},
+        [0, 1, 2, 3],
+    )

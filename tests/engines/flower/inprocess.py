@@ -1,0 +1,69 @@
+"""A grid in this process: the real apps, no network, and nodes that misbehave on purpose."""
+
+import uuid
+
+from flwr.app import Context, Error, RecordDict
+from flwr.app import Message as FlowerMessage
+from flwr.serverapp import Grid
+from flwr.supercore.task_identity import TaskIdentity
+
+
+class InProcessGrid(Grid):
+    """Calls the client app for every message; ``faults`` maps a node to a function of (message, honest reply)."""
+
+    def __init__(self, app, configs, faults=None):
+        self._app, self._configs, self._faults = app, configs, faults or {}
+        self._sent = {}
+        self.received = []  # every reply the server got
+        TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 1
+
+    def set_run(self, run):
+        self._run = run
+
+    @property
+    def run(self):
+        return self._run
+
+    def create_message(self, content, message_type, dst_node_id, group_id, ttl=None):
+        return FlowerMessage(content, dst_node_id=dst_node_id, message_type=message_type, ttl=ttl, group_id=group_id)
+
+    def get_node_ids(self):
+        return list(self._configs)
+
+    def push_messages(self, messages):
+        ids = []
+        for message in messages:
+            message.metadata.__dict__["_message_id"] = name = uuid.uuid4().hex
+            self._sent[name] = message
+            ids.append(name)
+        return ids
+
+    def pull_messages(self, message_ids):
+        replies = []
+        for name in message_ids:
+            if (message := self._sent.pop(name, None)) is not None:
+                reply = self._answer(message)
+                if reply is not None:
+                    self.received.append(reply)
+                    replies.append(reply)
+        return replies
+
+    def send_and_receive(self, messages, *, timeout=None):
+        return self.pull_messages(self.push_messages(messages))
+
+    def _answer(self, message):
+        node = message.metadata.dst_node_id
+        context = Context(1, node, self._configs[node], RecordDict(), {})
+        fault = self._faults.get(node)
+        if fault is None:
+            return self._app(message, context)
+        return fault(message, lambda: self._app(message, context))
+
+
+def raised(message, honest):
+    """What Flower sends when an app raises: code 2 and the text of the exception."""
+    return FlowerMessage(Error(2, "Traceback: /home/ann/secret.parquet"), reply_to=message)
+
+
+def silent(message, honest):
+    return None

@@ -1,0 +1,327 @@
+"""Every protocol over a Flower grid in this process: same numbers as the local engine, and nodes that misbehave."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from inprocess import InProcessGrid, raised, silent
+
+import fedbary as fb
+from fedbary.engines.flower import engine as engine_module
+from fedbary.engines.flower.client_app import app
+from fedbary.engines.flower.codec import Envelope, pack_reply, unpack_reply
+from fedbary.engines.flower.config import RunConfig
+from fedbary.engines.flower.server_app import valued
+from fedbary.engines.ledger import Ledger
+from fedbary.errors import PrivacyError, ProtocolError, SettingsError
+from fedbary.protocols.messages import Reply
+
+QUICK = {"poll": 0.001, "timeout": 0.05, "retries": 1}
+
+
+def simulation(tmp_path, clients=5, **more):
+    """Nodes of a simulation and their run config."""
+    nodes = {
+        100 + i: {"partition-id": i, "num-partitions": clients, "state-path": str(tmp_path)} for i in range(clients)
+    }
+    config = {"dataset": "digits", "partition": "case-5", "clients": clients, "rows": 60, "seed": 3, **QUICK}
+    return nodes, config | {"output": str(tmp_path / "out"), "timeout": 60.0, **more}
+
+
+def local(config, protocol, *, reference=True):
+    pool = fb.datasets.load("digits")
+    clients, rows = config["clients"], config["rows"]
+    tables = fb.partitions.paper_case(pool.train, 5, clients=clients, rows=rows * clients, seed=config["seed"]).clients
+    return fb.value(tables, pool.test if reference else None, protocol=protocol, seed=config["seed"])
+
+
+# --- same numbers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options"),
+    [
+        (fb.Sketch(), {}),
+        (fb.Sketch(policy="coarsen"), {"policy": "coarsen"}),
+        (fb.Coalition(), {}),
+        (fb.Consensus(rounds=3), {"rounds": 3}),
+        (fb.Interpolation(rounds=3), {"rounds": 3}),
+        (fb.Triangle(), {}),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_every_protocol_gives_the_numbers_of_the_local_engine(tmp_path, protocol, options):
+    nodes, config = simulation(tmp_path, **{"protocol": protocol.name, **options})
+    expected = local(config, protocol, reference=protocol.name != "consensus")
+    found = valued(InProcessGrid(app, nodes), RunConfig.of(config))
+    assert found.clients["client"].tolist() == expected.clients["client"].tolist()
+    for column in ("rows", "distance", "low", "high", "share", "excess", "quality"):
+        np.testing.assert_allclose(
+            found.clients[column].astype(float), expected.clients[column].astype(float), atol=1e-9, rtol=0
+        )
+    if expected.scores is not None:
+        np.testing.assert_allclose(found.scores.values, expected.scores.values, atol=1e-9)
+    with pytest.raises(PrivacyError, match="never left its owner's machine"):
+        found.rows("client_1")
+    (file,) = tmp_path.glob("node-100/results/*/rows.parquet")
+    own = expected.rows("client_1")
+    np.testing.assert_allclose(pd.read_parquet(file)["value"], own["value"], atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [10, 100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_many_nodes_with_files_of_their_own(tmp_path, count):
+    tables, reference = many(count)
+    nodes = files(tmp_path, tables)
+    config = RunConfig.of({"reference": reference_file(tmp_path, reference), "lower": "triangle", "num-nodes": count,
+                           "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001})  # fmt: skip
+    found = valued(InProcessGrid(app, nodes), config)
+    # An owner without a policy file answers guardedly, whatever the server asks for.
+    expected = fb.value(tables, reference, protocol=fb.Sketch(lower="triangle", policy="coarsen"), seed=0)
+    assert found.clients["client"].tolist() == list(tables)
+    for column in ("distance", "share", "quality"):
+        np.testing.assert_allclose(found.clients[column], expected.clients[column], atol=1e-9, rtol=0)
+
+
+def many(count):
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 1.0]])
+
+    def drawn(rows):
+        codes = rng.integers(0, 2, rows)
+        columns = {f"x{i}": column for i, column in enumerate((centres[codes] + rng.normal(size=(rows, 3))).T)}
+        return fb.Table(columns, np.array(["no", "yes"])[codes])
+
+    return {f"site {i}": drawn(20) for i in range(count)}, drawn(120)
+
+
+def files(tmp_path, tables):
+    """One Parquet file for each node, under a path of its own."""
+    nodes = {}
+    for place, (name, table) in enumerate(tables.items()):
+        file = tmp_path / f"data-{place}.parquet"
+        pd.DataFrame({**table.columns, "label": table.labels}).to_parquet(file)
+        nodes[1000 + place] = {
+            "data-path": str(file),
+            "label": "label",
+            "name": name,
+            "state-path": str(tmp_path / "s"),
+        }
+    return nodes
+
+
+def reference_file(tmp_path, table):
+    file = tmp_path / "reference.parquet"
+    pd.DataFrame({**table.columns, "label": table.labels}).to_parquet(file)
+    return str(file)
+
+
+# --- nodes that misbehave -----------------------------------------------------------------------------
+
+
+def garbage(change):
+    def fault(message, honest):
+        reply = honest()
+        scalars = dict(reply.content["scalars"])
+        change(reply, scalars)
+        for key, value in scalars.items():
+            reply.content["scalars"][key] = value
+        return reply
+
+    return fault
+
+
+def replayed():
+    first = []
+
+    def fault(message, honest):
+        reply = honest()
+        first.append(reply.content)
+        reply.content = first[0]
+        return reply
+
+    return fault
+
+
+def test_bad_nodes_are_named_with_a_reason_and_all_others_are_valued(tmp_path):
+    """10 % raise, 5 % are silent, 5 % send garbage."""
+    tables, reference = many(100)
+    nodes = files(tmp_path, tables)
+    names = list(nodes)
+    faults = dict.fromkeys(names[:10], raised) | dict.fromkeys(names[10:15], silent)
+    faults |= {
+        names[15]: garbage(lambda reply, scalars: scalars.update(cost=float("nan"))),
+        names[16]: garbage(lambda reply, scalars: scalars.update(rows=-1)),
+        names[17]: garbage(lambda reply, scalars: scalars.update(cost=1e300)),
+        names[18]: garbage(lambda reply, scalars: reply.content.pop("arrays")),
+        names[19]: garbage(lambda reply, scalars: reply.content["fedbary"].update(session="0" * 32)),
+    }
+    config = RunConfig.of({"reference": reference_file(tmp_path, reference), "num-nodes": 100, "lower": "triangle",
+                           "output": str(tmp_path / "out"), **QUICK})  # fmt: skip
+    found = valued(InProcessGrid(app, nodes, faults), config)
+    assert len(found.failed) == 20
+    healthy = found.clients[~found.clients["client"].isin(list(found.failed))]
+    assert len(healthy) == 80
+    guarded = fb.Sketch(lower="triangle", policy="coarsen")
+    expected = fb.value(tables, reference, protocol=guarded, seed=0).clients.set_index("client")
+    np.testing.assert_allclose(healthy["distance"], expected.loc[healthy["client"], "distance"], atol=1e-9)
+    reasons = " | ".join(found.failed.values())
+    for why in ("the app failed on the node", "no answer within", "'cost' of the reply is nan", "'rows' of the reply",
+                "lacks its scalars or arrays", "belongs to another run"):  # fmt: skip
+        assert why in reasons, why
+    assert "secret.parquet" not in reasons
+
+
+def test_a_replayed_round_and_a_lost_state_are_noticed(tmp_path):
+    nodes, config = simulation(tmp_path, protocol="interpolation", rounds=3)
+
+    def forgetful(message, honest):
+        for file in tmp_path.glob("node-101/runs/*/state.npz"):
+            file.unlink()
+        return honest()
+
+    found = valued(InProcessGrid(app, nodes, {100: replayed(), 101: forgetful}), RunConfig.of(config))
+    assert "which was not asked now" in found.failed["client_1"]
+    assert "the node is at 1" in found.failed["client_2"]
+    assert len(found.failed) == 2
+
+
+def test_a_node_whose_answer_was_lost_is_asked_again_and_says_the_same(tmp_path):
+    nodes, config = simulation(tmp_path, protocol="interpolation", rounds=3, **QUICK)
+    lost = []
+
+    def unlucky(message, honest):
+        reply = honest()
+        if len(lost) < 3 and message.metadata.message_type not in lost:
+            lost.append(len(lost))
+            return None
+        return reply
+
+    found = valued(InProcessGrid(app, nodes, {102: unlucky}), RunConfig.of({**config, "timeout": 1.0, "retries": 3}))
+    assert not found.failed
+    expected = local(config, fb.Interpolation(rounds=3))
+    np.testing.assert_allclose(found.clients["distance"], expected.clients["distance"], atol=1e-9)
+
+
+def test_too_few_nodes_are_said_and_enough_go_on_with_a_note(tmp_path):
+    nodes, config = simulation(tmp_path, clients=3)
+    grid = InProcessGrid(app, {node: nodes[node] for node in list(nodes)[:2]})
+    late = {**config, "join-deadline": 0.01}
+    with pytest.raises(ProtocolError, match="2 of 3 nodes came within"):
+        valued(grid, RunConfig.of(late))
+    found = valued(grid, RunConfig.of({**late, "min-nodes": 2}))
+    assert "1 of 3 nodes did not come in time" in found.notes
+    assert len(found.clients) == 2
+
+
+def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
+    nodes, config = simulation(tmp_path, protocol="consensus", rounds=4)
+    straight = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "straight")}))
+    rounds = []
+    whole = engine_module.exchange
+
+    def dying(*arguments, **more):
+        rounds.append(1)
+        if len(rounds) == 4:
+            raise KeyboardInterrupt
+        return whole(*arguments, **more)
+
+    monkeypatch.setattr(engine_module, "exchange", dying)
+    with pytest.raises(KeyboardInterrupt):
+        valued(InProcessGrid(app, nodes), RunConfig.of(config))
+    monkeypatch.undo()
+    found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "resume": True}))
+    pd.testing.assert_frame_equal(found.clients, straight.clients)
+
+
+# --- the owner's policy and ledger ---------------------------------------------------------------------
+
+
+def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
+    tables, reference = many(3)
+    nodes = files(tmp_path, tables)
+    (tmp_path / "strict.toml").write_text("min_group = 50\n")
+    (tmp_path / "open.toml").write_text('protocols = ["sketch", "consensus"]\nshare_flag_counts = true\n')
+    nodes[1000]["policy"], nodes[1001]["policy"] = str(tmp_path / "strict.toml"), str(tmp_path / "open.toml")
+    config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
+    found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "out")}))
+    assert "min_group = 50" in found.failed["site 0"]
+    assert list(found.failed) == ["site 0"]
+    ledger = Ledger(tmp_path / "s" / "node-1001" / "ledger.jsonl").read()
+    assert [entry.kind for entry in ledger.entries][:1] == ["sketch"]
+    config = {"protocol": "consensus", "num-nodes": 3, "timeout": 60.0, "poll": 0.001, "rounds": 2}
+    again = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "two")}))
+    assert "protocols" in again.failed["site 2"]  # no file: the sketch protocol alone
+
+
+# --- what leaves --------------------------------------------------------------------------------------
+
+
+def test_a_canary_in_a_file_and_in_its_path_reaches_nobody(tmp_path):
+    tables, reference = many(4)
+    home = tmp_path / "very-secret-canary-folder"
+    home.mkdir()
+    nodes = files(home, tables)
+    frame = pd.read_parquet(nodes[1001]["data-path"]).astype({"label": object})
+    frame.loc[0, "x0"] = 987654.321012345
+    frame.to_parquet(nodes[1001]["data-path"])
+    broken = frame.assign(x1=frame["x1"].astype(object))
+    broken.loc[2, "x1"] = "canary-in-a-cell"
+    nodes[1002]["data-path"] = str(home / "broken.csv")
+    broken.to_csv(nodes[1002]["data-path"], index=False)
+    config = {
+        "reference": reference_file(tmp_path, reference),
+        "num-nodes": 4,
+        "output": str(tmp_path / "out"),
+        **QUICK,
+    }
+    grid = InProcessGrid(app, nodes)
+    found = valued(grid, RunConfig.of({**config, "timeout": 60.0}))
+    found.save(tmp_path / "out")
+    assert "site 2" in found.failed
+    seen = b"".join(_everything(reply.content) for reply in grid.received)
+    seen += b"".join(file.read_bytes() for file in (tmp_path / "out").rglob("*") if file.is_file())
+    for canary in ("canary", "very-secret", str(tmp_path), "987654.32"):
+        assert canary.encode() not in seen
+    assert np.float64(987654.321012345).tobytes() not in seen
+
+
+def _everything(content):
+    parts = []
+    for record in content.values():
+        for key, value in record.items():
+            parts.append(str(key).encode() + (value.data if hasattr(value, "data") else str(value).encode()))
+    return b"".join(parts)
+
+
+def test_a_node_without_data_or_with_a_strange_server_answers_with_a_sentence(tmp_path):
+    nodes, config = simulation(tmp_path, clients=2)
+    nodes[100] = {"state-path": str(tmp_path)}
+    found = valued(InProcessGrid(app, nodes), RunConfig.of(config))
+    assert "no data: give data-path" in found.failed["node-100"]
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({"protocol": "magic"}, "There is no protocol 'magic'"),
+        ({"protocol": "sketch", "rounds": 3}, "'rounds' is not an option of the sketch protocol"),
+        ({"space-colour": "red"}, "'space-colour' is not an option of the space"),
+    ],
+)
+def test_a_wrong_run_config_gets_one_sentence(config, why):
+    with pytest.raises(SettingsError, match=why):
+        RunConfig.of(config)
+
+
+def test_replies_survive_the_records_and_strangers_do_not():
+    reply = Reply(3, {"a": 1, "b": 2.5, "c": "x", "d": True}, {"m": np.arange(6.0).reshape(2, 3), "i": np.arange(3)})
+    envelope = Envelope("f" * 32, "step", 3, 2, name="north")
+    again, head = unpack_reply(pack_reply(reply, envelope), envelope)
+    assert again.scalars == reply.scalars
+    assert head.name == "north"
+    for name, array in reply.arrays.items():
+        np.testing.assert_array_equal(again.arrays[name], array)
+        assert again.arrays[name].dtype == array.dtype
+    with pytest.raises(ProtocolError, match="it lost its state"):
+        unpack_reply(pack_reply(reply, envelope), replace(envelope, step=5))
