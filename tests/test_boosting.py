@@ -196,3 +196,14 @@ def test_mistakes_are_one_sentence(parts, valued):
     alien = fb.Table.from_arrays(clients["a"].columns["x"], ["alien"] * 150)
     with pytest.raises(fb.FedbaryError, match="none of its classes"):
         fb.boost({"a": alien}, reference, test, valuation=valued)
+
+
+def test_test_rows_that_train_or_value_are_said(parts):
+    clients, reference, test = parts
+    rows = fb.Table.from_arrays(
+        np.vstack([test.columns["x"], clients["a"].columns["x"][:7], reference.columns["x"][:3]]),
+        np.concatenate([test.labels, clients["a"].labels[:7], reference.labels[:3]]),
+    )
+    notes = " ".join(fb.boost(clients, reference, rows, how=["none"], training=TRAINING).notes)
+    assert "7 of 310 test rows are also rows of a" in notes
+    assert "3 of 310 test rows are also rows of the reference" in notes

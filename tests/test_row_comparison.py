@@ -6,7 +6,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.comparison.measures import auroc
-from fedbary.errors import SettingsError
+from fedbary.errors import DataError, SettingsError
 from fedbary.valuation.scores import ClientScores
 
 
@@ -102,3 +102,20 @@ def test_the_truth_is_computed_even_if_it_was_not_named(federation):
     found = fb.compare(clients, test, methods=["coalition"], truth="sketch")
     assert list(found.summary()["method"]) == ["coalition", "sketch"]
     assert found.summary().set_index("method").loc["sketch", "spearman"] == pytest.approx(1.0)
+
+
+def test_a_folder_with_other_files_is_left_alone(compared, tmp_path):
+    (tmp_path / "summary.csv").write_text("mine")
+    with pytest.raises(DataError, match=r"summary\.csv, which is not from an earlier comparison of rows"):
+        compared.save(tmp_path)
+    assert (tmp_path / "summary.csv").read_text() == "mine"
+    compared.save(tmp_path / "own")
+    compared.save(tmp_path / "own")
+
+
+def test_a_method_of_another_package_that_fails_stops_nobody(federation):
+    clients, test, _ = federation
+    tiny = clients["client_1"].take(np.arange(4))
+    found = fb.compare({"tiny": tiny, **clients}, test, methods=["knn-shapley", "data-oob"], level="rows")
+    assert "too few" in found.failed["data-oob"]["tiny"]
+    assert set(found.values["data-oob"]) == set(clients)

@@ -253,3 +253,10 @@ def test_copies_are_one_point_whatever_the_rounding_of_matrix_products(width):
     for copies in (5, 50, 53, 200):
         cloud = fb.embed(fb.Table.from_arrays(np.tile(row, (copies, 1)), np.zeros(copies, dtype=int)), schema)
         assert (cloud.rows, cloud.distinct) == (copies, 1)
+
+
+def test_a_class_is_called_the_same_whatever_other_classes_a_party_has():
+    from fedbary.space.labels import class_names
+
+    assert class_names(np.array([0.0, 1.0, 2.5])).tolist() == ["0", "1", "2.5"]
+    assert class_names(np.array([0.0, 1.0])).tolist() == ["0", "1"]

@@ -28,7 +28,7 @@ Codes = NDArray[np.intp]
 AME_PROBABILITIES = (0.2, 0.4, 0.6, 0.8)
 _OLDEST = (0, 10)
 # With fewer rows a bag often holds all of them, and nothing is left to test its tree on.
-_LEAST_ROWS = 10
+_LEAST_ROWS = 6
 
 
 def tmc_values(
