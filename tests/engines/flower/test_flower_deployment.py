@@ -1,8 +1,11 @@
-"""One real deployment on loopback: TLS, authenticated nodes with files of their own, two protocols, a killed node."""
+"""One real deployment on loopback: TLS, authenticated nodes with files of their own, two protocols, and kills."""
 
+import json
 import os
 import signal
 import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -22,31 +25,64 @@ NAMES = ("ann", "bob", "cyd")
 CANARY = "canary-in-a-path"
 
 
+@dataclass
+class Federation:
+    """A server and three nodes, each with its own Parquet file and policy."""
+
+    home: Path
+    start: Callable
+    programs: dict = field(default_factory=dict)
+
+    @property
+    def folder(self):
+        return self.home / "fed"
+
+    def start_server(self):
+        self.programs["server"], _ = self.start(self.folder / "server.sh")
+        assert eventually(lambda: status(self.folder)["server"]["answers"], 60)
+
+    def start_node(self, name):
+        script = self.folder / "nodes" / name / f"node-{name}.sh"
+        data, policy = self.home / CANARY / f"{name}.parquet", self.home / "policy.toml"
+        self.programs[name], _ = self.start(script, data, 'label="label"', f'policy="{policy}"')
+
+    def wait_for_nodes(self):
+        assert eventually(lambda: [n["status"] for n in status(self.folder)["nodes"]] == ["online"] * 3, 90)
+
+    def kill(self, name):
+        """Without a word, and everything that it started."""
+        for pid in descendants(self.programs[name].pid):
+            os.kill(pid, signal.SIGKILL)
+        self.programs[name].wait(10)
+
+
+def descendants(pid):
+    children = [
+        int(child) for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()
+    ]
+    return [pid, *(found for child in children for found in descendants(child))]
+
+
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory, digits):
-    """A server and three nodes, each with its own Parquet file and policy."""
     home = tmp_path_factory.mktemp("federation")
     *parts, reference = fb.partitions.by_size(digits, [120, 120, 120, 400], seed=0).clients.values()
-    tables = dict(zip(NAMES, parts, strict=True))
     port = free_ports(4)
-    folder = home / "fed"
     options = ["--nodes", ",".join(NAMES), "--port", str(port), "--node-port", str(port + 1)]
-    assert main(["federation", "init", str(folder), *options]) == 0
+    assert main(["federation", "init", str(home / "fed"), *options]) == 0
     (home / "policy.toml").write_text('protocols = ["sketch", "consensus"]\nmax_rounds = 10\n')
     to_parquet(reference, home / "reference.parquet")
     (home / CANARY).mkdir()
+    for name, table in zip(NAMES, parts, strict=True):
+        to_parquet(table, home / CANARY / f"{name}.parquet")
     with running(home) as start:
-        start(folder / "server.sh")
-        assert eventually(lambda: status(folder)["server"]["answers"], 60)
-        subprocess.run([folder / "register.sh"], check=True, capture_output=True, timeout=60)
-        nodes = {}
-        for name, table in tables.items():
-            file = home / CANARY / f"{name}.parquet"
-            to_parquet(table, file)
-            script = folder / "nodes" / name / f"node-{name}.sh"
-            nodes[name] = start(script, file, 'label="label"', f'policy="{home / "policy.toml"}"')
-        assert eventually(lambda: [n["status"] for n in status(folder)["nodes"]] == ["online"] * 3, 60)
-        yield home, folder, tables, reference, nodes
+        made = Federation(home, start)
+        made.start_server()
+        subprocess.run([made.folder / "register.sh"], check=True, capture_output=True, timeout=60)
+        for name in NAMES:
+            made.start_node(name)
+        made.wait_for_nodes()
+        yield made
 
 
 def to_parquet(table, file):
@@ -55,11 +91,12 @@ def to_parquet(table, file):
     frame.to_parquet(file)
 
 
+def command(folder, output, config):
+    return [folder / "run.sh", APP, "--run-config", f'output="{output}" label="label" num-nodes=3 {config}']
+
+
 def run(folder, output, config):
-    config = f'output="{output}" label="label" num-nodes=3 {config}'
-    done = subprocess.run(
-        [folder / "run.sh", APP, "--run-config", config], capture_output=True, text=True, timeout=200, check=False
-    )
+    done = subprocess.run(command(folder, output, config), capture_output=True, text=True, timeout=200, check=False)
     assert (output / "valuation.json").is_file(), done.stdout[-3000:] + done.stderr[-3000:]
     return fb.Valuation.load(output), done
 
@@ -77,7 +114,7 @@ def read(home):
 
 
 def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_rows_at_home(federation):
-    home, folder, *_ = federation
+    home, folder = federation.home, federation.folder
     found, done = run(folder, home / "sketch", f'reference="{home / "reference.parquet"}"')
     clients, reference = read(home)
     # Owners answer guardedly, whatever the server asks for.
@@ -95,16 +132,75 @@ def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_row
 
 
 def test_consensus_gives_the_numbers_of_the_local_engine(federation):
-    home, folder, *_ = federation
+    home, folder = federation.home, federation.folder
     found, _ = run(folder, home / "consensus", 'protocol="consensus" rounds=1 starts=1')
     clients, _ = read(home)
     same(found, fb.value(clients, protocol=fb.Consensus(rounds=1, starts=1), seed=0), ["distance", "share", "quality"])
 
 
+def events(output, kind):
+    """What was asked in the events of a kind so far."""
+    file = output / "events.jsonl"
+    lines = file.read_text().split("\n")[:-1] if file.is_file() else []
+    return [event.get("asked") for event in map(json.loads, lines) if event["kind"] == kind]
+
+
+# Without a whitened metric one message fewer.
+BRIEF = 'protocol="consensus" rounds=1 starts=1 space-metric="euclidean" space-label-weight=1.0'
+
+
+def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_numbers(federation):
+    home, folder, output = federation.home, federation.folder, federation.home / "resumed"
+    with (home / "run-until-killed.txt").open("w") as log:
+        first = subprocess.Popen(command(folder, output, BRIEF), stdout=log, stderr=subprocess.STDOUT)
+        try:
+            assert eventually(lambda: len(events(output, "round-finished")) >= 2, 120)
+            assert (output / "checkpoint.npz").is_file()
+            federation.kill("server")
+            first.wait(30)
+        finally:
+            first.kill()
+            first.wait()
+    assert not (output / "valuation.json").exists()
+    federation.start_server()
+    # The nodes were not touched: they come back by themselves.
+    federation.wait_for_nodes()
+    found, _ = run(folder, output, f"{BRIEF} resume=true")
+    assert len(events(output, "run-started")) == 2
+    assert events(output, "round-started").count("describe") == 1
+    clients, _ = read(home)
+    space = fb.Space(metric="euclidean", label_weight=1.0)
+    expected = fb.value(clients, protocol=fb.Consensus(rounds=1, starts=1), space=space, seed=0)
+    same(found, expected, ["distance", "share", "quality"])
+    assert not found.failed
+    assert not (output / "checkpoint.npz").exists()
+
+
+def test_a_node_killed_in_the_middle_of_a_run_is_named_and_the_others_are_valued(federation):
+    home, folder, output = federation.home, federation.folder, federation.home / "deserted"
+    with (home / "run-deserted.txt").open("w") as log:
+        asked = command(folder, output, f"{BRIEF} timeout=30.0 retries=0")
+        process = subprocess.Popen(asked, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            assert eventually(lambda: events(output, "round-finished"), 90)
+            federation.kill("cyd")
+            process.wait(180)
+        finally:
+            process.kill()
+            process.wait()
+    federation.start_node("cyd")
+    found = fb.Valuation.load(output)
+    assert list(found.failed) == ["cyd"]
+    assert found.failed["cyd"].endswith(("no answer within 30 s", "the node cannot be reached"))
+    valued = found.clients.set_index("client").loc[["ann", "bob"]]
+    assert np.isfinite(valued[["distance", "quality"]]).all(axis=None)
+    assert valued["share"].sum() == pytest.approx(1.0)
+    federation.wait_for_nodes()
+
+
 def test_a_killed_node_is_named_and_the_others_are_valued(federation):
-    home, folder, _, _, nodes = federation
-    process, _ = nodes["cyd"]
-    os.kill(process.pid, signal.SIGKILL)
+    home, folder = federation.home, federation.folder
+    federation.kill("cyd")
     reference = home / "reference.parquet"
     found, _ = run(
         folder, home / "two", f'reference="{reference}" timeout=20.0 retries=0 join-deadline=5.0 min-nodes=2'

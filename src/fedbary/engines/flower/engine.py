@@ -50,19 +50,26 @@ class FlowerEngine:
         self._steps: dict[int, int] = {}
         self._names: dict[int, str] = {}
         self._flagged: dict[int, int] = {}
+        self._failed: set[int] = set()
         self._rounds = 0
 
     def nodes(self, wanted: int, *, least: int | None = None, deadline: float = 120.0) -> list[int]:
-        """Wait for so many nodes, or for ``least`` of them until the deadline; a resumed run has its own."""
-        if self._resume and (known := self._known_nodes()):
-            return known
+        """Wait for so many nodes, or for ``least`` of them until the deadline; a resumed run waits for its own.
+
+        Those of a resumed run that do not come are asked all the same, so that they are named.
+        """
+        known, gone = self._known_nodes() if self._resume else ([], set())
         end = time.monotonic() + deadline
         found: list[int] = []
         while True:
             found = sorted(self._grid.get_node_ids())
-            if len(found) >= wanted or time.monotonic() >= end:
+            # Flower fails a message at once whose node is not online, also right after the server's restart.
+            enough = set(known) - gone <= set(found) if known else len(found) >= wanted
+            if enough or time.monotonic() >= end:
                 break
             time.sleep(self._patience.poll)
+        if known:
+            return known
         if len(found) < (wanted if least is None else least):
             raise ProtocolError(
                 f"{len(found)} of {wanted} nodes came within {deadline:g} s: start the others, or ask for fewer "
@@ -124,6 +131,8 @@ class FlowerEngine:
         for node, (reply, envelope) in answers.items():
             if isinstance(reply, Reply):  # only an answer moves a client on
                 self._steps[node] = envelope.step
+            else:
+                self._failed.add(node)
             if envelope.name:
                 self._names[node] = envelope.name
             if envelope.flagged is not None:
@@ -149,6 +158,8 @@ class FlowerEngine:
             "nodes": list(players.values()),
             "steps": {str(node): step for node, step in self._steps.items()},
             "names": {str(node): name for node, name in self._names.items()},
+            "flagged": {str(node): count for node, count in self._flagged.items()},
+            "failed": sorted(self._failed),
         }
         state = {"engine": text_array(json.dumps(engine)), **under("protocol.", protocol.state())}
         save_checkpoint(self._folder, identity, state, {})
@@ -163,16 +174,20 @@ class FlowerEngine:
         self._session, self._rounds = engine["session"], engine["rounds"]
         self._steps = {int(node): step for node, step in engine["steps"].items()}
         self._names = {int(node): name for node, name in engine["names"].items()}
+        self._flagged = {int(node): count for node, count in engine["flagged"].items()}
+        self._failed = set(engine["failed"])
         protocol.restore(below(stored[0], "protocol."))
 
-    def _known_nodes(self) -> list[int]:
+    def _known_nodes(self) -> tuple[list[int], set[int]]:
+        """The checkpoint's nodes, and which of them had failed."""
         import numpy as np
 
         file = self._folder / NAME
         if not file.is_file():
-            return []
+            return [], set()
         with np.load(file, allow_pickle=False) as stored:
-            return [int(node) for node in json.loads(array_text(stored["server/engine"]))["nodes"]]
+            engine = json.loads(array_text(stored["server/engine"]))
+        return [int(node) for node in engine["nodes"]], set(engine["failed"])
 
 
 def renamed(result: Valuation, called: Mapping[str, str]) -> Valuation:
