@@ -234,6 +234,41 @@ def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(found.clients, straight.clients)
 
 
+def test_a_resumed_run_waits_for_its_nodes_but_not_for_those_that_had_failed(tmp_path, monkeypatch):
+    nodes, config = simulation(tmp_path, clients=3, protocol="consensus", rounds=2, **QUICK)
+    config |= {"timeout": 60.0, "join-deadline": 60.0}
+    rounds = []
+    whole = engine_module.exchange
+
+    def dying(*arguments, **more):
+        rounds.append(1)
+        if len(rounds) == 4:
+            raise KeyboardInterrupt
+        return whole(*arguments, **more)
+
+    monkeypatch.setattr(engine_module, "exchange", dying)
+    with pytest.raises(KeyboardInterrupt):
+        valued(InProcessGrid(app, nodes, {102: raised}), RunConfig.of(config))
+    monkeypatch.undo()
+
+    class Late(InProcessGrid):
+        online = ([], [100], [100], [100, 101])
+        looks = 0
+
+        def get_node_ids(self):
+            self.looks += 1
+            return self.online[min(self.looks, len(self.online)) - 1]
+
+        def push_messages(self, messages):
+            # Flower answers for a node that is not online with an error at once.
+            assert self.get_node_ids() == [100, 101]
+            return super().push_messages(messages)
+
+    found = valued(Late(app, nodes), RunConfig.of({**config, "resume": True}))
+    assert found.clients.set_index("client").loc[["client_1", "client_2"], "status"].tolist() == ["ok", "ok"]
+    assert list(found.failed) == ["node-102"]
+
+
 # --- the owner's policy and ledger ---------------------------------------------------------------------
 
 
