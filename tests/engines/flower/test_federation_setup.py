@@ -53,7 +53,7 @@ def main(grid, context):
 
 @pytest.fixture
 def start(tmp_path):
-    with running(tmp_path) as run:
+    with running(tmp_path, strict=True) as run:
         yield run
 
 
