@@ -42,7 +42,8 @@ def init(
     DIR/README.md says who gets which file, and how to start. Each data owner gets one folder, DIR/nodes/NAME, with a
     key that is theirs. Nothing is started, and nothing is sent.
     """
-    from fedbary.engines.flower.setup import Plan, create
+    from fedbary.engines.flower.plan import Plan
+    from fedbary.engines.flower.setup import create
 
     plan = Plan(
         [name.strip() for name in nodes.split(",") if name.strip()],
@@ -68,7 +69,7 @@ def status(
 ) -> None:
     """Say when the certificates end, whether the server answers, and which nodes are registered and online."""
     from fedbary.cli.screen import screen
-    from fedbary.engines.flower.setup import status as look
+    from fedbary.engines.flower.status import status as look
 
     found = look(folder)
     if json:

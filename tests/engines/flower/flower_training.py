@@ -12,10 +12,6 @@ os.environ.update(
 os.environ.setdefault("FLWR_HOME", tempfile.mkdtemp(prefix="flwr-"))
 
 import numpy as np
-import pytest
-
-pytest.importorskip("flwr")
-
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid

@@ -3,9 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-pytest.importorskip("flwr")
-
 from flower_training import NODES, ROWS, InProcess, client_app, initial_model
 from flwr.app import ConfigRecord
 from flwr.serverapp.strategy import FedAvg

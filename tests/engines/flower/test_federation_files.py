@@ -11,15 +11,14 @@ import threading
 import tomllib
 
 import pytest
-
-pytest.importorskip("flwr")
-
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
 
 from fedbary.cli import main
-from fedbary.engines.flower.setup import ENVIRONMENT, Plan, create, status
+from fedbary.engines.flower.plan import ENVIRONMENT, Plan
+from fedbary.engines.flower.setup import create
+from fedbary.engines.flower.status import status
 from fedbary.errors import DataError, SettingsError
 
 

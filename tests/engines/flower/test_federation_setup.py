@@ -5,13 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("flwr")
-
 from processes import eventually, free_ports, listens_at, ours, running
 
 from fedbary.cli import main
-from fedbary.engines.flower.setup import status
+from fedbary.engines.flower.status import status
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("flower")]
 

@@ -15,7 +15,7 @@ from processes import eventually, free_ports, running
 
 import fedbary as fb
 from fedbary.cli import main
-from fedbary.engines.flower.setup import status
+from fedbary.engines.flower.status import status
 from fedbary.engines.ledger import Ledger
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("flower"), pytest.mark.timeout(240)]

@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
-pytest.importorskip("flwr")
-
 from processes import eventually, free_ports, ours
 
 import fedbary as fb

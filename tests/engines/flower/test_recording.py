@@ -4,9 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-
-pytest.importorskip("flwr")
-
 from flower_training import NODES, ROWS, InProcess, accuracy, client_app, initial_model
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord
 from flwr.serverapp.strategy import FedAdam, FedAvg

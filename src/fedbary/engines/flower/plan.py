@@ -1,0 +1,149 @@
+"""`Plan`: who takes part in a federation and where its server is; kept in the federation's folder."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedbary.errors import DataError, SettingsError
+
+ENVIRONMENT = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+}
+CONNECTION = "fedbary"
+SETTINGS = "federation.json"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_HOST = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a federation is to be like.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        Names of the data owners' nodes, made of letters, digits, ``_`` and ``-``.
+    host, port : str, int
+        Where the server listens and the nodes find it.
+    node_port : int
+        Port of the first node on its own machine's loopback; the next nodes have the next ones.
+    days : int
+        How long the certificates are valid.
+    san : sequence of str
+        More names of the server, ``DNS:fed.example.org`` or ``IP:192.0.2.7``.
+
+    Examples
+    --------
+    >>> Plan(["north", "south"]).address
+    '127.0.0.1:8443'
+    >>> Plan(["../north"])
+    Traceback (most recent call last):
+    fedbary.errors.SettingsError: '../north' cannot be a node's name: use 1 to 64 letters, digits, '_' and '-'.
+    """
+
+    nodes: Sequence[str]
+    host: str = "127.0.0.1"
+    port: int = 8443
+    node_port: int = 9500
+    days: int = 365
+    san: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.nodes:
+            # A leading '-' would be read as an option by the programs that the name is given to.
+            if not _NAME.fullmatch(name) or name.startswith("-"):
+                raise SettingsError(
+                    f"{name!r} cannot be a node's name: use 1 to 64 letters, digits, '_' and '-'"
+                    f"{', and no hyphen first' if name.startswith('-') else ''}."
+                )
+        if not self.nodes:
+            raise SettingsError("No node was named: give --nodes with at least one name.")
+        # Some file systems do not tell 'North' from 'north'.
+        if len({name.lower() for name in self.nodes}) < len(self.nodes):
+            raise SettingsError("Two nodes have the same name: names must differ in more than their case.")
+        if not (is_ip(self.host) or _HOST.fullmatch(self.host)):
+            raise SettingsError(f"{self.host!r} is neither a host name nor an IP address.")
+        last = self.node_port + len(self.nodes) - 1
+        for port in (self.port, self.node_port, last):
+            if not 1 <= port <= 65535:
+                raise SettingsError(f"{port} is not a port: ports go from 1 to 65535.")
+        if self.node_port <= self.port <= last:
+            raise SettingsError(
+                f"The nodes' ports {self.node_port} to {last} include the server's, {self.port}: choose others."
+            )
+        if not 1 <= self.days <= 3650:
+            raise SettingsError(f"The certificates cannot be valid for {self.days} days: choose 1 to 3650.")
+        for entry in self.san:
+            kind, _, value = entry.partition(":")
+            if not (kind == "DNS" and _HOST.fullmatch(value)) and not (kind == "IP" and is_ip(value)):
+                raise SettingsError(f"{entry!r} is no name of a server: write DNS:name or IP:address.")
+
+    @property
+    def address(self) -> str:
+        """Host and port, as Flower's programs take them."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Each node's own port."""
+        return {name: self.node_port + i for i, name in enumerate(self.nodes)}
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan as a file; `read_plan` reads it back."""
+    content = {
+        "fedbary_federation": 1,
+        "nodes": list(plan.nodes),
+        "host": plan.host,
+        "port": plan.port,
+        "node_port": plan.node_port,
+        "days": plan.days,
+        "san": list(plan.san),
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def read_plan(folder: Path) -> Plan:
+    """The plan of a federation's folder."""
+    file = folder / SETTINGS
+    if not file.is_file():
+        raise DataError(f"'{folder}' holds no federation: make one with 'fedbary federation init'.")
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        version = content.pop("fedbary_federation")
+        if version != 1:
+            raise DataError(f"'{file}' has version {version}, this fedbary reads version 1.")
+        return Plan(**content)
+    except (ValueError, KeyError, TypeError, AttributeError, SettingsError) as error:
+        raise DataError(f"'{file}' is not a federation's ({error}): restore it, or make a new federation.") from error
+
+
+def programs() -> Path:
+    """Where this Python's programs lie, Flower's among them."""
+    return Path(sys.executable).parent
+
+
+def need_flower() -> None:
+    """Say how to get Flower where it is missing."""
+    import importlib.util
+
+    if any(importlib.util.find_spec(name) is None for name in ("flwr", "cryptography")):
+        raise SettingsError("A federation runs on Flower: install it with pip install 'fedbary[flower]'")
+
+
+def is_ip(text: str) -> bool:
+    """Whether this is an address rather than a name."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
