@@ -12,7 +12,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary import __version__
-from fedbary.data.table import Table, as_table
+from fedbary.data.table import Table, as_table, table_or_error
 from fedbary.engines.events import Listener
 from fedbary.engines.local import LocalEngine
 from fedbary.errors import DataError, FedbaryError, SettingsError
@@ -102,7 +102,7 @@ def value(
     secret = derived_seed(run_seed, "clients")
     halves: dict[str, ClientProtocol] = {}
     for name, data in clients.items():
-        table = _client(data, label)
+        table = table_or_error(data, label)
         if isinstance(table, Table):
             halves[str(name)] = chosen.client(table, rules=rules, seed=secret)
         else:
@@ -162,16 +162,6 @@ def _reference(data: Data) -> Table:
     except DataError as error:
         raise DataError(f"reference: {error.marked}") from error
     return table if table.origin else table.replace(origin="reference")
-
-
-def _client(data: Data | FedbaryError, label: str | None) -> Table | FedbaryError:
-    """A client's table, or the reason why it cannot be used, so that the others go on."""
-    if isinstance(data, FedbaryError):
-        return data
-    try:
-        return as_table(data, label=label)
-    except FedbaryError as error:
-        return error
 
 
 def _identity(protocol: Settings, space: Space, settings: dict[str, Any], clients: list[str]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedbary.api import value
 from fedbary.data.export import write
-from fedbary.data.table import Table, as_table
+from fedbary.data.table import Table, as_table, table_or_error
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.space.rows import content_digest, row_keys
 from fedbary.valuation.cleaning import clean
@@ -183,7 +183,7 @@ def boost(
         tell("valuing the clients")
         valuation = value(clients, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
     _check_flags(valuation, ways)
-    able, unable = _able({str(name): _client(data, target.label_name) for name, data in clients.items()}, target)
+    able, unable = _able({str(name): table_or_error(data, target.label_name) for name, data in clients.items()}, target)
     if not able:
         raise DataError(next(iter(unable.values())))
     flags, unflagged = _flags(valuation, able) if set(ways) != {"none"} else ({}, {})
@@ -257,15 +257,6 @@ def _server_table(data: Data, what: str, label: str | None) -> Table:
         return as_table(data, label=label)
     except DataError as error:
         raise DataError(f"{what}: {error.marked}") from error
-
-
-def _client(data: Data | FedbaryError, label: str) -> Table | FedbaryError:
-    if isinstance(data, FedbaryError):
-        return data
-    try:
-        return as_table(data, label=label)
-    except FedbaryError as error:
-        return error
 
 
 def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:

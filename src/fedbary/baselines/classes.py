@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
-from fedbary.space import Schema, Space, fit_schema
+from fedbary.space import Schema, Space, features, fit_schema
+from fedbary.space.labels import class_names
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
 
 
 def class_schema(table: Table, space: Space | None) -> Schema:
@@ -18,3 +25,11 @@ def class_schema(table: Table, space: Space | None) -> Schema:
     if chosen.task == "regression" or not table.has_classes:
         raise SettingsError(f"This method needs classes, but '{table.label_name}' is a number: choose another label.")
     return fit_schema(table, chosen)
+
+
+def scaled_pair(table: Table, reference: Table, space: Space | None) -> tuple[Floats, Codes, Floats, Codes]:
+    """Features and class codes of both tables, scaled by the reference and numbered alike."""
+    schema = class_schema(reference, space)
+    names = np.concatenate([class_names(table.labels), class_names(reference.labels)])
+    own, truth = np.split(np.unique(names, return_inverse=True)[1], [len(table)])
+    return features(table, schema), own, features(reference, schema), truth

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.baselines.classes import class_schema
+from fedbary.baselines.classes import scaled_pair
 from fedbary.baselines.logistic import IMPOSSIBLE, cross_validate, log_probabilities
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
-from fedbary.space import Space, features
-from fedbary.space.labels import class_names
+from fedbary.space import Space
 from fedbary.valuation import row_frame
 
 if TYPE_CHECKING:
@@ -70,10 +69,7 @@ def row_loo(
         raise SettingsError(f"The 'utility' parameter of row_loo must be 'accuracy' or 'log-loss'. Got {utility!r}.")
     if len(table) < 2:
         raise DataError("Leaving the only row out leaves nothing to learn from: add rows.")
-    schema = class_schema(reference, space)
-    X, R = features(table, schema), features(reference, schema)
-    names = np.concatenate([class_names(table.labels), class_names(reference.labels)])
-    codes, truth = np.split(np.unique(names, return_inverse=True)[1], [len(table)])
+    X, codes, R, truth = scaled_pair(table, reference, space)
     strength = cross_validate(X, codes, seed=seed).strength
     model = None if codes.min() == codes.max() else _model(strength).fit(X, codes)
     whole = _utility(model, codes, R, truth, utility)

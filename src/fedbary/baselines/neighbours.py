@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.baselines.classes import class_schema
+from fedbary.baselines.classes import scaled_pair
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
-from fedbary.space import Space, features
-from fedbary.space.labels import class_names
+from fedbary.space import Space
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation import row_frame
 
@@ -53,10 +52,7 @@ def knn_shapley(table: Table, reference: Table, *, k: int = 10, space: Space | N
     """
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise SettingsError(f"The 'k' parameter of knn_shapley must be a whole number of at least 1. Got {k!r}.")
-    schema = class_schema(reference, space)
-    points, targets = features(table, schema), features(reference, schema)
-    names = np.concatenate([class_names(table.labels), class_names(reference.labels)])
-    own, truth = np.split(np.unique(names, return_inverse=True)[1], [len(table)])
+    points, own, targets, truth = scaled_pair(table, reference, space)
     values = np.zeros(len(table))
     chunk = max(1, _DISTANCES_AT_A_TIME // len(table))
     for first in range(0, len(reference), chunk):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.baselines.classes import class_schema
+from fedbary.baselines.classes import class_schema, scaled_pair
 from fedbary.baselines.logistic import cross_validate
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
@@ -226,10 +226,7 @@ class Game:
         """Scale features as the reference says, and choose C once, on all rows."""
         if len(table) < 2:
             raise DataError("A single row has nobody to be compared with: add rows.")
-        schema = class_schema(reference, space)
-        X, R = features(table, schema), features(reference, schema)
-        names = np.concatenate([class_names(table.labels), class_names(reference.labels)])
-        codes, truth = np.split(np.unique(names, return_inverse=True)[1], [len(table)])
+        X, codes, R, truth = scaled_pair(table, reference, space)
         return cls(table.row_names, X, codes, R, truth, cross_validate(X, codes, seed=seed).strength)
 
     def utility(self, pydvl: Any) -> Any:

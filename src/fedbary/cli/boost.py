@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.options import SOME_FAILED, Config, Files, Json, RowId, given_files, require
+from fedbary.cli.options import SOME_FAILED, Config, Fdr, Files, Json, Label, RowId, given_files, require
 from fedbary.cli.progress import spinner
 from fedbary.cli.training import (
     BatchSize,
@@ -31,9 +31,7 @@ _FLAGS = "Flags"
 def boost(
     files: Files = None,
     *,
-    label: Annotated[
-        str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)
-    ] = "",
+    label: Label = "",
     row_id: RowId = None,
     reference: Annotated[
         Path | None,
@@ -54,9 +52,7 @@ def boost(
     config: Config = None,  # noqa: ARG001 - its callback acts
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-boost"),
     json: Json = False,
-    fdr: Annotated[
-        float, typer.Option(help="Share of flagged rows that may be clean, on average.", rich_help_panel=_FLAGS)
-    ] = 0.1,
+    fdr: Fdr = 0.1,
     calibration: Annotated[
         str,
         typer.Option(

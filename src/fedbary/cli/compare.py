@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbary.cli.options import SOME_FAILED, Config, Files, Json, RowId, given_files, require
+from fedbary.cli.options import SOME_FAILED, Config, Files, Json, Label, RowId, given_files, require
 from fedbary.cli.progress import spinner
 from fedbary.cli.training import (
     BatchSize,
@@ -33,9 +33,7 @@ _TRAINING, _BUDGET = "Training", "Budget of each method"
 def compare(
     files: Files = None,
     *,
-    label: Annotated[
-        str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)
-    ] = "",
+    label: Label = "",
     row_id: RowId = None,
     reference: Annotated[
         Path | None, typer.Option(help="The server's test rows.", metavar="FILE", show_default=False)

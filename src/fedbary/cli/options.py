@@ -43,3 +43,9 @@ def require(what: object, sentence: str) -> None:
     """Refuse with this sentence where nothing was given."""
     if not what:
         raise SettingsError(sentence)
+
+
+Label = Annotated[str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)]
+Fdr = Annotated[
+    float, typer.Option(help="Share of flagged rows that may be clean, on average.", rich_help_panel="Flags")
+]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.options import SOME_FAILED, Config, Files, Json, RowId, given_files
+from fedbary.cli.options import SOME_FAILED, Config, Fdr, Files, Json, Label, RowId, given_files
 from fedbary.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SPACE, _PROTOCOL, _FLAGS, _RUN = "How rows become points", "The protocol", "Fla
 def value(
     files: Files = None,
     *,
-    label: Annotated[str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)],
+    label: Label,
     row_id: RowId = None,
     reference: Annotated[
         Path | None,
@@ -120,9 +120,7 @@ def value(
             rich_help_panel=_PROTOCOL,
         ),
     ] = None,
-    fdr: Annotated[
-        float, typer.Option(help="Share of flagged rows that may be clean, on average.", rich_help_panel=_FLAGS)
-    ] = 0.1,
+    fdr: Fdr = 0.1,
     calibration: Annotated[
         str,
         typer.Option(

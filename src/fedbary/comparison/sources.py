@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fedbary.data.table import Table, as_table
+from fedbary.data.table import Table, as_table, table_or_error
 from fedbary.errors import FedbaryError, SettingsError
 
 if TYPE_CHECKING:
@@ -21,13 +21,4 @@ def tables_of(
     if not clients:
         raise SettingsError("There is no client to compare: give at least one.")
     target = as_table(reference)
-    return {str(name): _table(data, target.label_name) for name, data in clients.items()}, target
-
-
-def _table(data: Data | FedbaryError, label: str) -> Table | FedbaryError:
-    if isinstance(data, FedbaryError):
-        return data
-    try:
-        return as_table(data, label=label)
-    except FedbaryError as error:
-        return error
+    return {str(name): table_or_error(data, target.label_name) for name, data in clients.items()}, target

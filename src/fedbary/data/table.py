@@ -29,7 +29,7 @@ from fedbary.data.frames import (
     require_unique,
     some,
 )
-from fedbary.errors import DataError
+from fedbary.errors import DataError, FedbaryError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -258,6 +258,16 @@ def as_table(data: Any, *, name: str = "", label: str | None = None) -> Table:
         if len(table) == 0:
             raise DataError("the table has no rows; expected at least one")
     return table.replace(origin=name) if name else table
+
+
+def table_or_error(data: Any, label: str | None) -> Table | FedbaryError:
+    """A client's table, or the reason why it cannot be used, so that the others go on."""
+    if isinstance(data, FedbaryError):
+        return data
+    try:
+        return as_table(data, label=label)
+    except FedbaryError as error:
+        return error
 
 
 def concat(tables: Iterable[Table]) -> Table:

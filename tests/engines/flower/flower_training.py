@@ -12,12 +12,9 @@ os.environ.update(
 os.environ.setdefault("FLWR_HOME", tempfile.mkdtemp(prefix="flwr-"))
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
-from flwr.serverapp import Grid
-from flwr.supercore.task_identity import TaskIdentity
-
-TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 1
+from inprocess import InProcessGrid
 
 # Like Flower's own, beyond what a signed 64-bit number holds.
 NODES = {"ann": 17, "bob": 2**63 + 5, "cyd": 999, "noise": 4}
@@ -86,38 +83,16 @@ def client_app(says_name=False, fails=()):
     return app
 
 
-class InProcess(Grid):
-    """Hands messages to the client app at once, and keeps who was asked what."""
+class InProcess(InProcessGrid):
+    """The nodes of this training; keeps who was asked what, and turns a raising client into Flower's error."""
 
     def __init__(self, app):
-        self.app, self.nodes, self.asked = app, tuple(NODES.values()), []
-
-    def set_run(self, run):
-        raise NotImplementedError
-
-    @property
-    def run(self):
-        raise NotImplementedError
-
-    def create_message(self, content, message_type, dst_node_id, group_id, ttl=None):
-        return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
-
-    def get_node_ids(self):
-        return list(self.nodes)
-
-    def push_messages(self, messages):
-        raise NotImplementedError
-
-    def pull_messages(self, message_ids):
-        raise NotImplementedError
-
-    def send_and_receive(self, messages, *, timeout=None):
-        return [self._answer(message) for message in messages]
+        super().__init__(app, {node: {} for node in NODES.values()})
+        self.asked = []
 
     def _answer(self, message):
-        node = message.metadata.dst_node_id
-        self.asked.append((message.metadata.message_type, node))
+        self.asked.append((message.metadata.message_type, message.metadata.dst_node_id))
         try:
-            return self.app(message, Context(1, node, {}, RecordDict(), {}))
+            return super()._answer(message)
         except RuntimeError as error:
             return Message(Error(2, str(error)), reply_to=message)

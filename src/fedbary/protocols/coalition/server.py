@@ -142,10 +142,9 @@ class CoalitionServer:
         started = time.perf_counter()
         players = [name for name in self._names if name in play.groups]  # not in the order of replies
         self._host.tell(f"playing coalitions of {len(players)} clients")
-        members = [play.groups[name] for name in players]
-        found = shapley(players, play.utility(self._settings.utility, members), self._settings, seed=self._seed)
+        found = shapley(players, play.utility(self._settings.utility, players), self._settings, seed=self._seed)
         scores = _scores(self._settings.name, found, time.perf_counter() - started).among(tuple(self._names))
-        silent = {name for name, groups in zip(players, members, strict=True) if not len(groups.points)}
+        silent = {name for name in players if not len(play.groups[name].points)}
         return _with_scores(result, scores, silent)
 
     def _take(self, name: str, reply: Reply, schema: Schema) -> None:
@@ -223,12 +222,12 @@ class _Play:
     target: SketchPoints | Target
     schema: Schema
 
-    def utility(self, kind: str, members: Sequence[Groups]) -> Utility:
-        """The utility of this name."""
+    def utility(self, kind: str, players: Sequence[str]) -> Utility:
+        """The utility of this name, for these players."""
         if kind in ("mean", "ridge", "soft"):
+            members = [self.groups[name] for name in players]
             return accuracy_utility(kind, members, self.judge, len(self.schema.label.classes))
-        names = {id(groups): name for name, groups in self.groups.items()}
-        here, labels = [self.placed[names[id(groups)]] for groups in members], label_points(self.schema)
+        here, labels = [self.placed[name] for name in players], label_points(self.schema)
         if kind == "wasserstein":
             return wasserstein_gain(here, labels, self.target.points, self.target.weights)
         return coverage(here, labels, self.target.points, self.target.weights, self.target.cap)
