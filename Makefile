@@ -30,12 +30,13 @@ check: $(STAMPS)/dev  ## lint, types, layers and the fast tests, under a minute
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not slow"
 
-bench: $(STAMPS)/core  ## time, memory, accuracy and ordering tables, and what the privacy guards cost
+bench: $(STAMPS)/dev  ## time, memory, accuracy and ordering tables, what the privacy guards cost, and all row methods
 	@$(BIN)/python benchmarks/scaling.py
 	@$(BIN)/python benchmarks/accuracy.py
 	@$(BIN)/python benchmarks/ordering.py
 	@$(BIN)/python benchmarks/client_work.py
 	@$(BIN)/python benchmarks/guards.py
+	@$(BIN)/python benchmarks/row_methods.py
 
 docs: $(STAMPS)/docs  ## build the documentation into site/
 	@$(BIN)/mkdocs build --strict --quiet
