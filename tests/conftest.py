@@ -5,6 +5,10 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 os.environ.setdefault("FEDBARY_OFFLINE", "1")
+os.environ.setdefault("FEDBARY_NO_BROWSER", "1")
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,6 +34,63 @@ def five_clients(digits):
 
     train, reference = fb.partitions.by_size(digits, [1000, 797], seed=3).clients.values()
     return train, reference
+
+
+# Switched off so that whatever is requested is requested by the page.
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator:
+    """Debian's Chromium, one for all tests of a worker."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(QUIET))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser) -> Iterator[Callable]:
+    """Open a file offline; at the end no page may have complained, or asked for anything but itself and downloads."""
+    pages = []
+
+    def open_file(path: Path, **options):
+        page = browser.new_page(**{"offline": True, "viewport": {"width": 1100, "height": 800}} | options)
+        requests, problems = [], []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        pages.append((page, path, requests, problems))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-charts]")
+        return page
+
+    yield open_file
+    for page, path, requests, problems in pages:
+        assert [url for url in requests if not url.startswith("blob:")] == [path.as_uri()]
+        assert problems == []
+        page.close()
+
+
+@pytest.fixture(scope="session")
+def serious() -> Callable:
+    """What axe finds serious or critical on a page."""
+
+    def find(page) -> list[str]:
+        from axe_playwright_python.sync_playwright import Axe
+
+        found = Axe().run(page).response["violations"]
+        return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in ("serious", "critical")]
+
+    return find
 
 
 def pytest_collection_modifyitems(items):

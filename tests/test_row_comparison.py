@@ -67,14 +67,15 @@ def test_a_client_that_cannot_be_used_does_not_stop_the_others(federation):
 
 def test_pictures_show_what_the_frames_hold(compared, federation):
     bars = compared.plot()
-    assert set(bars.data[0].x) == {"sketch", "logistic", "knn-shapley"}
+    assert set(compared.display().frame()["method"]) == {"sketch", "logistic", "knn-shapley"}
+    assert len(bars.data[0].y) == 3
     clients, test, _ = federation
     matrix = fb.compare(clients, test, methods=["logistic", "knn-shapley"], level="rows").plot().data[0]
     assert matrix.z[0][0] == pytest.approx(1.0)
     scores = ClientScores("mr", ("<b>a</b>", "b"), np.array([0.3, 0.1]), np.zeros(2))
     figure = fb.Comparison({"sketch": scores, "mr": scores}).plot(truth="mr")
     assert figure.data[0].name == "mr (truth)"
-    assert list(figure.data[0].x) == ["&lt;b&gt;a&lt;/b&gt;", "b"]
+    assert figure.data[0].customdata[0][0].strip("\u2068\u2069") == "&lt;b&gt;a&lt;/b&gt;"
     assert list(figure.data[1].y) == pytest.approx([0.75, 0.25])
 
 

@@ -36,6 +36,7 @@ _HOMES = {
     "embed": "fedbary.space.embed",
     "fit_schema": "fedbary.space.fit",
     "partitions": "fedbary.data",
+    "plots": "fedbary.plots",
     "read": "fedbary.data.files",
     "read_clients": "fedbary.data.files",
     "solve": "fedbary.transport.solve",
@@ -71,6 +72,7 @@ __all__ = [
     "embed",
     "fit_schema",
     "partitions",
+    "plots",
     "read",
     "read_clients",
     "solve",
@@ -79,6 +81,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from fedbary import plots
     from fedbary.api import value
     from fedbary.boosting import Boost, boost
     from fedbary.comparison import Comparison, RowComparison, compare
@@ -108,6 +111,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'fedbary' has no attribute {name!r}")
     home = import_module(_HOMES[name])
+    if _HOMES[name] == f"fedbary.{name}":
+        return home
     return getattr(home, name) if hasattr(home, name) else import_module(f"{_HOMES[name]}.{name}")
 
 

@@ -1,16 +1,12 @@
-"""Made-up results, and a browser."""
+"""Made-up results."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 from fedbary.valuation import Valuation, client_frame, row_frame
-
-# Switched off so that whatever is requested is requested by the report.
-QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
 SETTINGS = {
     "protocol": "interpolation",
@@ -30,14 +26,21 @@ SETTINGS = {
 
 
 def result_of(
-    names: list[str], failed: dict[str, str] | None = None, rows: bool = True, **settings: object
+    names: list[str],
+    failed: dict[str, str] | None = None,
+    rows: bool = True,
+    quality: list[float] | None = None,
+    **settings: object,
 ) -> Valuation:
     """Make a result in which the client at place k has distance k + 1 and forty rows of value 0, 1, …"""
     failed = failed or {}
     records = [
-        {"client": name, "rows": 40, "distance": k + 1.0, "low": 0.5, "high": k + 1.0, "status": "ok"}
+        {
+            "client": name, "rows": 40, "distance": k + 1.0, "low": 0.5, "high": k + 1.0, "status": "ok",
+            **({} if quality is None else {"quality": quality[k]}),
+        }
         for k, name in enumerate(names)
-    ]
+    ]  # fmt: skip
     records += [{"client": name, "status": f"failed: {reason}"} for name, reason in failed.items()]
     history = pd.DataFrame(
         [
@@ -57,11 +60,3 @@ def result_of(
 @pytest.fixture(scope="session")
 def made_up() -> Callable[..., Valuation]:
     return result_of
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(QUIET))
-        yield chromium
-        chromium.close()

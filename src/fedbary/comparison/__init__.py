@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fedbary.comparison.clients import Comparison, compare_clients
@@ -36,6 +37,7 @@ def compare(
     max_evaluations: int | None = None,
     max_seconds: float | None = None,
     seed: int = 0,
+    folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison: ...
 
@@ -50,6 +52,7 @@ def compare(
     level: Literal["rows"],
     wrong: Mapping[str, ArrayLike] | None = None,
     seed: int = 0,
+    folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> RowComparison: ...
 
@@ -68,6 +71,7 @@ def compare(
     max_evaluations: int | None = None,
     max_seconds: float | None = None,
     seed: int = 0,
+    folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison | RowComparison:
     """Value the same clients, or their rows, by several methods: other people's and the protocols of this package.
@@ -102,6 +106,9 @@ def compare(
         Clients: a training run to use instead of making one; of the same model, data and settings.
     max_evaluations, max_seconds : optional
         Clients: a budget for each method, after which it returns its best estimate so far (``converged`` is False).
+    folder : path, optional
+        Where each method's values are kept as soon as they are known: the same call goes on after an interruption.
+        They are removed when all methods are done; ``save`` writes the result.
     progress : callable, optional
         Told what is being done, in words.
 
@@ -122,7 +129,9 @@ def compare(
         given |= {"max_evaluations": max_evaluations, "max_seconds": max_seconds}
         if unused := [name for name, value in given.items() if value is not None]:
             raise SettingsError(f"The '{unused[0]}' parameter of compare is for level='clients': leave it out.")
-        return compare_rows(clients, reference, methods=methods, truth=truth, wrong=wrong, seed=seed, progress=progress)
+        return compare_rows(
+            clients, reference, methods=methods, truth=truth, wrong=wrong, seed=seed, folder=folder, progress=progress
+        )
     if level != "clients":
         raise SettingsError(f"The 'level' parameter of compare must be 'clients' or 'rows'. Got {level!r} instead.")
     if wrong is not None:
@@ -138,5 +147,6 @@ def compare(
         max_evaluations=max_evaluations,
         max_seconds=max_seconds,
         seed=seed,
+        folder=folder,
         progress=progress,
     )

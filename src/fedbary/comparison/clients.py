@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary import __version__
+from fedbary.checks import did_you_mean
 from fedbary.comparison.measures import agreement
 from fedbary.comparison.protocols import PROTOCOL_METHODS, protocol_scores
 from fedbary.comparison.sources import tables_of
 from fedbary.data.export import write
 from fedbary.data.table import Table
+from fedbary.engines.unfinished import Unfinished, fingerprints
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.valuation.scores import ClientScores
 
@@ -22,11 +27,13 @@ if TYPE_CHECKING:
 
     from fedbary.api import Data
     from fedbary.baselines.clients import Prepared
+    from fedbary.plots import Display
     from fedbary.training import FedAvg, Federation, TrainingLog
 
 # With more clients, methods that play all 2^N coalitions take too long to be a default.
 _FEW_CLIENTS = 14
 _FILE, _LOG = "comparison.json", "training-log.npz"
+_TRAINING, _SCORES = "training with all clients", "scores.json"  # pieces of a comparison that goes on
 _TABLES = ("scores.csv", "summary.csv", "plot.html")
 VERSION = 1
 
@@ -86,11 +93,15 @@ class Comparison:
         columns = ["method", "spearman", "kendall", "share_error", "evaluations", "seconds", "converged"]
         return pd.DataFrame(records).reindex(columns=columns)
 
-    def plot(self, truth: str | None = None) -> Figure:
-        """Every client's share by every method, as a Plotly figure; the truth comes first."""
-        from fedbary.comparison.plot import share_figure
+    def display(self, truth: str | None = None) -> Display:
+        """Every client's share by every method; the truth comes first."""
+        from fedbary.plots import method_shares
 
-        return share_figure(self, truth or self._truth())
+        return method_shares(self.to_frame(), truth or self._truth())
+
+    def plot(self, truth: str | None = None) -> Figure:
+        """`display` as a Plotly figure."""
+        return self.display(truth).plot()
 
     def _truth(self) -> str | None:
         named = self.settings.get("truth") or "exactfed"
@@ -99,7 +110,8 @@ class Comparison:
     def save(self, folder: str | Path) -> Path:
         """Write ``comparison.json``, ``scores.csv``, ``summary.csv``, the training log and a JSON file per method."""
         home = Path(folder)
-        _clear(home)
+        for file in check_folder(home):
+            file.unlink(missing_ok=True)
         (home / "scores").mkdir(parents=True, exist_ok=True)
         for name, scores in self.scores.items():
             scores.save(home / "scores" / f"{name}.json")
@@ -151,8 +163,9 @@ def _index(home: Path) -> dict[str, Any]:
     return index
 
 
-def _clear(home: Path) -> None:
-    """Remove an earlier comparison's files; refuse a folder in which others would be overwritten."""
+def check_folder(folder: str | Path) -> set[Path]:
+    """Refuse a folder in which saving would overwrite files that no comparison wrote; returns those that one wrote."""
+    home = Path(folder)
     own: set[Path] = set()
     if (home / _FILE).is_file():
         own = {home / name for name in (_FILE, _LOG, *_TABLES)}
@@ -164,8 +177,7 @@ def _clear(home: Path) -> None:
             f"'{home}' holds {foreign[0].relative_to(home)}, which is not from an earlier comparison and would be "
             "overwritten: choose another folder."
         )
-    for file in own:
-        file.unlink(missing_ok=True)
+    return own
 
 
 def compare_clients(
@@ -180,14 +192,23 @@ def compare_clients(
     max_evaluations: int | None = None,
     max_seconds: float | None = None,
     seed: int = 0,
+    folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """`fedbary.compare` with ``level="clients"``."""
     from fedbary.baselines.clients import METHODS
 
     tell = progress or (lambda _: None)
-    chosen = _chosen(methods, truth, len(clients), list(METHODS))
+    chosen = chosen_methods(methods, truth, len(clients))
     tables, target = tables_of(clients, reference)
+    unfinished = Unfinished(
+        folder,
+        lambda: {
+            **{"version": __version__, "model": repr(model), "training": repr(training), "log": _digest(log)},
+            **{"seed": seed, "max_evaluations": max_evaluations, "max_seconds": max_seconds},
+            **{"clients": fingerprints(tables), "reference": fingerprints({"": target})},
+        },
+    )
     settings: dict[str, Any] = {"seed": seed, "reference_rows": len(target), "truth": truth}
     prepared: Prepared | None = None
     notes: list[str] = []
@@ -201,12 +222,13 @@ def compare_clients(
                 federation,
                 model=model,
                 training=training,
-                log=log,
+                log=_kept_log(unfinished) if log is None else log,
                 max_evaluations=max_evaluations,
                 max_seconds=max_seconds,
                 seed=seed,
                 tell=tell,
             )
+            unfinished.keep(_TRAINING, lambda place: prepared.setting.log.save(place / _LOG))
         except FedbaryError as error:
             why = str(error)
     if prepared is not None:
@@ -219,8 +241,11 @@ def compare_clients(
     failed: dict[str, str] = {}
     for name in chosen:
         tell(METHODS[name].title if name in METHODS else name)
+        done = unfinished.find(name)
         try:
-            if name not in METHODS:
+            if done is not None:
+                scores[name] = ClientScores.load(done / _SCORES)
+            elif name not in METHODS:
                 scores[name] = protocol_scores(name, tables, target, seed=seed)
             elif prepared is None:
                 failed[name] = why
@@ -228,7 +253,28 @@ def compare_clients(
                 scores[name] = METHODS[name].compute(prepared.setting).among(tuple(tables))
         except FedbaryError as error:
             failed[name] = str(error)
+        if name in scores:
+            unfinished.keep(name, partial(_keep, scores[name]))
+    unfinished.clear()
     return Comparison(scores, failed, settings, tuple(notes), None if prepared is None else prepared.setting.log)
+
+
+def _keep(scores: ClientScores, place: Path) -> None:
+    scores.save(place / _SCORES)
+
+
+def _kept_log(unfinished: Unfinished) -> TrainingLog | None:
+    from fedbary.training import TrainingLog
+
+    place = unfinished.find(_TRAINING)
+    return None if place is None else TrainingLog.load(place / _LOG)
+
+
+def _digest(log: TrainingLog | None) -> str | None:
+    """Which training run was given, by its models."""
+    if log is None:
+        return None
+    return hashlib.sha256(log.final.tobytes() + log.initial.tobytes()).hexdigest()
 
 
 def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tuple[Federation, list[str]]:
@@ -251,7 +297,10 @@ def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tu
     return federation, [*federation.notes, *notes]
 
 
-def _chosen(methods: Sequence[str] | None, truth: str | None, clients: int, known: list[str]) -> list[str]:
+def chosen_methods(methods: Sequence[str] | None, truth: str | None, clients: int) -> list[str]:
+    """The methods that were named, or the default ones for so many clients, each once."""
+    from fedbary.baselines.clients import METHODS
+
     if methods is None:
         exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
         methods = ["sketch", "coalition", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
@@ -261,6 +310,7 @@ def _chosen(methods: Sequence[str] | None, truth: str | None, clients: int, know
         raise SettingsError("No method was given: name at least one.")
     methods = [*methods] if truth is None else [*methods, truth]
     for name in methods:
-        if name not in known and name not in PROTOCOL_METHODS:
-            raise SettingsError(f"There is no method {name!r}; there is {', '.join([*known, *PROTOCOL_METHODS])}.")
+        if name not in METHODS and name not in PROTOCOL_METHODS:
+            there = [*METHODS, *PROTOCOL_METHODS]
+            raise SettingsError(f"There is no method {name!r}{did_you_mean(name, there)}; there is {', '.join(there)}.")
     return list(dict.fromkeys(methods))

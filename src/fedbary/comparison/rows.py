@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fedbary import __version__
 from fedbary.api import value
+from fedbary.checks import did_you_mean
 from fedbary.comparison.measures import auroc, rank_correlations
 from fedbary.comparison.protocols import PROTOCOL_METHODS
 from fedbary.comparison.sources import tables_of
 from fedbary.data.export import write
 from fedbary.data.table import Table
+from fedbary.engines.unfinished import Unfinished, fingerprints
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.protocols.registry import PROTOCOLS
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
     from fedbary.api import Data
+    from fedbary.plots import Display
 
 _DEFAULT = ("sketch", "logistic", "knn-shapley", "lava-exact")
 _MARK, _MARKED = "row-comparison.json", '{"fedbary": "row-comparison", "version": 1}\n'
@@ -90,18 +96,30 @@ class RowComparison:
         columns = ["method", "clients", "auroc", "spearman", "kendall", "seconds"]
         return pd.DataFrame(records).reindex(columns=columns)
 
-    def plot(self) -> Figure:
+    def display(self) -> Display:
         """How well the methods find wrong rows where these are known, else how alike the methods are."""
-        from fedbary.comparison.plot import auroc_figure, likeness_figure
+        from fedbary.plots import method_aurocs, method_likeness
 
-        return auroc_figure(self) if self.wrong else likeness_figure(self)
+        return method_aurocs(self.summary()) if self.wrong else method_likeness(self.likeness())
+
+    def plot(self) -> Figure:
+        """`display` as a Plotly figure."""
+        return self.display().plot()
+
+    def likeness(self) -> pd.DataFrame:
+        """Mean rank correlation of the row values of every two methods: method, other, spearman."""
+        import pandas as pd
+
+        pairs = [(first, second) for first in self.values for second in self.values]
+        correlations = [_likeness(self.values[first], self.values[second]) for first, second in pairs]
+        return pd.DataFrame(pairs, columns=["method", "other"]).assign(spearman=correlations)
 
     def save(self, folder: str | Path) -> Path:
         """Write ``rows.csv`` and ``summary.csv``, which any spreadsheet opens."""
         home = Path(folder)
-        if home.exists() and not home.is_dir():
-            raise DataError(f"'{home}' is a file: choose a folder to write to.")
-        _clear(home)
+        check_folder(home)
+        for name in _FILES:
+            (home / name).unlink(missing_ok=True)
         home.mkdir(parents=True, exist_ok=True)
         write(self.to_frame(), home / "rows.csv")
         write(self.summary(), home / "summary.csv")
@@ -109,8 +127,11 @@ class RowComparison:
         return home
 
 
-def _clear(home: Path) -> None:
-    """Remove an earlier comparison of rows; refuse a folder in which anything else would be overwritten."""
+def check_folder(folder: str | Path) -> None:
+    """Refuse a folder in which saving would overwrite anything but an earlier comparison of rows."""
+    home = Path(folder)
+    if home.exists() and not home.is_dir():
+        raise DataError(f"'{home}' is a file: choose a folder to write to.")
     own = (home / _MARK).is_file() and (home / _MARK).read_text(encoding="utf-8") == _MARKED
     for name in _FILES:
         if (home / name).exists() and not own:
@@ -118,7 +139,6 @@ def _clear(home: Path) -> None:
                 f"'{home}' holds {name}, which is not from an earlier comparison of rows and would be overwritten: "
                 "choose another folder."
             )
-        (home / name).unlink(missing_ok=True)
 
 
 def compare_rows(
@@ -129,26 +149,58 @@ def compare_rows(
     truth: str | None = None,
     wrong: Mapping[str, ArrayLike] | None = None,
     seed: int = 0,
+    folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> RowComparison:
     """`fedbary.compare` with ``level="rows"``."""
     tell = progress or (lambda _: None)
-    chosen = _chosen(methods, truth)
+    chosen = chosen_row_methods(methods, truth)
     tables, target = tables_of(clients, reference)
     masks = _masks(wrong or {}, tables)
+    unfinished = Unfinished(
+        folder,
+        lambda: {
+            **{"version": __version__, "level": "rows", "seed": seed},
+            **{"clients": fingerprints(tables), "reference": fingerprints({"": target})},
+        },
+    )
     values: dict[str, dict[str, pd.DataFrame]] = {}
     failed: dict[str, dict[str, str]] = {}
     seconds: dict[str, float] = {}
     for name in chosen:
         tell(name)
-        started = time.perf_counter()
-        found, why = _protocol(name, tables, target, seed) if name in PROTOCOLS else _each(name, tables, target, seed)
-        seconds[name] = time.perf_counter() - started
+        done = unfinished.find(name)
+        if done is not None:
+            found, why, seconds[name] = _load(done)
+        else:
+            started = time.perf_counter()
+            one = _protocol if name in PROTOCOLS else _each
+            found, why = one(name, tables, target, seed)
+            seconds[name] = time.perf_counter() - started
+            unfinished.keep(name, partial(_keep, found=found, why=why, seconds=seconds[name]))
         if found:
             values[name] = found
         if why:
             failed[name] = why
+    unfinished.clear()
     return RowComparison(values, seconds, failed, masks, {"seed": seed, "truth": truth if truth in values else None})
+
+
+def _keep(place: Path, *, found: Mapping[str, pd.DataFrame], why: Mapping[str, str], seconds: float) -> None:
+    """One method's values, for a comparison that goes on after an interruption."""
+    names = list(found)
+    for number, name in enumerate(names):
+        write(found[name], place / f"{number}.parquet")
+    index = {"clients": names, "failed": dict(why), "seconds": seconds}
+    (place / "index.json").write_text(json.dumps(index), encoding="utf-8")
+
+
+def _load(place: Path) -> tuple[dict[str, pd.DataFrame], dict[str, str], float]:
+    import pandas as pd
+
+    index = json.loads((place / "index.json").read_text(encoding="utf-8"))
+    found = {name: pd.read_parquet(place / f"{number}.parquet") for number, name in enumerate(index["clients"])}
+    return found, index["failed"], index["seconds"]
 
 
 def _protocol(
@@ -185,7 +237,8 @@ def _each(
     return found, why
 
 
-def _chosen(methods: Sequence[str] | None, truth: str | None) -> list[str]:
+def chosen_row_methods(methods: Sequence[str] | None, truth: str | None) -> list[str]:
+    """The methods that were named, or the default ones, each once."""
     from fedbary.baselines.rows import ROW_METHODS
 
     if isinstance(methods, str):
@@ -195,8 +248,10 @@ def _chosen(methods: Sequence[str] | None, truth: str | None) -> list[str]:
         raise SettingsError("No method was given: name at least one.")
     for name in named:
         if name not in ROW_METHODS and name not in PROTOCOLS:
-            known = ", ".join([*ROW_METHODS, *PROTOCOLS])
-            raise SettingsError(f"There is no method {name!r} that values rows; there is {known}.")
+            there = [*ROW_METHODS, *PROTOCOLS]
+            raise SettingsError(
+                f"There is no method {name!r} that values rows{did_you_mean(name, there)}; there is {', '.join(there)}."
+            )
     return list(dict.fromkeys(named))
 
 
@@ -215,6 +270,12 @@ def _masks(wrong: Mapping[str, ArrayLike], tables: Mapping[str, Table | FedbaryE
             )
         masks[str(name)] = mask
     return masks
+
+
+def _likeness(first: Mapping[str, pd.DataFrame], second: Mapping[str, pd.DataFrame]) -> float:
+    shared = [name for name in first if name in second]
+    found = [rank_correlations(_numbers(first[name]), _numbers(second[name]))["spearman"] for name in shared]
+    return _mean(found)
 
 
 def _numbers(rows: pd.DataFrame) -> NDArray[np.float64]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+from fedbary.checks import did_you_mean
 from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -27,8 +29,21 @@ class Experiment:
 
     def run(self) -> Run:
         """The function that computes it: ``run(smoke, folder, workers, progress)``."""
-        run: Run = import_module(f"fedbary.experiments.{self.name.replace('-', '_')}").run
+        run: Run = self._module().run
         return run
+
+    def cells(self, smoke: bool) -> list[Any]:
+        """What it computes, one after the other."""
+        cells: list[Any] = self._module().cells(smoke)
+        return cells
+
+    def compute(self, cell: Any) -> list[dict[str, Any]]:
+        """Compute one cell; nothing is kept."""
+        records: list[dict[str, Any]] = self._module().compute(cell)
+        return records
+
+    def _module(self) -> ModuleType:
+        return import_module(f"fedbary.experiments.{self.name.replace('-', '_')}")
 
 
 EXPERIMENTS = (
@@ -57,6 +72,5 @@ def find(name: str) -> Experiment:
     for experiment in EXPERIMENTS:
         if experiment.name == name:
             return experiment
-    raise SettingsError(
-        f"There is no experiment {name!r}; there is {', '.join(experiment.name for experiment in EXPERIMENTS)}."
-    )
+    there = [experiment.name for experiment in EXPERIMENTS]
+    raise SettingsError(f"There is no experiment {name!r}{did_you_mean(name, there)}; there is {', '.join(there)}.")

@@ -20,6 +20,8 @@ from fedbary.experiments.tables import mean_and_spread, pivots
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.plots import Display
+
 ROWS = {"digits": 600, "fashion-mnist": 1000, "cifar10-embeddings": 1000}
 SUPPORTS = (10, 30, 100, 300)
 PROTOCOLS = ("interpolation, t = 0.5", "interpolation, random t", "triangle", "sketch")
@@ -42,7 +44,7 @@ class Cell:
 
 def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
     """Compute relative error, interval width and coverage of all protocols."""
-    experiment = Tabulated("accuracy", compute, table, markdown)
+    experiment = Tabulated("accuracy", compute, table, markdown, pictures)
     return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
@@ -101,6 +103,16 @@ def markdown(final: pd.DataFrame) -> str:
     return "# Accuracy of the distance\n\nMean ± standard deviation over seeds.\n\n" + pivots(
         final, by="dataset", down=["S"], across="protocol", titles=titles
     )
+
+
+def pictures(final: pd.DataFrame) -> list[Display]:
+    """The relative error against the number of points."""
+    from fedbary.plots import curves
+
+    shown = final[["dataset", "S", "protocol", "relative_error"]].dropna().reset_index(drop=True)
+    labels = {"S": "number of points S (m: as many as rows)", "relative_error": "estimate / exact distance − 1"}
+    title = "How close each protocol comes to the exact distance."
+    return [curves(shown, x="S", y="relative_error", by="protocol", panel="dataset", title=title, labels=labels)]
 
 
 def _protocol(cell: Cell) -> Any:

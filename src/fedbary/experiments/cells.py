@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -19,6 +21,8 @@ from fedbary import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fedbary.plots import Display
 
 # A cell is a frozen dataclass of numbers and texts, whose `str` says it in a few words.
 Cell = TypeVar("Cell")
@@ -82,6 +86,12 @@ def run_cells(
     return pd.DataFrame.from_records(records)
 
 
+def kept_seconds(cells: Sequence[Cell], folder: Path) -> list[float | None]:
+    """How long each cell took that is there already; None where it is missing."""
+    stored = [_load(folder, cell) for cell in cells]
+    return [None if one is None else float(one["seconds"]) for one in stored]
+
+
 @dataclass(frozen=True)
 class Tabulated(Generic[Cell]):
     """An experiment that ends in a table: how a cell is computed, joined with the others, and written down."""
@@ -90,17 +100,23 @@ class Tabulated(Generic[Cell]):
     compute: Compute[Cell]
     table: Callable[[pd.DataFrame], pd.DataFrame]
     markdown: Callable[[pd.DataFrame], str]
+    pictures: Callable[[pd.DataFrame], Sequence[Display]] = lambda _: ()
 
     def run(
         self, cells: Sequence[Cell], folder: Path, *, smoke: bool, workers: int, progress: Progress | None
     ) -> pd.DataFrame:
-        """Compute the cells; ``records.csv``, ``table.csv`` and ``table.md`` are written beside them."""
+        """Compute the cells; ``records.csv``, ``table.csv``, ``table.md`` and pictures are written beside them."""
         place = results_folder(folder, self.name, smoke=smoke)
         records = run_cells(cells, self.compute, place / "cells", workers=workers, progress=progress)
         final = self.table(records)
         records.to_csv(place / "records.csv", index=False)
         final.to_csv(place / "table.csv", index=False)
         (place / "table.md").write_text(self.markdown(final), encoding="utf-8")
+        drawn = [picture for picture in self.pictures(final) if len(picture.table)]
+        if drawn:
+            from fedbary.plots.page import chart_page
+
+            (place / "pictures.html").write_text(chart_page(*drawn), encoding="utf-8")
         return final
 
 
@@ -119,7 +135,22 @@ def _computed(
 
     with parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-        yield from parallel(delayed(_compute_and_keep)(cell, compute, folder) for cell in cells)
+        with _deaf_to_interrupts():
+            done = parallel(delayed(_compute_and_keep)(cell, compute, folder) for cell in cells)
+        yield from done
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that start in here leave Ctrl-C to this one, which ends them; each would print a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _compute_and_keep(cell: Cell, compute: Compute[Cell], folder: Path) -> tuple[Cell, Record]:

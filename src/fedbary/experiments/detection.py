@@ -23,6 +23,8 @@ from fedbary.space.labels import class_names
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.plots import Display
+
 Outcome = Mapping[str, "pd.DataFrame | str"]
 
 DATASETS = ("digits", "mnist", "fashion-mnist", "cifar10-embeddings", "dry-bean")
@@ -56,7 +58,7 @@ class Cell:
 
 def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
     """Compute the table of all methods, data sets, noises and skews."""
-    experiment = Tabulated("detection", compute, table, markdown)
+    experiment = Tabulated("detection", compute, table, markdown, pictures)
     return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
@@ -103,6 +105,30 @@ def markdown(final: pd.DataFrame) -> str:
     }
     return "# Detection of spoilt rows\n\nMean ± standard deviation over seeds.\n\n" + pivots(
         final, by="dataset", down=["noise", "alpha"], across="method", titles=titles
+    )
+
+
+def pictures(final: pd.DataFrame) -> list[Display]:
+    """AUROC against label skew, a panel for each data set: the label score for labels, the feature score for noise."""
+    return [skew_picture(final, noise) for noise in dict.fromkeys(final["noise"].dropna())]
+
+
+def skew_picture(final: pd.DataFrame, noise: str) -> Display:
+    """AUROC of one kind of noise against the Dirichlet parameter; by value where a method has no score of its own."""
+    from fedbary.plots import curves
+
+    shown = final[final["noise"] == noise].copy()
+    shown["best"] = shown["channel"].fillna(shown["auroc"])
+    shown = shown[shown["best"].notna()]
+    return curves(
+        shown[["dataset", "alpha", "method", "best"]].reset_index(drop=True),
+        x="alpha",
+        y="best",
+        by="method",
+        panel="dataset",
+        name=f"skew-{noise.replace(' ', '-').replace('%', 'percent')}",
+        title=f"AUROC of spoilt rows ({noise}) against label skew: the smaller the Dirichlet α, the stronger the skew.",
+        labels={"alpha": "Dirichlet α", "best": "AUROC"},
     )
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.baselines.clients import Setting
+    from fedbary.plots import Display
     from fedbary.protocols.messages import Settings
 
 TRAINED = ("exactfed", "gtg", "mr", "datasv")
@@ -67,7 +68,7 @@ class Cell:
 
 def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:  # noqa: ARG001 - what is timed must be alone
     """Compute the table, in this process and one cell after the other, whatever ``workers`` says."""
-    experiment = Tabulated("timing", compute, table, markdown)
+    experiment = Tabulated("timing", compute, table, markdown, pictures)
     return experiment.run(cells(smoke), folder, smoke=smoke, workers=1, progress=progress)
 
 
@@ -171,6 +172,25 @@ def markdown(final: pd.DataFrame) -> str:
         + "\n"
         + "".join(f"\n- {error}" for error in final["error"] if error)
     )
+
+
+def pictures(final: pd.DataFrame) -> list[Display]:
+    """Seconds against the number of clients, measured ones only."""
+    from fedbary.plots import curves
+
+    measured = final[~final["estimated"].fillna(True).astype(bool) & final["seconds"].notna()]
+    return [
+        curves(
+            measured[["model", "clients", "method", "seconds"]].reset_index(drop=True),
+            x="clients",
+            y="seconds",
+            by="method",
+            panel="model",
+            title="Seconds to value N clients; what was extrapolated is left out.",
+            labels={"clients": "clients N"},
+            logarithmic=("x", "y"),
+        )
+    ]
 
 
 def _ratio(value: float) -> str:

@@ -194,3 +194,15 @@ def _limits(exposed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _scores(settings: Mapping[str, Any]) -> bool:
     return str(settings.get("gradient", "")).startswith("server")
+
+
+def spent(settings: Mapping[str, Any]) -> str:
+    """The ε that this run cost each client, in words.
+
+    Examples
+    --------
+    >>> spent({"protocol": "sketch", "epsilon": 0.5}), spent({"protocol": "sketch", "epsilon": None})
+    ('0.5', 'no ε: exact')
+    """
+    epsilon = settings.get("epsilon")
+    return "no ε: exact" if epsilon is None else f"{epsilon:g}"

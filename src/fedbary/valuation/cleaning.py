@@ -1,4 +1,4 @@
-"""`clean()`: a table without its flagged rows, or with the suggested labels."""
+"""Acting on flags: a table without its flagged rows, or with the suggested labels."""
 
 from __future__ import annotations
 
@@ -59,3 +59,18 @@ def _like(labels: NDArray[np.generic], text: str) -> Any:
     """A suggested label, which is text, in the type that the column has."""
     kind = labels.dtype
     return text if kind.kind == "O" else bool(int(text)) if kind.kind == "b" else kind.type(text)
+
+
+def suggestions(rows: pd.DataFrame) -> pd.Series:
+    """The suggested labels to show: those of rows whose label is doubted.
+
+    Every row has a best other label, but where only the features are odd it is no advice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"reason": ["label", "features"], "suggested_label": ["b", "a"]})
+    >>> suggestions(rows).fillna("–").tolist()
+    ['b', '–']
+    """
+    return rows["suggested_label"].where(rows["reason"].fillna("label").str.contains("label"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fedbary.checks import did_you_mean
 from fedbary.errors import PrivacyError, SettingsError
 from fedbary.space.schema import Schema
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.valuation.scores import ClientScores
+    from fedbary.valuation.verdict import Opinion
+
+    ImageShape = Literal["auto"] | tuple[int, ...] | None
 
 _NO_ROWS = "no row values:"
 CLIENT_COLUMNS = (
@@ -43,7 +47,8 @@ class Valuation:
     schema : Schema or None
         The space in which the clients were compared.
     target : array or None
-        Support of the barycenter, where the run had no reference.
+        Points that the clients were compared with: support of the barycenter, or the sketch of the reference (means
+        of at least ``min_group`` of its rows, as every client was sent them). Features first, then label coordinates.
     scores : ClientScores or None
         Protocol `Coalition`: the Shapley value of each client, which may be negative; shares follow from it.
 
@@ -66,6 +71,7 @@ class Valuation:
     _rows: Mapping[str, pd.DataFrame] | None = field(default=None, repr=False)
     _rows_missing: Mapping[str, str] = field(default_factory=dict, repr=False)
     _rows_at: str = "the folder that its owner's engine wrote them to"
+    _told: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def rows(self, client: str) -> pd.DataFrame:
         """Row values of one client, worst last in meaning: a higher ``value`` is better data.
@@ -115,11 +121,32 @@ class Valuation:
 
         return weights(self, by)
 
+    def verdict(self) -> tuple[Opinion, ...]:
+        """What to do with each client and why, best first; the rules are those of `fedbary.valuation.verdict`."""
+        from fedbary.valuation.verdict import verdict
+
+        return verdict(self)
+
     @property
     def failed(self) -> dict[str, str]:
         """Clients that could not be valued, with the reason."""
         frame = self.clients[[str(status).startswith("failed:") for status in self.clients["status"]]]
         return {str(name): str(status) for name, status in zip(frame["client"], frame["status"], strict=True)}
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Each client's ``status`` in words that may leave its owner's machine: no cell, no file.
+
+        In a federation these are the words that came; where one process held all rows, ``status`` may say more.
+        """
+        pairs = zip(self.clients["client"], self.clients["status"], strict=True)
+        return {str(name): self._told.get(str(name), str(status)) for name, status in pairs}
+
+    def told_as(self, reasons: Mapping[str, tuple[str, str]]) -> Valuation:
+        """The same result; for each client a part of its status, and how another party would be told."""
+        full = dict(zip(self.clients["client"], self.clients["status"], strict=True))
+        told = {name: str(full[name]).replace(reason, safe) for name, (reason, safe) in reasons.items() if reason}
+        return replace(self, _told=told)
 
     @property
     def without_rows(self) -> tuple[str, ...]:
@@ -141,11 +168,41 @@ class Valuation:
         clients = self.clients.assign(flagged=pd.array(flagged, dtype="Int64"), status=pd.array(status, dtype="string"))
         return replace(self, clients=clients, _rows=dict(rows), _rows_missing=dict(missing or {}))
 
-    def report(self, path: str | Path) -> Path:
-        """Write one self-contained HTML file that works offline."""
-        from fedbary.report import write_report
+    def report(
+        self, path: str | Path, *, client: str | None = None, table: Any = None, images: ImageShape = "auto"
+    ) -> Path:
+        """Write one self-contained HTML file that works offline.
 
-        return write_report(self, path)
+        Without ``client`` it is the coordinator's report: who to include, who to look at, and why; it holds no row.
+        With ``client`` it is that data owner's: its flagged rows, for the owner alone.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file.
+        client : str, optional
+            Whose rows to report.
+        table : Table, (X, y) or DataFrame, optional
+            The client's own rows, to show their labels and columns, a map, and thumbnails.
+        images : {"auto"}, None or (height, width) or (height, width, channels)
+            Whether a block of columns is shown as pictures; ``auto`` decides by its width and values.
+        """
+        from fedbary.report import write_owner_report, write_report
+
+        if client is None:
+            return write_report(self, path)
+        return write_owner_report(self, path, client=client, table=table, images=images)
+
+    def to_markdown(self) -> str:
+        """The ranked clients with their verdict, as a Markdown table for an issue or a wiki."""
+        from fedbary.valuation.shown import valuation_markdown
+
+        return valuation_markdown(self)
+
+    def _repr_html_(self) -> str:
+        from fedbary.valuation.shown import valuation_html
+
+        return valuation_html(self)
 
     def save(self, folder: str | Path) -> Path:
         """Write the result to a folder of JSON, CSV and Parquet files; `load` reads it back."""
@@ -174,4 +231,5 @@ class Valuation:
         names = [str(name) for name in self.clients["client"]]
         if client not in names:
             listed = ", ".join(repr(name) for name in names[:8])
-            raise SettingsError(f"There is no client {client!r} in this result; it has {listed}.")
+            guess = did_you_mean(client, names)
+            raise SettingsError(f"There is no client {client!r} in this result{guess}; it has {listed}.")

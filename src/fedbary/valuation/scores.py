@@ -89,6 +89,17 @@ class ClientScores:
             }
         )
 
+    def to_markdown(self) -> str:
+        """The clients, best first, as a Markdown table."""
+        from fedbary.valuation.shown import scores_markdown
+
+        return scores_markdown(self)
+
+    def _repr_html_(self) -> str:
+        from fedbary.valuation.shown import scores_html
+
+        return scores_html(self)
+
     def save(self, path: str | Path) -> Path:
         """Write a JSON file; `load` reads it back to the same numbers."""
         content = asdict(self) | {

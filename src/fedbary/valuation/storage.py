@@ -45,12 +45,14 @@ def save(result: Valuation, folder: str | Path) -> Path:
     if result.scores is not None:
         result.scores.save(home / "scores.json")
         write(result.scores.to_frame(), home / "scores.csv")
+    statuses = dict(zip(result.clients["client"], result.clients["status"], strict=True))
     index = {
         "fedbary": "valuation",
         "version": VERSION,
         "settings": result.settings,
         "notes": list(result.notes),
         "rows": files if result.has_rows else None,
+        "told": {name: words for name, words in result.told.items() if words != statuses[name]},
     }
     text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
     (home / _INDEX).write_text(text + "\n", encoding="utf-8")
@@ -78,6 +80,7 @@ def load(folder: str | Path) -> Valuation:
         notes=tuple(index["notes"]),
         scores=ClientScores.load(scores) if scores.is_file() else None,
         _rows=rows,
+        _told=dict(index.get("told", {})),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -69,3 +70,27 @@ def shortened(name: str, longest: int = 60) -> str:
     """
     half = longest // 2
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
+
+
+def tenths(value: float) -> str:
+    """A number between 0 and 1 to two decimals, as a quality is read.
+
+    Examples
+    --------
+    >>> tenths(0.98765), tenths(float("nan"))
+    ('0.99', '–')
+    """
+    return "–" if dash(value) == "–" else f"{value:.2f}"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names in a sentence; beyond ``most`` they are counted.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(list("abcdefgh"), most=3)
+    ('a', 'a, b and c', 'a, b, c and 5 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -1,0 +1,7 @@
+"""`python -m fedbary` is `fedbary`."""
+
+import sys
+
+from fedbary.cli import main
+
+sys.exit(main())

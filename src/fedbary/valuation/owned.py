@@ -1,0 +1,94 @@
+"""What a node of a federation keeps for its owner: row values, and what is needed to look at them again.
+
+The folder holds ``rows.parquet`` and ``rows.csv``, ``schema.json`` and ``target.npy`` as the server sent them, and
+``owner.json`` with the settings that were in force. Nothing in it is a secret, but all of it is the owner's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbary.data.export import write
+from fedbary.errors import DataError
+from fedbary.space.schema import Schema
+from fedbary.valuation.frames import client_frame
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION = 1
+_INDEX, _ROWS, _SCHEMA, _TARGET = "owner.json", "rows.parquet", "schema.json", "target.npy"
+_MOST_BYTES = 2**20
+
+
+def owned(
+    client: str, rows: pd.DataFrame, settings: Mapping[str, Any], schema: Schema | None = None, target: Any = None
+) -> Valuation:
+    """One owner's view of a run: its own row values, and nothing about anybody else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.valuation import row_frame
+    >>> owned("me", row_frame(np.arange(2), np.zeros(2)), {"protocol": "sketch"}).rows("me")["row"].tolist()
+    [0, 1]
+    """
+    import pandas as pd
+
+    clients = client_frame([{"client": client, "rows": len(rows), "status": "ok"}], spread=1.0)
+    history = pd.DataFrame(columns=list(HISTORY_COLUMNS))
+    view = Valuation(clients, history, {**settings, "owner": client}, schema=schema, target=target)
+    return view.with_rows({client: rows})
+
+
+def save_owned(view: Valuation, folder: str | Path) -> Path:
+    """Write an owner's view to a folder that exists; `load_owned` reads it back."""
+    home, client = Path(folder), str(view.settings["owner"])
+    rows = view.rows(client)
+    for suffix in ("csv", "parquet"):
+        write(rows, home / f"rows.{suffix}")
+    if view.schema is not None:
+        view.schema.save(home / _SCHEMA)
+    if view.target is not None:
+        np.save(home / _TARGET, np.asarray(view.target, dtype=float), allow_pickle=False)
+    index = {"fedbary": "owner", "version": VERSION, "settings": view.settings}
+    text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
+    (home / _INDEX).write_text(text + "\n", encoding="utf-8")
+    return home
+
+
+def is_owned(folder: str | Path) -> bool:
+    """Whether a folder is one that a node wrote for its owner."""
+    return (Path(folder) / _INDEX).is_file()
+
+
+def load_owned(folder: str | Path) -> Valuation:
+    """Read what a node wrote for its owner."""
+    import pandas as pd
+
+    home = Path(folder)
+    file = home / _INDEX
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise ValueError("it is too large")
+        index = json.loads(file.read_text(encoding="utf-8"))
+        if index["fedbary"] != "owner" or index["version"] != VERSION:
+            raise ValueError(f"its version is not {VERSION}")
+        settings, client = dict(index["settings"]), str(index["settings"]["owner"])
+        rows = pd.read_parquet(home / _ROWS)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"'{home}' does not hold a node's results ({error}): check the folder.") from error
+    schema, target = home / _SCHEMA, home / _TARGET
+    return owned(
+        client,
+        rows,
+        settings,
+        Schema.load(schema) if schema.is_file() else None,
+        np.load(target, allow_pickle=False) if target.is_file() else None,
+    )
