@@ -12,6 +12,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary import __version__
+from fedbary.checks import did_you_mean
 from fedbary.data.table import Table, as_table, table_or_error
 from fedbary.engines.events import Listener
 from fedbary.engines.local import LocalEngine
@@ -22,7 +23,7 @@ from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.unusable import UnusableClient
-from fedbary.space.rows import content_digest
+from fedbary.space.rows import content_digest, order_digest
 from fedbary.space.settings import Space
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rules import RowRules
@@ -101,10 +102,12 @@ def value(
     # In one process the owners' secrets are one: clients with equal rows then get equal distances.
     secret = derived_seed(run_seed, "clients")
     halves: dict[str, ClientProtocol] = {}
+    digests: dict[str, str] = {}
     for name, data in clients.items():
         table = table_or_error(data, label)
         if isinstance(table, Table):
             halves[str(name)] = chosen.client(table, rules=rules, seed=secret)
+            digests[str(name)] = order_digest(table)
         else:
             halves[str(name)] = UnusableClient(table)
     settings = {
@@ -120,6 +123,8 @@ def value(
         identity=_identity(chosen, space, settings, list(halves)),
         progress=progress,
     )
+    for name, frame in result.row_tables.items():
+        frame.attrs["table"] = digests[name]  # so that a report refuses other rows
     return replace(result, settings=result.settings | settings)
 
 
@@ -128,7 +133,8 @@ def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
         return Consensus() if reference is None else Sketch()
     if isinstance(protocol, str):
         if protocol not in PROTOCOLS:
-            raise SettingsError(f"There is no protocol {protocol!r}; there is {', '.join(PROTOCOLS)}.")
+            guess = did_you_mean(protocol, PROTOCOLS)
+            raise SettingsError(f"There is no protocol {protocol!r}{guess}; there is {', '.join(PROTOCOLS)}.")
         return PROTOCOLS[protocol]()
     if not isinstance(protocol, tuple(PROTOCOLS.values())):  # type: ignore[arg-type]
         raise SettingsError(f"The 'protocol' parameter must be a protocol's settings or name. Got {protocol!r}.")

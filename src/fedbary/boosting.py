@@ -6,14 +6,18 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fedbary import __version__
 from fedbary.api import value
+from fedbary.checks import did_you_mean
 from fedbary.data.export import write
 from fedbary.data.table import Table, as_table, table_or_error
+from fedbary.engines.unfinished import Unfinished, fingerprints
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.space.rows import content_digest, row_keys
 from fedbary.valuation.cleaning import clean
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
     from fedbary.training import FedAvg, Federation, Rows
 
 HOWS = ("none", "drop", "relabel")
-_FILE, _TABLE, _VALUATION = "boost.json", "boost.csv", "valuation"
+_FILE, _TABLE, _VALUATION, _ACCURACY = "boost.json", "boost.csv", "valuation", "accuracy.txt"
 VERSION = 1
 
 
@@ -120,6 +124,7 @@ def boost(
     training: FedAvg | None = None,
     seed: int = 0,
     threads: int | None = None,
+    folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Boost:
     """Value the clients, act on the flags in several ways, train FedAvg on what each leaves, and test the models.
@@ -150,6 +155,9 @@ def boost(
         Of the valuation and, unless ``training`` says otherwise, of the training.
     threads : int, optional
         Threads for training; by default as many as there are cores.
+    folder : path, optional
+        Where the valuation and each model's accuracy are kept as soon as they are known: the same call goes on after
+        an interruption. They are removed when all is done; ``save`` writes the result.
     progress : callable, optional
         Told what is being done, in words.
 
@@ -179,11 +187,21 @@ def boost(
     asked = _server_table(test, "test rows", target.label_name)
     judge, notes = _test_rows(asked, target)
     model, training = model or Logistic(), training or FedAvg(seed=seed)
+    tables = {str(name): table_or_error(data, target.label_name) for name, data in clients.items()}
+    unfinished = Unfinished(
+        folder if valuation is None else None,
+        lambda: {
+            **{"version": __version__, "protocol": repr(protocol), "fdr": fdr, "calibration": calibration},
+            **{"model": repr(model), "training": repr(training), "seed": seed},
+            **{"clients": fingerprints(tables), "server": fingerprints({"reference": target, "test": asked})},
+        },
+    )
     if valuation is None:
         tell("valuing the clients")
-        valuation = value(clients, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
+        run = partial(value, clients, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
+        valuation = _kept_valuation(unfinished, run)
     _check_flags(valuation, ways)
-    able, unable = _able({str(name): table_or_error(data, target.label_name) for name, data in clients.items()}, target)
+    able, unable = _able(tables, target)
     if not able:
         raise DataError(next(iter(unable.values())))
     flags, unflagged = _flags(valuation, able) if set(ways) != {"none"} else ({}, {})
@@ -202,7 +220,8 @@ def boost(
             notes += more
             rows = int(federation.counts.sum())
             try:
-                accuracy = trained_accuracy(model, federation, judge, training, threads=threads)
+                train = partial(trained_accuracy, model, federation, judge, training, threads=threads)
+                accuracy = _kept_accuracy(unfinished, way, train)
             except FedbaryError as error:  # what diverges with wrong rows may do well without them
                 refusals.append(error)
                 notes.append(f"There is no model under '{way}': {error}")
@@ -216,6 +235,7 @@ def boost(
         "reference_rows": len(target),
         "test_rows": len(judge),
     }
+    unfinished.clear()
     troubled = {*unable, *unflagged, *valuation.failed}
     failed = tuple(str(name) for name in clients if str(name) in troubled)
     return Boost(outcomes, valuation, failed, settings, tuple(dict.fromkeys(notes)))
@@ -241,12 +261,33 @@ def trained_accuracy(
     return float(evaluator.accuracy(log.final)[0])
 
 
+def _kept_valuation(unfinished: Unfinished, run: Callable[[], Valuation]) -> Valuation:
+    """The valuation that an interrupted call has made, or that of a run now."""
+    done = unfinished.find(_VALUATION)
+    if done is not None:
+        return Valuation.load(done)
+    valuation = run()
+    unfinished.keep(_VALUATION, valuation.save)
+    return valuation
+
+
+def _kept_accuracy(unfinished: Unfinished, way: str, train: Callable[[], float]) -> float:
+    """The accuracy that an interrupted call has found, or that of training now."""
+    done = unfinished.find(way)
+    if done is not None:
+        return float((done / _ACCURACY).read_text(encoding="utf-8"))
+    accuracy = train()
+    unfinished.keep(way, lambda place: (place / _ACCURACY).write_text(repr(accuracy), encoding="utf-8"))
+    return accuracy
+
+
 def _ways(how: Sequence[str]) -> list[str]:
     if isinstance(how, str):
         raise SettingsError(f"The 'how' parameter of boost must be a list of names. Got the text {how!r} instead.")
     for name in how:
         if name not in HOWS:
-            raise SettingsError(f"There is no way {name!r} to act on flags; there is {', '.join(HOWS)}.")
+            guess = did_you_mean(name, HOWS)
+            raise SettingsError(f"There is no way {name!r} to act on flags{guess}; there is {', '.join(HOWS)}.")
     if not how:
         raise SettingsError(f"No way to act on flags was given: name at least one of {', '.join(HOWS)}.")
     return list(dict.fromkeys(how))

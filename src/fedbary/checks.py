@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 
 from fedbary.errors import SettingsError
+
+_LEAST_BEGINNING = 3  # letters that say something about a name
 
 
 def whole(value: object, name: str, owner: str, *, least: int) -> int:
@@ -39,3 +43,25 @@ def number(value: object, name: str, owner: str, *, zero: bool = False) -> float
             return found
     wanted = "a finite number, zero or above" if zero else "a finite number above zero"
     raise SettingsError(f"The '{name}' parameter of {owner} must be {wanted}. Got {value!r} instead.")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The known name that looks most like a wrong one, or the only one that begins with it, in words to put behind it.
+
+    Examples
+    --------
+    >>> from fedbary.checks import did_you_mean
+    >>> f"There is no protocol 'skecth'{did_you_mean('skecth', ['sketch', 'consensus'])}."
+    "There is no protocol 'skecth' (did you mean 'sketch'?)."
+    >>> did_you_mean("magic", ["sketch", "consensus"])
+    ''
+    """
+    folded: dict[str, str] = {}
+    for one in known:
+        folded.setdefault(one.casefold(), one)
+    wrong = name.casefold()
+    close = difflib.get_close_matches(wrong, folded, n=1, cutoff=0.6)
+    if not close and len(wrong) >= _LEAST_BEGINNING:
+        begun = [one for one in folded if one.startswith(wrong)]
+        close = begun if len(begun) == 1 else []
+    return f" (did you mean {folded[close[0]]!r}?)" if close else ""

@@ -8,6 +8,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.engines.checkpoint import NAME
+from fedbary.engines.local import one_thread
 from fedbary.errors import ProtocolError, SettingsError
 
 
@@ -33,7 +34,8 @@ def test_workers_do_not_change_a_bit(setting, backend):
 @pytest.mark.parametrize("backend", ["threads", "processes"])
 def test_workers_compute_with_one_thread(backend):
     engine = fb.LocalEngine(workers=2, backend=backend)
-    assert list(engine._map(_threads, range(4))) == [1, 1, 1, 1]
+    with one_thread():  # as a run does
+        assert list(engine._map(_threads, range(4))) == [1, 1, 1, 1]
 
 
 def _threads(_):

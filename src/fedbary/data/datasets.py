@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fedbary.checks import did_you_mean
 from fedbary.data import sources
 from fedbary.data.columns import Array
 from fedbary.data.sources import Source
@@ -127,8 +127,7 @@ def load(name: str = "digits") -> Dataset:
     (398, 171, ('malignant', 'benign'))
     """
     if name not in _ENTRIES:
-        close = difflib.get_close_matches(name, names(), n=1)
-        guess = f" (did you mean {close[0]!r}?)" if close else ""
+        guess = did_you_mean(name, names())
         raise SettingsError(f"there is no data set {name!r}{guess}; choose one of {', '.join(names())}")
     entry = _ENTRIES[name]
     if isinstance(entry.source, Source):

@@ -22,7 +22,7 @@ SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 
 
-def read(path: AnyPath, label: str, *, id: str | None = None) -> Table:  # noqa: A002 - public interface
+def read(path: AnyPath, label: str, *, id: str | None = None, most: int | None = None) -> Table:  # noqa: A002 - public interface
     r"""Read a table from a CSV (``.csv``, ``.csv.gz``, ``.tsv``) or Parquet (``.parquet``, ``.pq``) file.
 
     Parameters
@@ -31,6 +31,8 @@ def read(path: AnyPath, label: str, *, id: str | None = None) -> Table:  # noqa:
         The file; its suffix says what it is.
     label, id
         The columns that hold the labels and, if there is one, the unique row ids.
+    most
+        Stop after so many rows.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def read(path: AnyPath, label: str, *, id: str | None = None) -> Table:  # noqa:
             f"{path}: the file has {size:,} bytes, more than the limit of {MAX_FILE_BYTES:,}; "
             "sample its rows or split it"
         )
-    frame = _read_parquet(path) if suffix in PARQUET else _read_csv(path, SEPARATORS[suffix])
+    frame = _read_parquet(path, most) if suffix in PARQUET else _read_csv(path, SEPARATORS[suffix], most)
     return Table.from_frame(frame, label, id=id, origin=path.name)
 
 
@@ -161,7 +163,7 @@ def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:
     return sorted(match for match in found if match.is_file())
 
 
-def _read_csv(path: Path, separator: str) -> pd.DataFrame:
+def _read_csv(path: Path, separator: str, most: int | None) -> pd.DataFrame:
     import pandas as pd
 
     # The header is read on its own, as pandas would rename the second of two columns of one name; a row
@@ -170,7 +172,7 @@ def _read_csv(path: Path, separator: str) -> pd.DataFrame:
         header = pd.read_csv(
             path, sep=separator, header=None, nrows=2, dtype=str, keep_default_na=False, encoding="utf-8-sig"
         )
-        frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False)
+        frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, nrows=most)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: the file is not UTF-8 text; save it as UTF-8") from error
     except Exception as error:  # a damaged file can fail in the parser, in gzip or in zlib
@@ -184,14 +186,25 @@ def _read_csv(path: Path, separator: str) -> pd.DataFrame:
     return frame.set_axis(names, axis=1)
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(path: Path, most: int | None) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        frame = pd.read_parquet(path, engine="pyarrow")
+        frame = pd.read_parquet(path, engine="pyarrow") if most is None else _parquet_head(path, most)
     except Exception as error:
         raise DataError(f"{path}: the file cannot be read as Parquet ({_one_line(error)}); write it again") from error
     return frame.set_axis([str(name).lstrip("\ufeff").strip() for name in frame.columns], axis=1)
+
+
+def _parquet_head(path: Path, most: int) -> pd.DataFrame:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
+
+    with ParquetFile(path) as file:
+        batch = next(file.iter_batches(batch_size=most), None)
+        table = pa.Table.from_batches([] if batch is None else [batch], schema=file.schema_arrow)
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
 
 
 def _one_line(error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbary.checks import did_you_mean
 from fedbary.data.columns import ACCEPTED, Array, as_labels, block_dtype, refuse_infinite
 from fedbary.errors import DataError, private
 
@@ -118,11 +118,9 @@ def require_column(names: Sequence[str], wanted: str, *, role: str) -> None:
     """
     if wanted in names:
         return
-    close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.5)
-    guess = f" (did you mean {close[0]!r}?)" if close else ""
     raise DataError(
-        f"there is no {role} column {wanted!r}{guess}; the {len(names)} columns are {some(names)}: "
-        f"pass one of them as {role}=..."
+        f"there is no {role} column {wanted!r}{did_you_mean(wanted, names)}; "
+        f"the {len(names)} columns are {some(names)}: pass one of them as {role}=..."
     )
 
 

@@ -171,6 +171,11 @@ class GuardedClient:
         self._charge(_filled(self._entry(Message(_FLAGS, 0), 0.0), reply, digest))
         return count
 
+    @property
+    def settings(self) -> Settings:
+        """The settings in force: what the server asked for, as strict as the policy."""
+        return self._settings
+
     def row_values(self) -> pd.DataFrame:
         """Values of the owner's rows; never part of a `Reply`."""
         return self._inner.row_values()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary.engines.checkpoint import NAME, load_checkpoint, save_checkpoint
-from fedbary.engines.events import Event, EventLog, Listener
+from fedbary.engines.events import NAME as EVENTS
+from fedbary.engines.events import Event, EventLog, Listener, news, refused, told_if_stopped
+from fedbary.engines.reasons import safe_reason
 from fedbary.errors import FedbaryError, SettingsError
 from fedbary.protocols.messages import ClientProtocol, Failure, Host, Message, Reply, ServerProtocol
 
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.valuation.result import Valuation
+
+_SAID_BEFORE = "it failed before the run was interrupted; clients.csv says why"
 
 
 class LocalEngine:
@@ -64,6 +69,7 @@ class LocalEngine:
         self._listeners: list[Listener] = []
         self._exchange = 0
         self._clients: dict[str, ClientProtocol] = {}
+        self._failed: dict[str, _Reason] = {}
 
     def run(
         self,
@@ -78,37 +84,51 @@ class LocalEngine:
         ``server`` is called with this engine as its `Host`, so that its own work can use the workers and be seen, too.
         """
         self._listeners = [] if progress is None else [progress]
-        if self._folder is not None:
-            self._listeners.append(EventLog(self._folder / "events.jsonl", append=self._resume))
-        self._clients = dict(clients)
-        with one_thread():
+        log = None if self._folder is None else EventLog(self._folder / EVENTS, append=self._resume)
+        if log is not None:
+            self._listeners.append(log)
+        self._clients, self._failed = dict(clients), {}
+        # Only the log is told of the end: whoever listens here meets the exception itself.
+        with one_thread(), told_if_stopped(log):
             return self._run(server, identity)
 
     def _run(self, server: Callable[[Host], ServerProtocol], identity: str) -> Valuation:
         protocol = server(Host(self._map, lambda what: self._tell(Event("server-busy", detail=what))))
         self._restore(protocol, identity)
         self._tell(Event("run-started", total=len(self._clients)))
+        told: dict[str, float] = {}
         while tasks := protocol.tasks():
             protocol.absorb(self._deliver(tasks))
             self._checkpoint(protocol, identity)
+            if changed := news(told, protocol.so_far()):
+                told = changed
+                self._tell(Event("distances", self._exchange, values=told))
         result = protocol.result()
+        for name, status in refused(result, self._failed).items():
+            # Before an interruption a client may have failed in words with a cell in them.
+            told_now = _SAID_BEFORE if self._resume else status
+            self._failed[name] = _Reason(status, told_now)
+            many = len(self._clients)
+            self._tell(Event("client-failed", self._exchange, "", name, many, many, told_now))
         rows, missing = self._row_values(set(result.failed))
         self._tell(Event("run-finished", total=len(self._clients)))
         if self._folder is not None:
             (self._folder / NAME).unlink(missing_ok=True)
-        return result.with_rows(rows, missing)
+        told_as = {name: (one.reason, one.told) for name, one in self._failed.items()}
+        return result.with_rows(rows, missing).told_as(told_as)
 
     def _deliver(self, tasks: Mapping[str, Message]) -> dict[str, Reply | Failure]:
         self._exchange += 1
         asked = next(iter(tasks.values())).kind
-        self._tell(Event("round-started", self._exchange, asked, total=len(tasks)))
+        self._tell(Event("round-started", self._exchange, asked, total=len(tasks), clients=tuple(tasks)))
         jobs = [(self._clients[name], message) for name, message in tasks.items()]
         replies: dict[str, Reply | Failure] = {}
         for done, (name, (reply, client)) in enumerate(zip(tasks, self._map(_answer, jobs), strict=True), start=1):
             replies[name] = reply
             self._clients[name] = client
-            if isinstance(reply, Failure):
-                self._tell(Event("client-failed", self._exchange, asked, name, done, len(tasks), reply.reason))
+            if isinstance(reply, _Reason):
+                self._failed[name] = reply
+                self._tell(Event("client-failed", self._exchange, asked, name, done, len(tasks), reply.told))
             else:
                 self._tell(Event("client-replied", self._exchange, asked, name, done, len(tasks)))
         self._tell(Event("round-finished", self._exchange, asked, total=len(tasks)))
@@ -116,14 +136,14 @@ class LocalEngine:
 
     def _row_values(self, failed: set[str]) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
         names = [name for name in self._clients if name not in failed]
-        self._tell(Event("round-started", self._exchange + 1, "rows", total=len(names)))
+        self._tell(Event("round-started", self._exchange + 1, "rows", total=len(names), clients=tuple(names)))
         rows: dict[str, pd.DataFrame] = {}
         missing: dict[str, str] = {}
         outcomes = self._map(_rows, [self._clients[name] for name in names])
         for done, (name, outcome) in enumerate(zip(names, outcomes, strict=True), start=1):
-            if isinstance(outcome, Failure):
-                missing[name] = outcome.reason
-                self._tell(Event("client-failed", self._exchange + 1, "rows", name, done, len(names), outcome.reason))
+            if isinstance(outcome, _Reason):
+                missing[name], self._failed[name] = outcome.reason, outcome
+                self._tell(Event("client-failed", self._exchange + 1, "rows", name, done, len(names), outcome.told))
             else:
                 rows[name] = outcome
                 self._tell(Event("client-replied", self._exchange + 1, "rows", name, done, len(names)))
@@ -166,21 +186,28 @@ class LocalEngine:
 def _answer(job: tuple[ClientProtocol, Message]) -> tuple[Reply | Failure, ClientProtocol]:
     """One client's answer and the client as it is afterwards."""
     client, message = job
-    return _guarded(lambda: client.answer(message)), client
+    return _guarded(lambda: client.answer(message), message), client
 
 
 def _rows(client: ClientProtocol) -> Any:
     return _guarded(client.row_values)
 
 
-def _guarded(work: Callable[[], Any]) -> Any:
+@dataclass(frozen=True)
+class _Reason(Failure):
+    """Why a client failed in full, as who holds all rows may read it, and as another party would be told."""
+
+    told: str
+
+
+def _guarded(work: Callable[[], Any], asked: Message | None = None) -> Any:
     """Whatever a client raises becomes a `Failure`: one client's bug must not take the others down."""
     try:
         return work()
     except FedbaryError as error:
-        return Failure(str(error))
+        return _Reason(str(error), safe_reason(error, asked))
     except Exception as error:
-        return Failure(f"internal error ({type(error).__name__}: {error})")
+        return _Reason(f"internal error ({type(error).__name__}: {error})", safe_reason(error))
 
 
 def _single_threaded(work: Callable[[Any], Any], job: Any) -> Any:

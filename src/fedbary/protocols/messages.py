@@ -111,6 +111,10 @@ class ServerProtocol(Protocol):
         """Take the answers to `tasks`."""
         ...
 
+    def so_far(self) -> Mapping[str, float]:
+        """Distances of the clients as they are known now, for whoever watches; only what `result` would show, too."""
+        ...
+
     def state(self) -> State:
         """Everything needed to go on after this round."""
         ...

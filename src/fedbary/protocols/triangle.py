@@ -221,6 +221,11 @@ class TriangleServer:
                 party.server_distances = [outcome / (1.0 - self._settings.t)]
         self._done = True
 
+    def so_far(self) -> Mapping[str, float]:
+        """Distances of the clients that have answered."""
+        valued = [party for party in self._parties.values() if party.failure is None and party.server_distances]
+        return {party.name: party.server_distances[0] for party in valued}
+
     def state(self) -> State:
         """Whether the round is over, and what came of it."""
         state = {"done": np.array(self._done), "schema": text_array(self._schema.fingerprint)}

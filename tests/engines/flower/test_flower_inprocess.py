@@ -8,6 +8,7 @@ import pytest
 from inprocess import InProcessGrid, raised, silent
 
 import fedbary as fb
+from fedbary.cli import main
 from fedbary.engines.flower import engine as engine_module
 from fedbary.engines.flower.client_app import app
 from fedbary.engines.flower.codec import Envelope, pack_reply, unpack_reply
@@ -16,6 +17,7 @@ from fedbary.engines.flower.server_app import valued
 from fedbary.engines.ledger import Ledger
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.messages import Reply
+from fedbary.valuation.owned import load_owned
 
 QUICK = {"poll": 0.001, "timeout": 0.05, "retries": 1}
 
@@ -83,6 +85,63 @@ def test_many_nodes_with_files_of_their_own(tmp_path, count):
         np.testing.assert_allclose(found.clients[column], expected.clients[column], atol=1e-9, rtol=0)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"protocol": "consensus"}, {"protocol": "coalition"}], ids=["sketch", "consensus", "coalition"]
+)
+def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path, options):
+    tables, reference = many(3)
+    nodes = files(tmp_path, tables)
+    policy = tmp_path / "policy.toml"
+    policy.write_text('protocols = ["sketch", "consensus", "coalition"]\n')
+    nodes = {node: config | {"policy": str(policy)} for node, config in nodes.items()}
+    nodes[1000] |= {"report": True}
+    with_reference = {} if "consensus" in options.values() else {"reference": reference_file(tmp_path, reference)}
+    config = RunConfig.of(
+        {**options, **with_reference, "num-nodes": 3, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
+    )
+    assert valued(InProcessGrid(app, nodes), config).failed == {}
+    (folder,) = tmp_path.glob("s/node-1000/results/*")
+    assert {path.name for path in folder.iterdir()} == {
+        "owner.json", "report.html", "rows.csv", "rows.parquet", "schema.json", "target.npy"
+    }  # fmt: skip
+    assert folder.stat().st_mode & 0o077 == 0
+    assert not list(tmp_path.glob("s/node-1001/results/*/report.html"))
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert all(said in text for said in ("This report holds rows of", "Where the rows lie", "Stars are points"))
+    assert "nothing left it" not in text
+
+    view = load_owned(folder)
+    assert view.settings["owner"] == "site 0"
+    assert view.target.shape[1] == view.schema.point_width
+    (folder / "report.html").unlink()
+    arguments = ["report", str(folder), "--data", str(tmp_path / "data-0.parquet"), "--label", "label"]
+    assert main(arguments) == 0
+    assert (folder / "report.html").read_text(encoding="utf-8") == text
+
+
+def test_a_report_that_cannot_be_drawn_does_not_stop_the_run(tmp_path, monkeypatch):
+    tables, reference = many(1)
+    nodes = {node: config | {"report": True} for node, config in files(tmp_path, tables).items()}
+
+    def fails(*_, **__):
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr(fb.Valuation, "report", fails)
+    config = RunConfig.of(
+        {
+            "reference": reference_file(tmp_path, reference),
+            "num-nodes": 1,
+            "output": str(tmp_path / "out"),
+            "timeout": 60.0,
+            "poll": 0.001,
+        }
+    )
+    assert valued(InProcessGrid(app, nodes), config).failed == {}
+    (reason,) = tmp_path.glob("s/node-1000/results/*/no-report.txt")
+    assert reason.read_text() == "RuntimeError: no ink\n"
+    assert reason.with_name("rows.csv").is_file()
+
+
 def many(count):
     rng = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 1.0]])
@@ -106,6 +165,7 @@ def files(tmp_path, tables):
             "label": "label",
             "name": name,
             "state-path": str(tmp_path / "s"),
+            "report": False,  # a thousand of them would take minutes
         }
     return nodes
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from fedbary.checks import did_you_mean
 from fedbary.engines.flower.exchange import Patience
 from fedbary.engines.flower.node import Asked
 from fedbary.errors import SettingsError
@@ -46,7 +47,8 @@ class RunConfig:
         reference = given.get("reference")
         name = str(given.get("protocol", "sketch" if reference or simulated else "consensus"))
         if name not in PROTOCOLS:
-            raise SettingsError(f"There is no protocol {name!r}; there is {', '.join(PROTOCOLS)}.")
+            guess = did_you_mean(str(name), PROTOCOLS)
+            raise SettingsError(f"There is no protocol {name!r}{guess}; there is {', '.join(PROTOCOLS)}.")
         known = {field.name.replace("_", "-") for field in fields(PROTOCOLS[name])}  # type: ignore[arg-type]
         for key in given:
             if key not in (*_OWN, *_SIMULATED, *known) and not key.startswith(_SPACE):

@@ -14,7 +14,8 @@ from flwr.app import RecordDict
 from flwr.serverapp import Grid
 
 from fedbary.engines.checkpoint import NAME, load_checkpoint, save_checkpoint
-from fedbary.engines.events import Event, EventLog
+from fedbary.engines.events import NAME as EVENTS
+from fedbary.engines.events import Event, EventLog, news, refused, told_if_stopped
 from fedbary.engines.flower.codec import Envelope, pack_message
 from fedbary.engines.flower.exchange import Patience, exchange
 from fedbary.engines.flower.node import FINISH, LAST, Asked
@@ -45,7 +46,7 @@ class FlowerEngine:
         self._grid, self._folder, self._resume = grid, folder, resume
         self._patience = patience or Patience()
         folder.mkdir(parents=True, exist_ok=True)
-        self._log = EventLog(folder / "events.jsonl", append=resume)
+        self._log = EventLog(folder / EVENTS, append=resume)
         self._session = secrets.token_hex(16)
         self._steps: dict[int, int] = {}
         self._names: dict[int, str] = {}
@@ -58,6 +59,10 @@ class FlowerEngine:
 
         Those of a resumed run that do not come are asked all the same, so that they are named.
         """
+        with told_if_stopped(self._log):
+            return self._nodes(wanted, least, deadline)
+
+    def _nodes(self, wanted: int, least: int | None, deadline: float) -> list[int]:
         known, gone = self._known_nodes() if self._resume else ([], set())
         end = time.monotonic() + deadline
         found: list[int] = []
@@ -84,16 +89,30 @@ class FlowerEngine:
         self, nodes: Sequence[int], asked: Asked, server: Callable[[list[str], Host], ServerProtocol], *, identity: str
     ) -> Valuation:
         """Carry messages until the protocol is done; clients are called as their nodes are."""
+        with told_if_stopped(self._log):
+            return self._run(nodes, asked, server, identity)
+
+    def _run(
+        self, nodes: Sequence[int], asked: Asked, server: Callable[[list[str], Host], ServerProtocol], identity: str
+    ) -> Valuation:
         import pandas as pd
 
         players = {str(node): node for node in nodes}
         protocol = server(list(players), Host(tell=lambda what: self._log(Event("server-busy", detail=what))))
         self._restore(protocol, identity, players)
         self._log(Event("run-started", total=len(players)))
+        told: dict[str, float] = {}
         while tasks := protocol.tasks():
             protocol.absorb(self._deliver(tasks, players, asked))
             self._checkpoint(protocol, identity, players)
+            called = self._called(players)
+            if changed := news(told, {called[name]: distance for name, distance in protocol.so_far().items()}):
+                told = changed
+                self._log(Event("distances", self._rounds, values=told))
         result = protocol.result()
+        called = self._called(players)
+        for name, status in refused(result, {str(node) for node in self._failed}).items():
+            self._log(Event("client-failed", self._rounds, "", called[name], len(players), len(players), status))
         if asked.protocol.name not in LAST:
             valued = [name for name in players if name not in result.failed]
             self._deliver({name: Message(FINISH, 2**30) for name in valued}, players, asked)
@@ -111,7 +130,9 @@ class FlowerEngine:
     ) -> dict[str, Reply | Failure]:
         self._rounds += 1
         kind = next(iter(tasks.values())).kind
-        self._log(Event("round-started", self._rounds, kind, total=len(tasks)))
+        called = self._called(players)
+        known = tuple(called[name] for name in tasks if players[name] in self._names)
+        self._log(Event("round-started", self._rounds, kind, total=len(tasks), clients=known))
         settings = asked.to_json()
         questions: dict[int, tuple[RecordDict, Envelope]] = {}
         for name, message in tasks.items():
@@ -121,11 +142,14 @@ class FlowerEngine:
             questions[node] = pack_message(message, envelope), envelope
         done = 0
 
-        def told(node: int, reply: Reply | Failure) -> None:
-            nonlocal done
+        def told(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
+            nonlocal done, called
             done += 1
+            if envelope.name and envelope.name != self._names.get(node):
+                self._names[node] = envelope.name
+                called = self._called(players)
             what, why = ("client-failed", reply.reason) if isinstance(reply, Failure) else ("client-replied", "")
-            self._log(Event(what, self._rounds, kind, self._names.get(node, str(node)), done, len(tasks), why))
+            self._log(Event(what, self._rounds, kind, called[str(node)], done, len(tasks), why))
 
         answers = exchange(self._grid, questions, self._patience, told=told)
         for node, (reply, envelope) in answers.items():
@@ -133,8 +157,6 @@ class FlowerEngine:
                 self._steps[node] = envelope.step
             else:
                 self._failed.add(node)
-            if envelope.name:
-                self._names[node] = envelope.name
             if envelope.flagged is not None:
                 self._flagged[node] = envelope.flagged
         self._log(Event("round-finished", self._rounds, kind, total=len(tasks)))
@@ -143,12 +165,14 @@ class FlowerEngine:
     def _called(self, players: Mapping[str, int]) -> dict[str, str]:
         """What the nodes call themselves, made different where two say the same."""
         called: dict[str, str] = {}
+        taken: set[str] = set()
         for name, node in players.items():
             wish = self._names.get(node) or f"node-{node}"
             own, number = wish, 2
-            while own in called.values():
+            while own in taken:
                 own, number = f"{wish} ({number})", number + 1
             called[name] = own
+            taken.add(own)
         return called
 
     def _checkpoint(self, protocol: ServerProtocol, identity: str, players: Mapping[str, int]) -> None:

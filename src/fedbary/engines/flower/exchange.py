@@ -42,33 +42,35 @@ def exchange(
     questions: Mapping[int, tuple[RecordDict, Envelope]],
     patience: Patience,
     *,
-    told: Callable[[int, Reply | Failure], None] = lambda *_: None,
+    told: Callable[[int, Reply | Failure, Envelope], None] = lambda *_: None,
 ) -> dict[int, tuple[Reply | Failure, Envelope]]:
     """Ask nodes and wait for their answers; what is missing or makes no sense is a `Failure` with a reason.
 
-    A question may be repeated, because a node answers the same one with the same answer.
+    A question may be repeated, because a node answers the same one with the same answer. ``told`` hears of every
+    answer as it comes.
     """
     answers: dict[int, tuple[Reply | Failure, Envelope]] = {}
     nodes = list(questions)
     for first in range(0, len(nodes), _WAVE):
         open_nodes: Sequence[int] = nodes[first : first + _WAVE]
         for attempt in range(patience.retries + 1):
-            found = _asked_once(grid, {node: questions[node] for node in open_nodes}, patience)
+            found = _asked_once(grid, {node: questions[node] for node in open_nodes}, patience, told)
             answers |= found
-            for node, (reply, _) in found.items():
-                told(node, reply)
             open_nodes = [node for node in open_nodes if node not in found]
             if not open_nodes or attempt == patience.retries:
                 break
         for node in open_nodes:
             silence = Failure(f"no answer within {patience.timeout:g} s")
             answers[node] = silence, questions[node][1]
-            told(node, silence)
+            told(node, *answers[node])
     return answers
 
 
 def _asked_once(
-    grid: Grid, questions: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience
+    grid: Grid,
+    questions: Mapping[int, tuple[RecordDict, Envelope]],
+    patience: Patience,
+    told: Callable[[int, Reply | Failure, Envelope], None],
 ) -> dict[int, tuple[Reply | Failure, Envelope]]:
     messages = [
         FlowerMessage(content, dst_node_id=node, message_type=MESSAGE_TYPE, ttl=patience.timeout + 5.0)
@@ -83,6 +85,7 @@ def _asked_once(
             node = waiting.pop(reply.metadata.reply_to_message_id, None)
             if node is not None:
                 answers[node] = _read(reply, questions[node][1])
+                told(node, *answers[node])
         if waiting:
             time.sleep(min(patience.poll, max(end - time.monotonic(), 0.0)))
     return answers

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.engines.flower.codec import Envelope
+from fedbary.engines.flower.kept import keep_rows
 from fedbary.engines.flower.places import Places, simulated_secret
 from fedbary.engines.guarded import GuardedClient, safe_reason
 from fedbary.engines.ledger import Ledger
 from fedbary.engines.policy import OwnerPolicy
-from fedbary.errors import FedbaryError, ProtocolError
+from fedbary.errors import ProtocolError
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings, array_text, text_array
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.state import below, under
@@ -94,7 +95,10 @@ def _answer(
         return reply, None
     flagged = None
     if message.kind == FINISH or message.kind in LAST.get(asked.protocol.name, ()):
-        _keep_rows(client, places, envelope.session)
+        # In a simulation nobody would look at a report of each of perhaps a thousand clients.
+        table = _table(places, _sorted(asked.simulated), None) if partition is None and places.report else None
+        results = places.output / envelope.session
+        keep_rows(client, asked.protocol, asked.rules, places, folder=results, table=table)
         flagged = client.flag_count() if isinstance(client, GuardedClient) else None
     _save(folder, {**_remembered(message, reply, envelope.step, flagged), **under("client.", client.state())})
     return reply, flagged
@@ -111,7 +115,7 @@ def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
 
 def _client(asked: Asked, places: Places, partition: int | None, session: str) -> ClientProtocol:
     """The owner's half behind its policy and ledger; in a simulation the owners are one, who needs neither."""
-    table = _table(places, json.dumps(dict(asked.simulated), sort_keys=True), partition)
+    table = _table(places, _sorted(asked.simulated), partition)
     if partition is not None:
         secret = simulated_secret(int(asked.simulated.get("run_seed", 0)))
         return asked.protocol.client(table, rules=asked.rules, seed=secret)
@@ -132,24 +136,13 @@ def _hidden(places: Places) -> tuple[str, ...]:
     return tuple(text for path in paths if path is not None for text in (str(path), path.name))
 
 
+def _sorted(simulated: Mapping[str, Any]) -> str:
+    return json.dumps(dict(simulated), sort_keys=True)
+
+
 @lru_cache(maxsize=4)
 def _table(places: Places, simulated: str, partition: int | None) -> Table:
     return places.table(json.loads(simulated), partition)
-
-
-def _keep_rows(client: ClientProtocol, places: Places, session: str) -> None:
-    """Row values and flags, for the owner alone; what they cannot be made of does not stop the run."""
-    from fedbary.data.export import write
-
-    folder = places.output / session
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        rows = client.row_values()
-    except FedbaryError as error:
-        (folder / "no-row-values.txt").write_text(f"{error}\n", encoding="utf-8")
-        return
-    for suffix in ("csv", "parquet"):
-        write(rows, folder / f"rows.{suffix}")
 
 
 def _question(message: Message) -> str:

@@ -33,6 +33,8 @@ class Places:
         What the client is called in the server's result.
     data : path, optional
         The owner's file; without it the node belongs to a simulation.
+    report : bool
+        Whether the owner's report is drawn beside the row values.
     """
 
     home: Path
@@ -42,10 +44,11 @@ class Places:
     label: str = "label"
     id: str | None = None
     policy: Path | None = None
+    report: bool = True
 
     @classmethod
     def of(cls, config: Mapping[str, Any], node: int) -> Places:
-        """From a node's config: data-path, label, id, name, state-path, output-path, policy."""
+        """From a node's config: data-path, label, id, name, state-path, output-path, policy, report."""
         home = Path(str(config.get("state-path") or os.environ.get("FEDBARY_STATE") or Path.home() / ".fedbary"))
         home = home / f"node-{node}"
         data = config.get("data-path")
@@ -58,6 +61,7 @@ class Places:
             str(config.get("label", "label")),
             None if "id" not in config else str(config["id"]),
             None if policy is None else Path(str(policy)),
+            bool(config.get("report", True)),
         )
 
     def table(self, simulated: Mapping[str, Any], partition: int | None) -> Table:

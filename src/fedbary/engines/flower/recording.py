@@ -131,7 +131,7 @@ class Recording(Wrapper):
         return self._layout
 
     def save(self, path: str | Path) -> Path:
-        """Write `log` to one ``.npz`` file, which `TrainingLog.load` and ``fedbary compare --log`` read."""
+        """Write `log` to one ``.npz`` file, which `TrainingLog.load` and ``fedbary compare --training-log`` read."""
         return self.log.save(path)
 
     def flatten(self, arrays: ArrayRecord) -> Vector:

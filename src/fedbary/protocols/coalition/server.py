@@ -84,6 +84,7 @@ class CoalitionServer:
         self._groups: dict[str, Groups] = {}
         self._rows: dict[str, int] = {}
         self._failures: dict[str, str] = {}
+        self._known: dict[str, tuple[float, float]] = {}  # distance and quality, made once
         self._done = False
 
     def tasks(self) -> Mapping[str, Message]:
@@ -106,6 +107,12 @@ class CoalitionServer:
             except FedbaryError as error:
                 self._failures[name] = str(error)
         self._done = True
+
+    def so_far(self) -> Mapping[str, float]:
+        """Distances by the groups, or those of the consensus."""
+        if isinstance(self._rides, ConsensusServer):
+            return self._rides.so_far()
+        return {name: self._compared(name)[0] for name, groups in self._groups.items() if len(groups.points)}
 
     def state(self) -> State:
         """Arrays from which `restore` goes on."""
@@ -171,6 +178,7 @@ class CoalitionServer:
             history=pd.DataFrame(columns=list(HISTORY_COLUMNS)),
             settings=self._told_settings("sketch") | {"sketch_points": len(rides.sketch.weights)},
             schema=rides.schema,
+            target=rides.sketch.points,
             notes=rides.schema.notes,
         )
 
@@ -178,12 +186,17 @@ class CoalitionServer:
         if name in self._failures:
             return {"client": name, "status": f"failed: {self._failures[name]}"}
         record: dict[str, Any] = {"client": name, "rows": self._rows[name], "status": "ok"}
-        groups = self._groups[name]
-        if len(groups.points):
+        if len(self._groups[name].points):
+            record["distance"], record["quality"] = self._compared(name)
+        return record
+
+    def _compared(self, name: str) -> tuple[float, float]:
+        """A client's distance and quality, computed once."""
+        if name not in self._known:
             assert self._stage is not None
             assert isinstance(self._rides, SketchServer)
-            record["distance"], record["quality"] = self._stage.distance(groups, self._rides.sketch)
-        return record
+            self._known[name] = self._stage.distance(self._groups[name], self._rides.sketch)
+        return self._known[name]
 
     def _without_reference(self) -> Valuation:
         result = self._rides.result()

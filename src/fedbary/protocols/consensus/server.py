@@ -111,6 +111,16 @@ class ConsensusServer:
         else:
             self._stage = "done"
 
+    def so_far(self) -> Mapping[str, float]:
+        """Distances to the target: those of the last step as in the history, and in the end the final ones."""
+        found: dict[str, float] = {}
+        for party in self._parties.values():
+            if party.failure is None and party.numbers:
+                found[party.name] = float(np.sqrt(party.numbers["cost"]))
+            elif party.failure is None and party.costs:
+                found[party.name] = party.distances(self._best())[-1]
+        return found
+
     def state(self) -> State:
         """Arrays from which `restore` goes on to the same bytes."""
         state: dict[str, np.ndarray] = {

@@ -106,6 +106,11 @@ class InterpolationServer:
         else:
             self._absorb_measures(replies)
 
+    def so_far(self) -> Mapping[str, float]:
+        """Upper ends of the distances after the last finished round."""
+        valued = [party for party in self._active() if party.estimates()]
+        return {party.name: party.interval(fixed_target=self._fixed)[1] for party in valued}
+
     def state(self) -> State:
         """Arrays from which `restore` goes on to the same bytes."""
         state: dict[str, np.ndarray] = {

@@ -100,6 +100,11 @@ class SketchServer:
                     self._failures[name] = str(error)
         self._done = True
 
+    def so_far(self) -> Mapping[str, float]:
+        """Distances of the clients that have answered."""
+        valued = {name: numbers for name, numbers in self._answers.items() if name not in self._failures}
+        return {name: _interval(numbers)[0] for name, numbers in valued.items()}
+
     def state(self) -> State:
         """Arrays from which `restore` goes on."""
         state: dict[str, np.ndarray] = {"done": np.array(self._done)}
@@ -144,6 +149,7 @@ class SketchServer:
                 "cost_cap": self._sketch.cap,
             },
             schema=self._schema,
+            target=self._sketch.points,
             notes=self._schema.notes,
         )
 

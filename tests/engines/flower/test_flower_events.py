@@ -1,0 +1,44 @@
+"""What a Flower run tells a live view: nodes, answers by name as they come, distances, and why it stopped."""
+
+import pytest
+from inprocess import InProcessGrid, silent
+
+from fedbary.engines.flower.client_app import app
+from fedbary.engines.flower.config import RunConfig
+from fedbary.engines.flower.server_app import valued
+from fedbary.errors import ProtocolError
+from fedbary.live.watched import Watched
+
+
+def simulation(tmp_path, **more):
+    nodes = {100 + i: {"partition-id": i, "num-partitions": 3, "state-path": str(tmp_path)} for i in range(3)}
+    config = {"dataset": "digits", "partition": "case-5", "clients": 3, "rows": 60, "seed": 3, "poll": 0.001}
+    return nodes, RunConfig.of(config | {"output": str(tmp_path / "out"), "timeout": 5.0, "retries": 0, **more})
+
+
+def test_nodes_names_and_distances_reach_the_live_view(tmp_path):
+    nodes, config = simulation(tmp_path, protocol="consensus", rounds=2, timeout=0.5)
+    result = valued(InProcessGrid(app, nodes, {102: silent}), config)
+    watched = Watched(tmp_path / "out")
+    kinds = [entry.event.kind for entry in watched.look()]
+    run = watched.run
+    assert kinds[0] == "nodes-joined"
+    assert kinds.count("distances") >= 2
+    assert (run.standing, run.joined, run.wanted, run.total) == ("finished", 3, 3, 3)
+    assert {name: client.state for name, client in run.clients.items()} == {
+        "client_1": "answered", "client_2": "answered", "node-102": "failed",
+    }  # fmt: skip
+    assert run.failed == {"node-102": "no answer within 0.5 s"}
+    shown = result.clients.set_index("client")["distance"].dropna().to_dict()
+    assert {name: client.distance for name, client in run.clients.items() if client.distance} == pytest.approx(
+        shown, rel=1e-5
+    )
+
+
+def test_too_few_nodes_are_an_end_that_a_watcher_sees(tmp_path):
+    nodes, config = simulation(tmp_path, **{"num-nodes": 5, "join-deadline": 0.1})
+    with pytest.raises(ProtocolError):
+        valued(InProcessGrid(app, nodes), config)
+    watched = Watched(tmp_path / "out")
+    list(watched.look())
+    assert watched.run.phase.startswith("stopped: 3 of 5 nodes came")
