@@ -37,6 +37,12 @@ def test_without_arguments_the_help_is_shown(fedbary):
     assert (code, "Usage: fedbary" in out) == (0, True)
 
 
+@pytest.mark.parametrize("group", ["policy", "federation"])
+def test_a_group_without_a_command_shows_its_help(fedbary, group):
+    code, out, err = fedbary(group)
+    assert (code, f"Usage: fedbary {group}" in out, err) == (0, True, "")
+
+
 def test_version(fedbary):
     assert fedbary("--version") == (0, f"fedbary {fb.__version__}\n", "")
 
@@ -44,7 +50,12 @@ def test_version(fedbary):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["fly"], "No such command 'fly'."),
+        (["fly"], "There is no command 'fly'; 'fedbary --help' lists them."),
+        (["vlaue"], "There is no command 'vlaue' (did you mean 'value'?); 'fedbary --help' lists them."),
+        (
+            ["policy", "chekc"],
+            "There is no command 'chekc' (did you mean 'check'?); 'fedbary policy --help' lists them.",
+        ),
         (["check"], "Missing argument 'FILE'."),
         (["value", "x.csv"], "Missing option '--label'."),
         (["value", "--label", "y"], "No client was given: name CSV or Parquet files, a quoted glob or a folder."),

@@ -54,7 +54,7 @@ def test_a_bad_client_leaves_the_others_alone_and_the_log_can_be_used_again(fedb
     assert scores.loc["holes"].isna().all()
     assert scores.loc[["north", "south"]].notna().all(axis=None)
     (sites / "holes.csv").unlink()
-    code, again, _ = fedbary(*BASE, "--methods", "cgsv", "--log", "out/training-log.npz", "-o", "again")
+    code, again, _ = fedbary(*BASE, "--methods", "cgsv", "--training-log", "out/training-log.npz", "-o", "again")
     assert code == 0
     assert again.splitlines()[2].split()[:1] == ["north"]
 
@@ -76,7 +76,7 @@ def test_the_methods_are_listed(fedbary, sites):
         ((*BASE, "--model", "forest"), "There is no model 'forest'"),
         ((*BASE, "--learning-rate", "-1"), "learning_rate"),
         ((*BASE, "--truth", "best", "--methods", "or"), "There is no method 'best'"),
-        ((*BASE, "--log", "none.npz"), "none.npz"),
+        ((*BASE, "--training-log", "none.npz"), "none.npz"),
     ],
 )
 def test_mistakes_get_one_sentence(fedbary, sites, arguments, sentence):
@@ -94,7 +94,7 @@ def test_rows_are_compared_and_written(fedbary, sites, tmp_path):
     assert [line.split()[0] for line in out.splitlines()[2:5]] == ["knn-shapley", "sketch", "logistic"]
     assert set(pd.read_csv("out/rows.csv")["client"]) == {"north", "south"}
     page = (tmp_path / "out" / "plot.html").read_text(encoding="utf-8")
-    assert "Plotly.newPlot" in page
+    assert 'data-chart="method-likeness"' in page
     assert '<script src="' not in page
     code, out, _ = fedbary(*BASE, "--rows", "--methods", "knn-shapley", "--json")
     content = json.loads(out)

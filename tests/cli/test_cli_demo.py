@@ -7,6 +7,7 @@ import pytest
 import fedbary as fb
 
 pytest_plugins = ["cli_fixtures"]
+REPORTS = ("report.html", "report-clinic_d.html")
 
 
 @pytest.mark.slow
@@ -22,7 +23,9 @@ def test_the_demo_ranks_the_clinics_tells_the_truth_and_writes_what_it_says(shel
     assert re.findall(r"^clinic_.", done.stdout, re.MULTILINE) == ranked
     for path in re.findall(r"fedbary-demo/[\w./*-]+", done.stdout):
         assert list(tmp_path.glob(path)), path
-    assert "5 clients were valued" in (tmp_path / "fedbary-demo" / "report.html").read_text(encoding="utf-8")
+    written = {name: (tmp_path / "fedbary-demo" / name).read_text(encoding="utf-8") for name in REPORTS}
+    assert "Include 3 of 5 clients; look at 2 first." in written["report.html"]
+    assert "data:image/png" in written["report-clinic_d.html"]
 
     # What it says of the spoilt rows can be checked against its own files.
     said = re.findall(r"(clinic_.): (\d+) rows are flagged, (\d+) of them rightly", " ".join(done.stdout.split()))

@@ -69,9 +69,7 @@ def test_some_clients_fail_and_the_others_are_written(shell, sites, tmp_path):
     assert "• empty: failed: sites/empty.csv: the file is empty" in done.stdout
     result = fb.Valuation.load(tmp_path / "fedbary-out")
     assert list(result.failed) == ["empty"]
-    assert "empty could not be valued" in (tmp_path / "fedbary-out/report.html").read_text().replace(
-        '<bdi class="name">empty</bdi>', "empty"
-    )
+    assert "1 could not be valued" in (tmp_path / "fedbary-out/report.html").read_text()
 
 
 @pytest.mark.parametrize("reference", [(), ("--reference", "reference.csv")])
@@ -132,7 +130,7 @@ def test_a_configuration_file_gives_options_and_typed_ones_win(fedbary, sites, t
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("suport = 3", "'run.toml' has an unknown key 'suport': did you mean 'support'?"),
+        ("suport = 3", "'run.toml' has an unknown key 'suport' (did you mean 'support'?): correct it."),
         ("zzz = 3", "'run.toml' has an unknown key 'zzz': there are adapt, allow_reconstruction, "),
         ("support = 2.5", "Invalid value for '--support': '2.5' is not a valid integer."),
         ("support = true", "The key 'support' in 'run.toml' must be one text or number. Got True instead."),

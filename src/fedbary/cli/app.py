@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 import typer
@@ -14,17 +14,24 @@ import typer
 from fedbary import __version__
 from fedbary.cli.boost import boost
 from fedbary.cli.check import check
+from fedbary.cli.commands import Command, Group, example_of
 from fedbary.cli.compare import compare
 from fedbary.cli.datasets import datasets
 from fedbary.cli.demo import demo
+from fedbary.cli.doctor import doctor
 from fedbary.cli.federation import federation
+from fedbary.cli.interrupts import Interrupted
 from fedbary.cli.ledger import ledger
 from fedbary.cli.policy import policy
 from fedbary.cli.preview import preview
+from fedbary.cli.report import report
 from fedbary.cli.reproduce import reproduce
 from fedbary.cli.rows import rows
-from fedbary.cli.text import one_line, paragraphs
+from fedbary.cli.serve import serve
+from fedbary.cli.session import Session
+from fedbary.cli.text import one_line, paragraphs, visible
 from fedbary.cli.value import value
+from fedbary.cli.watch import watch
 from fedbary.errors import FedbaryError
 
 
@@ -41,23 +48,27 @@ app = typer.Typer(
     name="fedbary",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    cls=Group,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with:  fedbary demo",
 )
 for command, example in (
     (demo, "fedbary demo -o fedbary-demo"),
     (value, "fedbary value 'sites/*.parquet' --label diagnosis --reference validation.parquet -o out"),
+    (report, "fedbary report out --client hospital_a --open"),
     (rows, "fedbary rows out --client hospital_a --export clean"),
+    (watch, "fedbary watch out"),
+    (serve, "fedbary serve out --open"),
     (check, "fedbary check mine.parquet --schema schema.json"),
     (preview, "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet"),
     (ledger, "fedbary ledger ledger.jsonl --policy policy.toml"),
     (compare, "fedbary compare 'sites/*.parquet' --label y --reference test.parquet --methods gtg,mr,cgsv,sketch"),
     (boost, "fedbary boost 'sites/*.parquet' --label y --reference validation.parquet --test test.parquet"),
-    (datasets, "fedbary datasets"),
+    (datasets, "fedbary datasets mnist"),
     (reproduce, "fedbary reproduce detection --smoke"),
+    (doctor, "fedbary doctor"),
 ):
-    app.command(help=paragraphs(command.__doc__), epilog=f"Example:  {example}")(command)
+    app.command(cls=Command, help=paragraphs(command.__doc__), epilog=example_of(example))(command)
 app.add_typer(policy, name="policy")
 app.add_typer(federation, name="federation")
 
@@ -68,30 +79,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names may hold what the terminal's encoding cannot show
             stream.reconfigure(errors="replace")
-    shared: dict[str, Any] = {"debug": False}
+    session = Session(arguments=given)
     try:
-        code = typer.main.get_command(app).main(given, prog_name="fedbary", standalone_mode=False, obj=shared)
-    except (KeyboardInterrupt, click.Abort):
-        return _end(Ending.INTERRUPTED, "interrupted")
-    except click.ClickException as error:
-        return _end(Ending.BAD_INPUT, error.format_message())
-    except FedbaryError as error:
-        return _end(Ending.BAD_INPUT, str(error), debug=shared["debug"])
-    except OSError as error:
-        where = f"'{error.filename}': " if error.filename else ""
-        return _end(Ending.BAD_INPUT, f"{where}{error.strerror or error}", debug=shared["debug"])
-    except Exception as error:
-        problem = f"fedbary met a bug ({type(error).__name__}: {error})"
-        advice = (
-            "please report the traceback above" if shared["debug"] else "rerun with 'fedbary --debug ...' to see it"
-        )
-        return _end(Ending.BUG, f"{problem}; {advice}", debug=shared["debug"])
-    return code if isinstance(code, int) else Ending.DONE
+        code = typer.main.get_command(app).main(given, prog_name="fedbary", standalone_mode=False, obj=session)
+    except BaseException as error:
+        ending = _said(error, session)
+        session.end(ending, error)
+        return ending
+    code = code if isinstance(code, int) else Ending.DONE
+    session.end(code)
+    return code
 
 
-def _end(ending: Ending, sentence: str, *, debug: bool = False) -> int:
-    if debug:
-        traceback.print_exc()
+def _said(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one per kind of ending
+    """What a user is told of an error, in one sentence, and the exit code that it means."""
+    if session.debug and not isinstance(error, Interrupted | click.ClickException | SystemExit):
+        traceback.print_exception(error)
+    match error:
+        case SystemExit(__context__=BrokenPipeError()):  # `fedbary rows … | head` has seen enough
+            return Ending.DONE
+        case SystemExit():  # the completion of shells ends in this way
+            return error.code if isinstance(error.code, int) else Ending.DONE
+        case Interrupted():
+            for line in str(error).splitlines():
+                print(visible(line), file=sys.stderr)
+            return Ending.INTERRUPTED
+        case KeyboardInterrupt() | click.Abort():
+            return _end(Ending.INTERRUPTED, "interrupted")
+        case click.ClickException() if not error.format_message():  # a group without a command has printed its help
+            return Ending.DONE
+        case click.ClickException():
+            return _end(Ending.BAD_INPUT, error.format_message())
+        case FedbaryError():
+            return _end(Ending.BAD_INPUT, str(error))
+        case OSError():
+            where = f"'{error.filename}': " if error.filename else ""
+            return _end(Ending.BAD_INPUT, f"{where}{error.strerror or error}")
+    advice = "please report the traceback above" if session.debug else "rerun with 'fedbary --debug ...' to see it"
+    return _end(Ending.BUG, f"fedbary met a bug ({type(error).__name__}: {error}); {advice}")
+
+
+def _end(ending: Ending, sentence: str) -> int:
     print(f"error: {one_line(sentence)}", file=sys.stderr)
     return int(ending)
 
@@ -112,7 +140,7 @@ def options(
 ) -> None:
     """Say what each client's data is worth, and which rows are wrong, before training and without pooling data.
 
-    Exit codes: 0 all clients valued, 2 bad input, 3 some clients failed and the result is written, 1 a bug.
+    Exit codes: 0 done, 2 bad input, 3 some clients failed and the result is written, 130 interrupted, 1 a bug.
     """
-    if isinstance(context.obj, dict):
-        context.obj["debug"] = debug
+    if isinstance(context.obj, Session):
+        context.obj.debug = debug

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-import sys
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbary.cli.completion import several_of
+from fedbary.cli.dry_run import DryRun
+from fedbary.cli.interrupts import kept
+from fedbary.cli.json_output import write_json
 from fedbary.cli.options import SOME_FAILED, Config, Fdr, Files, Json, Label, RowId, given_files, require
 from fedbary.cli.progress import spinner
 from fedbary.cli.training import (
@@ -47,6 +52,7 @@ def boost(
             metavar="A,B,…",
             help="drop: without flagged rows. relabel: with the suggested label where only the label looks wrong. "
             "none, all rows as they are, is always trained.",
+            autocompletion=several_of("drop", "relabel"),
         ),
     ] = "drop,relabel",
     config: Config = None,  # noqa: ARG001 - its callback acts
@@ -68,6 +74,7 @@ def boost(
     learning_rate: LearningRate = 0.1,
     clients_per_round: ClientsPerRound = None,
     seed: Annotated[int, typer.Option(help="Makes the result repeatable.", min=0)] = 0,
+    dry_run: DryRun = False,
 ) -> None:
     """Say whether leaving out or relabelling flagged rows makes a better federated model, by trying it.
 
@@ -86,8 +93,6 @@ def boost(
     if output.is_file():
         raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
     ways = list(dict.fromkeys(["none", *(name.strip() for name in how.split(",") if name.strip())]))
-    from dataclasses import replace
-
     from fedbary.boosting import boost as run
     from fedbary.boosting import check_folder
     from fedbary.cli.outcome import with_sources
@@ -95,43 +100,80 @@ def boost(
     from fedbary.cli.value import read_reference
 
     check_folder(output)
-    with spinner() as tell:
+    paths = client_paths(sources, apart_from=reference)
+    paths = {name: path for name, path in paths.items() if path.resolve() != test.resolve()}
+    if not paths:
+        raise DataError("there is no client besides the reference and the test rows: give at least one more file")
+    from fedbary.training import FedAvg
+
+    training = FedAvg(
+        rounds=rounds,
+        local_epochs=local_epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        clients_per_round=clients_per_round,
+        seed=seed,
+    )
+    chosen: dict[str, Any] = {"how": ways, "fdr": fdr, "calibration": calibration, "seed": seed}
+    chosen |= {"model": chosen_model(model), "training": training}
+    if dry_run:
+        server = {"reference": reference, "test rows": test}
+        _plan(paths, server, chosen, label=label, row_id=row_id, output=output, json=json)
+        return
+    with spinner() as tell, kept(lambda: _kept(output)):
         tell("reading the files")
         from fedbary.data.files import read_clients
-        from fedbary.training import FedAvg
 
         target, unseen = (read_reference(path, label, row_id) for path in (reference, test))
-        paths = client_paths(sources, apart_from=reference)
-        paths = {name: path for name, path in paths.items() if path.resolve() != test.resolve()}
-        if not paths:
-            raise DataError("there is no client besides the reference and the test rows: give at least one more file")
-        result = run(
-            read_clients(paths, label, id=row_id, errors="collect"),
-            target,
-            unseen,
-            how=ways,
-            fdr=fdr,
-            calibration=calibration,  # type: ignore[arg-type]  # value checks what a user typed
-            model=chosen_model(model),
-            training=FedAvg(
-                rounds=rounds,
-                local_epochs=local_epochs,
-                batch_size=batch_size,
-                learning_rate=learning_rate,
-                clients_per_round=clients_per_round,
-                seed=seed,
-            ),
-            seed=seed,
-            progress=tell,
-        )
+        clients = read_clients(paths, label, id=row_id, errors="collect")
+        result = run(clients, target, unseen, **chosen, folder=output, progress=tell)
         result = replace(result, valuation=with_sources(result.valuation, paths, label, row_id))
         result.save(output)
     if json:
-        sys.stdout.write(_as_json(result) + "\n")
+        write_json(_for_programs(result))
     else:
         _show(result, output)
     if result.failed or not all(math.isfinite(done.accuracy) for done in result.outcomes.values()):
         raise typer.Exit(SOME_FAILED)
+
+
+def _kept(output: Path) -> str:
+    """What an interrupted command leaves, and how to go on."""
+    from fedbary.cli.session import session
+    from fedbary.engines.unfinished import kept_pieces
+
+    pieces = kept_pieces(output)
+    if not pieces:
+        return "interrupted: nothing was finished, nothing was kept"
+    return f"interrupted: finished and kept in {output}: {', '.join(pieces)}; go on with\n  {session().again()}"
+
+
+def _plan(
+    paths: Mapping[str, Path],
+    server: Mapping[str, Path],
+    chosen: Mapping[str, Any],
+    *,
+    label: str,
+    row_id: str | None,
+    output: Path,
+    json: bool,
+) -> None:
+    """Print what the command would do."""
+    from fedbary.cli.dry_run import Plan, finish
+    from fedbary.cli.peek import peek_clients, peek_server
+    from fedbary.cli.trials import trial_of_boost
+
+    held = {what: peek_server(path, label, row_id) for what, path in server.items()}
+    ways, rounds = chosen["how"], chosen["training"].rounds
+    settings = {name: chosen[name] for name in ("model", "fdr", "calibration")} | asdict(chosen["training"])
+    plan = Plan(
+        peek_clients(paths, label, row_id),
+        held,
+        (f"one valuation, and {len(ways)} trainings of {rounds} rounds ({', '.join(ways)})",),
+        settings,
+        (f"{output}/", "boost.csv", "boost.json", "valuation/"),
+    )
+    finish(plan, lambda clients: trial_of_boost(clients, *held.values(), **chosen), json=json)
 
 
 def _show(result: Boost, output: Path) -> None:
@@ -165,14 +207,10 @@ def _digits(value: float, shape: str) -> str:
     return format(value, shape) if math.isfinite(value) else "–"
 
 
-def _as_json(result: Boost) -> str:
-    import json
-
-    frame = result.to_frame()
-    content = {
-        "outcomes": frame.astype(object).where(frame.notna(), None).to_dict("records"),
+def _for_programs(result: Boost) -> dict[str, Any]:
+    return {
+        "outcomes": result.to_frame(),
         "failed": list(result.failed),
         "settings": dict(result.settings),
         "notes": list(result.notes),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from fedbary.cli.json_output import write_json
+from fedbary.cli.options import Json, RowId
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,10 +25,11 @@ def check(
     label: Annotated[
         str | None, typer.Option(metavar="COL", help="The label column. Default: the schema's, or 'label'.")
     ] = None,
-    row_id: Annotated[str | None, typer.Option("--id", help="A column of unique row ids.", metavar="COL")] = None,
+    row_id: RowId = None,
     schema: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The federation's schema.json, from its coordinator.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Look at a table before taking part: what it holds, and what a federation would refuse.
 
@@ -39,6 +43,9 @@ def check(
 
     agreed = None if schema is None else Schema.load(schema)
     table = read(file, label or (agreed.label.name if agreed else "label"), id=row_id)
+    if json:
+        write_json(_for_programs(table, agreed))
+        return
     console = screen()
     _show_table(console, table)
     if agreed is None:
@@ -48,17 +55,34 @@ def check(
     console.print("\nNothing was sent: the check ran on this machine only.")
 
 
+def _for_programs(table: Table, schema: Schema | None) -> dict[str, Any]:
+    missing = table.missing()
+    columns = [
+        {"name": name, "kind": _kind(column), "missing": int(missing[name]), "constant": bool(_remark(column))}
+        for name, column in table.columns.items()
+    ]
+    label: dict[str, Any] = {"name": table.label_name}
+    if table.has_classes:
+        label["classes"] = [{"class": name, "rows": rows} for name, rows in _class_counts(table)]
+    else:
+        label |= {"low": table.labels.min(), "mean": table.labels.mean(), "high": table.labels.max()}
+    content = {"rows": len(table), "repeated_rows": _repeated(table), "columns": columns, "label": label}
+    if schema is None:
+        return content | {"refusals": _refusals(table)}
+    told, refusal = _told(table, schema)
+    return content | {"schema": schema.fingerprint, "told": told, "refusals": refusal}
+
+
 def _show_table(console: Console, table: Table) -> None:
     from fedbary.cli import screen
     from fedbary.cli.text import plural
-    from fedbary.data.columns import kind_of
 
     missing = table.missing()
     rows = [
-        (name, f"block of {column.shape[1]}" if column.ndim == 2 else kind_of(column), missing[name], _remark(column))
+        (name, _kind(column), missing[name], _remark(column))
         for name, column in list(table.columns.items())[:_MOST_COLUMNS]
     ]
-    repeated = int(table.replace(ids=None).to_frame().duplicated().sum())
+    repeated = _repeated(table)
     copies = f", {plural(repeated, 'row')} repeating an earlier one" if repeated else ", none twice"
     console.print(f"{plural(len(table), 'row')}{copies}; {plural(len(table.columns), 'feature column')}.\n")
     console.print(screen.table(("column", "kind", "missing", "note"), rows, numeric=("missing",)))
@@ -66,6 +90,16 @@ def _show_table(console: Console, table: Table) -> None:
         console.print(f"… and {plural(len(table.columns) - _MOST_COLUMNS, 'more column')}.")
     console.print("")
     _show_labels(console, table)
+
+
+def _kind(column: Array) -> str:
+    from fedbary.data.columns import kind_of
+
+    return f"block of {column.shape[1]}" if column.ndim == 2 else kind_of(column)
+
+
+def _repeated(table: Table) -> int:
+    return int(table.replace(ids=None).to_frame().duplicated().sum())
 
 
 def _remark(column: Array) -> str:
@@ -76,22 +110,27 @@ def _remark(column: Array) -> str:
 
 
 def _show_labels(console: Console, table: Table) -> None:
-    from collections import Counter
-
     from fedbary.cli import screen
     from fedbary.cli.text import number, plural, visible
-    from fedbary.space.labels import class_names
 
     name = visible(table.label_name)
     if not table.has_classes:
         low, mean, high = (float(v) for v in (table.labels.min(), table.labels.mean(), table.labels.max()))
         console.print(f"Label '{name}': a number from {number(low)} to {number(high)}, on average {number(mean)}.")
         return
-    counts = Counter(class_names(table.labels).tolist()).most_common()
+    counts = _class_counts(table)
     console.print(f"Label '{name}': {plural(len(counts), 'class')}\n")
     console.print(screen.table(("class", "rows"), counts[:_MOST_CLASSES], numeric=("rows",)))
     if len(counts) > _MOST_CLASSES:
         console.print(f"… and {plural(len(counts) - _MOST_CLASSES, 'more class')}.")
+
+
+def _class_counts(table: Table) -> list[tuple[str, int]]:
+    from collections import Counter
+
+    from fedbary.space.labels import class_names
+
+    return Counter(class_names(table.labels).tolist()).most_common()
 
 
 def _show_refusals(console: Console, table: Table) -> None:
@@ -124,17 +163,25 @@ def _refusals(table: Table) -> list[str]:
 
 def _show_fit(console: Console, table: Table, schema: Schema) -> None:
     from fedbary.cli.screen import bulleted
+
+    told, refusals = _told(table, schema)
+    console.print(f"\nThe table fits the schema {schema.fingerprint}.", style="bold")
+    console.print("In a run with default settings the coordinator would be told, besides a distance and a mean cost:")
+    console.print(bulleted(told))
+    for refusal in refusals:
+        console.print(f"But {refusal}")
+
+
+def _told(table: Table, schema: Schema) -> tuple[list[str], list[str]]:
+    """What the coordinator would be told of a table that fits, and what a run would still refuse."""
     from fedbary.cli.text import plural
     from fedbary.protocols.sketch import Sketch
     from fedbary.space import embed
     from fedbary.space.notes import fit_notes
 
-    cloud = embed(table, schema)
-    console.print(f"\nThe table fits the schema {schema.fingerprint}.", style="bold")
-    min_group = Sketch().min_group
+    cloud, min_group = embed(table, schema), Sketch().min_group
     told = [plural(cloud.rows, "row"), *fit_notes(table, schema, min_group=min_group)]
-    console.print("In a run with default settings the coordinator would be told, besides a distance and a mean cost:")
-    console.print(bulleted(told))
-    if cloud.distinct < min_group:
-        few = plural(cloud.distinct, "different row")
-        console.print(f"But {few} would be refused there: min_group asks for {min_group} at least.")
+    if cloud.distinct >= min_group:
+        return told, []
+    few = plural(cloud.distinct, "different row")
+    return told, [f"{few} would be refused there: min_group asks for {min_group} at least."]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbary.cli.completion import methods as known_methods
+from fedbary.cli.dry_run import DryRun
+from fedbary.cli.interrupts import kept
+from fedbary.cli.json_output import write_json
 from fedbary.cli.options import SOME_FAILED, Config, Files, Json, Label, RowId, given_files, require
 from fedbary.cli.progress import spinner
 from fedbary.cli.training import (
@@ -45,18 +48,23 @@ def compare(
             help="Methods to compare; --list names them. Default: sketch, coalition, gtg, cgsv; mr and or for up to 14 "
             "clients, exactfed for up to ten. With --rows: sketch, logistic, knn-shapley, lava-exact.",
             show_default=False,
+            autocompletion=known_methods,
         ),
     ] = None,
     rows: Annotated[bool, typer.Option("--rows", help="Value rows instead of clients.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="Say what each method does, and stop.")] = False,
     truth: Annotated[
         str | None,
-        typer.Option(metavar="METHOD", help="The method to measure the others by. Default: exactfed, if compared."),
+        typer.Option(
+            metavar="METHOD",
+            help="The method to measure the others by. Default: exactfed, if compared.",
+            autocompletion=known_methods,
+        ),
     ] = None,
     config: Config = None,  # noqa: ARG001 - its callback acts
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-compare"),
     plot: Annotated[
-        bool, typer.Option("--plot", help="Also write plot.html, about 5 MB, which works offline.")
+        bool, typer.Option("--plot", help="Also write plot.html, about 2 MB, which works offline.")
     ] = False,
     json: Json = False,
     model: ModelName = "logistic",
@@ -65,7 +73,7 @@ def compare(
     batch_size: BatchSize = 64,
     learning_rate: LearningRate = 0.1,
     clients_per_round: ClientsPerRound = None,
-    log: Annotated[
+    training_log: Annotated[
         Path | None,
         typer.Option(
             help="A training-log.npz to use instead of training; it must be of these files and this model.",
@@ -80,17 +88,16 @@ def compare(
         float | None, typer.Option(help="Seconds; the best estimate so far counts.", rich_help_panel=_BUDGET)
     ] = None,
     seed: Annotated[int, typer.Option(help="Makes the comparison repeatable.", min=0)] = 0,
+    dry_run: DryRun = False,
 ) -> None:
     """Say what several methods think the same clients are worth, how well they agree, and what they cost.
 
     All rows must be on this machine: this is for research, and for seeing what our protocols say beside the methods
     that train. FILES are as for `fedbary value`. The reference is the test set of every method that evaluates models.
     Methods that train need PyTorch, the extra `torch`. With --rows, methods that value rows are compared instead.
-
-    fedbary compare 'sites/*.parquet' --label ill --reference test.parquet --methods exactfed,gtg,coalition
     """
     if listed:
-        _list(rows)
+        _list(rows, json=json)
         return
     sources = given_files(files)
     require(label, "No label column was given: name it with --label COL.")
@@ -99,78 +106,97 @@ def compare(
     from fedbary.cli.sources import client_paths
     from fedbary.cli.value import read_reference
 
-    if output.is_file():
-        raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
     named = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
-    with spinner() as tell:
+    check_output(output, rows=rows)
+    paths = client_paths(sources, apart_from=reference)
+    chosen: dict[str, Any] = {"methods": named, "truth": truth, "seed": seed}
+    if rows:
+        chosen["level"] = "rows"
+    else:
+        from fedbary.training import FedAvg, TrainingLog
+
+        chosen |= {"model": chosen_model(model), "max_evaluations": max_evaluations, "max_seconds": max_seconds}
+        chosen["training"] = FedAvg(
+            rounds=rounds,
+            local_epochs=local_epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            clients_per_round=clients_per_round,
+            seed=seed,
+        )
+        chosen["log"] = None if training_log is None else TrainingLog.load(training_log)
+    if dry_run:
+        from fedbary.cli.compared_plan import plan_comparison
+
+        plan_comparison(paths, chosen, reference=reference, label=label, row_id=row_id, output=output, json=json)
+        return
+    with spinner() as tell, kept(lambda: _kept(output)):
         tell("reading the files")
         from fedbary.comparison import compare as run
         from fedbary.data.files import read_clients
 
         target = read_reference(reference, label, row_id)
-        from fedbary.training import FedAvg, TrainingLog
-
-        clients = read_clients(client_paths(sources, apart_from=reference), label, id=row_id, errors="collect")
-        if rows:
-            by_row = run(clients, target, methods=named, truth=truth, level="rows", seed=seed, progress=tell)
-            by_row.save(output)
-            if plot:
-                _plot(by_row, output)
-    if rows:
-        from fedbary.cli.compared_rows import finish
-
-        finish(by_row, output, json=json)
-        return
-    with spinner() as tell:
-        result = run(
-            clients,
-            target,
-            methods=named,
-            truth=truth,
-            model=chosen_model(model),
-            training=FedAvg(
-                rounds=rounds,
-                local_epochs=local_epochs,
-                batch_size=batch_size,
-                learning_rate=learning_rate,
-                clients_per_round=clients_per_round,
-                seed=seed,
-            ),
-            log=None if log is None else TrainingLog.load(log),
-            max_evaluations=max_evaluations,
-            max_seconds=max_seconds,
-            seed=seed,
-            progress=tell,
-        )
+        clients = read_clients(paths, label, id=row_id, errors="collect")
+        result: Any = run(clients, target, **chosen, folder=output, progress=tell)
         result.save(output)
         if plot:
             _plot(result, output)
+    if rows:
+        from fedbary.cli.compared_rows import finish
+
+        finish(result, output, json=json)
+        return
     if json:
-        sys.stdout.write(_as_json(result) + "\n")
+        write_json(_for_programs(result))
     else:
         _show(result, output)
     if result.failed or any(math.isnan(value) for scores in result.scores.values() for value in scores.values):
         raise typer.Exit(SOME_FAILED)
 
 
+def check_output(output: Path, *, rows: bool) -> None:
+    """Refuse a folder that could not be written in the end, before any work is done."""
+    from fedbary.comparison import clients as by_client
+    from fedbary.comparison import rows as by_row
+
+    if output.is_file():
+        raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
+    (by_row if rows else by_client).check_folder(output)
+
+
+def _kept(output: Path) -> str:
+    """What an interrupted comparison leaves, and how to go on."""
+    from fedbary.cli.session import session
+    from fedbary.engines.unfinished import kept_pieces
+
+    pieces = kept_pieces(output)
+    if not pieces:
+        return "interrupted: no method was finished, nothing was kept"
+    return f"interrupted: finished and kept in {output}: {', '.join(pieces)}; go on with\n  {session().again()}"
+
+
 def _plot(result: Comparison | RowComparison, output: Path) -> None:
-    (output / "plot.html").write_text(result.plot().to_html(include_plotlyjs=True), encoding="utf-8")
+    result.display().save(output / "plot.html")
 
 
-def _list(rows: bool) -> None:
+def _list(rows: bool, *, json: bool) -> None:
     from fedbary.cli.screen import screen, table
 
     if rows:
-        from fedbary.cli.compared_rows import known_methods
+        from fedbary.cli.compared_rows import known_methods as row_methods
 
-        screen().print(table(("method", "what it does", "needs"), known_methods()))
-        return
-    from fedbary.baselines.clients import METHODS
-    from fedbary.comparison import PROTOCOL_METHODS
+        columns, methods = ("method", "what it does", "needs"), row_methods()
+    else:
+        from fedbary.baselines.clients import METHODS
+        from fedbary.comparison import PROTOCOL_METHODS
 
-    theirs = [(method.name, method.does, "yes" if method.retrains else "no") for method in METHODS.values()]
-    ours = [(name, method.does, "no") for name, method in PROTOCOL_METHODS.items()]
-    screen().print(table(("method", "what it does", "retrains"), theirs + ours))
+        columns = ("method", "what it does", "retrains")
+        methods = [(method.name, method.does, "yes" if method.retrains else "no") for method in METHODS.values()]
+        methods += [(name, method.does, "no") for name, method in PROTOCOL_METHODS.items()]
+    if json:
+        write_json({"methods": [{"name": name, "does": does, columns[2]: last} for name, does, last in methods]})
+    else:
+        screen().print(table(columns, methods))
 
 
 def _show(result: Comparison, output: Path) -> None:
@@ -253,17 +279,11 @@ def _digits(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}" if math.isfinite(value) else "–"
 
 
-def _as_json(result: Comparison) -> str:
-    import json
-
-    def plain(frame: Any) -> Any:
-        return frame.astype(object).where(frame.notna(), None).to_dict("records")
-
-    content = {
-        "scores": plain(result.to_frame()),
-        "summary": plain(result.summary()),
+def _for_programs(result: Comparison) -> dict[str, Any]:
+    return {
+        "scores": result.to_frame(),
+        "summary": result.summary(),
         "failed": dict(result.failed),
         "settings": dict(result.settings),
         "notes": list(result.notes),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from fedbary.cli.json_output import write_json
 from fedbary.cli.options import SOME_FAILED
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def known_methods() -> list[tuple[str, str, str]]:
 def finish(result: RowComparison, output: Path, *, json: bool) -> None:
     """Print the comparison, and leave with 3 where a method or a client failed."""
     if json:
-        sys.stdout.write(_as_json(result) + "\n")
+        write_json(_for_programs(result))
     else:
         _show(result, output)
     if result.failed:
@@ -59,16 +59,10 @@ def _failures(result: RowComparison) -> list[str]:
     return [f"{client} ({', '.join(names)}): {why}" for (client, why), names in methods.items()]
 
 
-def _as_json(result: RowComparison) -> str:
-    import json
-
-    def plain(frame: object) -> object:
-        return frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[attr-defined]
-
-    content = {
-        "rows": plain(result.to_frame()),
-        "summary": plain(result.summary()),
+def _for_programs(result: RowComparison) -> dict[str, Any]:
+    return {
+        "rows": result.to_frame(),
+        "summary": result.summary(),
         "failed": {name: dict(why) for name, why in result.failed.items()},
         "settings": dict(result.settings),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,8 @@ from typing import Any
 import click
 import typer
 
+from fedbary.checks import did_you_mean
 from fedbary.errors import SettingsError
-
-# A path in the file is meant relative to the file, wherever the command runs.
-_PATHS = ("files", "reference", "output")
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -41,9 +38,9 @@ def _named(values: dict[str, Any], known: dict[str, click.Parameter], path: Path
     for written, value in values.items():
         key = written.replace("-", "_")
         if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            guess = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(sorted(known))}."
-            raise SettingsError(f"'{path}' has an unknown key '{written}': {guess}")
+            guess = did_you_mean(key, known)
+            remedy = "correct it." if guess else f"there are {', '.join(sorted(known))}."
+            raise SettingsError(f"'{path}' has an unknown key '{written}'{guess}: {remedy}")
         named.append((key, value))
     return named
 
@@ -59,8 +56,10 @@ def _value(option: click.Parameter, key: str, value: Any, path: Path) -> Any:
         raise SettingsError(f"The key '{key}' in '{path}' must be {expected}. Got {value!r} instead.")
     if flag:
         return value
+    # A path is meant relative to the file, wherever the command runs.
+    places = key == "files" or isinstance(option.type, click.Path)
     # As text, so that the file's values pass the same checks as typed ones.
-    texts = [str(path.parent / str(item)) if key in _PATHS else str(item) for item in items]
+    texts = [str(path.parent / str(item)) if places else str(item) for item in items]
     return texts if many else texts[0]
 
 

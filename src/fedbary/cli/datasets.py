@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fedbary.cli.completion import DATASETS, one_of
+from fedbary.cli.json_output import write_json
+from fedbary.cli.options import Json
 
 
-def datasets() -> None:
+def datasets(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One of them. Default: all.", show_default=False, autocompletion=one_of(*DATASETS)),
+    ] = None,
+    json: Json = False,
+) -> None:
     """List the data sets that fedbary loads by name, how large they are, and where they come from.
 
     A data set that is not on this machine is looked for in the folder FEDBARY_DATA and in the user's cache, and
-    otherwise fetched once from OpenML. In Python: fb.datasets.load("digits").
+    otherwise fetched once from OpenML. In Python: fb.datasets.load("digits"). This command fetches nothing.
     """
-    from fedbary.cli.screen import screen, table
     from fedbary.data.datasets import describe
+
+    known: list[dict[str, Any]] = describe().to_dict("records")  # type: ignore[assignment]
+    if name is not None:
+        known = [_named(name, known)]
+    if json:
+        write_json({"datasets": known})
+    else:
+        _show(known)
+
+
+def _named(name: str, known: list[dict[str, Any]]) -> dict[str, Any]:
+    from fedbary.checks import did_you_mean
+    from fedbary.errors import SettingsError
+
+    names = [entry["name"] for entry in known]
+    if name not in names:
+        raise SettingsError(f"There is no data set {name!r}{did_you_mean(name, names)}; there is {', '.join(names)}.")
+    return known[names.index(name)]
+
+
+def _show(known: list[dict[str, Any]]) -> None:
+    from fedbary.cli.screen import screen, table
 
     rows = [
         (
@@ -23,7 +57,7 @@ def datasets() -> None:
             "yes" if entry["available"] else "no",
             Path(entry["where"]).parent if entry["where"].endswith(".npz") and entry["available"] else entry["where"],
         )
-        for entry in describe().to_dict("records")
+        for entry in known
     ]
     columns = ("name", "rows", "features", "classes", "available", "where")
     screen().print(table(columns, rows, numeric=("rows", "features", "classes")))

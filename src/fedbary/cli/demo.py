@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbary.cli.options import Json, Open
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -19,20 +21,26 @@ if TYPE_CHECKING:
 _CLIENTS = ("clinic_a", "clinic_b", "clinic_c", "clinic_d", "clinic_e")
 _ROWS, _SPOILT, _SIGMA = 200, 0.3, 1.5
 _SHOWN = 5
+_OWNER = "clinic_d"  # whose report of its rows is written, too
 _DAMAGE = {"clinic_d": "wrong labels", "clinic_e": "noisy features"}
 
 
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Who gets which rows, and which are spoilt.")] = 0,
+    show: Open = False,
+    json: Json = False,
 ) -> None:
     """Value five clinics that hold 200 handwritten digits each, and look for the rows that were spoilt.
 
     clinic_a, clinic_b and clinic_c are clean; 30 % of the labels of clinic_d are wrong, and 30 % of the images of
     clinic_e are noisy. The other 797 digits are the reference. Everything runs on this machine, without network.
     """
-    from fedbary.cli.outcome import with_sources, write_outcome
+    from fedbary.cli.json_output import write_json
+    from fedbary.cli.opening import open_file
+    from fedbary.cli.outcome import for_programs, with_sources, write_outcome
     from fedbary.cli.progress import progress
+    from fedbary.cli.report import owner_file
     from fedbary.valuation.storage import check_output
 
     check_output(output)
@@ -46,7 +54,15 @@ def demo(
         )
         files = _write_data(clinics, output / "data")
         written = write_outcome(with_sources(result, files, clinics.reference.label_name, None), output)
-    _show(result, clinics, written, output)
+        mine = result.report(owner_file(result, output, _OWNER), client=_OWNER, table=clinics.clients[_OWNER])
+        written["owner_report"] = str(mine)
+    if json:
+        spoilt = {name: int(rows.sum()) for name, rows in clinics.spoilt.items()}
+        write_json({**for_programs(result, {**written, "data": str(output / "data")}), "spoilt_rows": spoilt})
+    else:
+        _show(result, clinics, written, output)
+    if show:
+        open_file(output / "report.html")
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,7 @@ def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: 
 def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> None:
     from fedbary.cli.screen import table
     from fedbary.cli.text import number
+    from fedbary.valuation.cleaning import suggestions
 
     for name, spoilt in clinics.spoilt.items():
         rows = result.rows(name).nsmallest(_SHOWN, "value")
@@ -118,7 +135,7 @@ def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> N
                     map(number, rows["value"]),
                     ["yes" if flag else "no" for flag in rows["flag"]],
                     rows["reason"],
-                    rows["suggested_label"],
+                    suggestions(rows).fillna("–"),
                     truth,
                     strict=True,
                 ),
@@ -130,9 +147,12 @@ def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> N
 
 
 def _next_commands(output: Path) -> list[str]:
-    data, fedbary = output / "data", _command()
+    from fedbary.cli.session import program
+
+    data, fedbary = output / "data", program()
     clinics = quote(str(data / "clinic_*.parquet"))
     return [
+        f"{fedbary} report {quote(str(output))} --client clinic_e --open",
         f"{fedbary} rows {quote(str(output))} --client clinic_d --export clean",
         f"{fedbary} check {quote(str(data / 'clinic_d.parquet'))} \\",
         f"    --schema {quote(str(output / 'schema.json'))}",
@@ -142,19 +162,6 @@ def _next_commands(output: Path) -> list[str]:
         f"{fedbary} value --label label \\",
         f"    {clinics}",
     ]
-
-
-def _command() -> str:
-    """How this program was called: after `make demo` it is not on the PATH."""
-    import os
-    import shutil
-    import sys
-
-    called = Path(sys.argv[0])
-    if shutil.which("fedbary") or called.name != "fedbary":
-        return "fedbary"
-    near = os.path.relpath(called)
-    return quote(min(str(called), near, key=len))
 
 
 def _found(result: Valuation, clinics: Clinics) -> list[str]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbary.cli.commands import Command, Group, example_of
+from fedbary.cli.json_output import write_json
 from fedbary.cli.options import Json
 from fedbary.cli.text import paragraphs
 
@@ -17,9 +19,10 @@ _KEYS = {"pair": "key pair", "public": "public key", "none": "none"}
 _SOON = 30
 
 federation = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     help="Set up a real federation on Flower, with TLS and a key for every node, and see how it is doing.",
-    epilog="Example:  fedbary federation init my-federation --nodes north,south --host fed.example.org",
+    epilog=example_of("fedbary federation init my-federation --nodes north,south --host fed.example.org"),
 )
 
 
@@ -42,6 +45,7 @@ def init(
     DIR/README.md says who gets which file, and how to start. Each data owner gets one folder, DIR/nodes/NAME, with a
     key that is theirs. Nothing is started, and nothing is sent.
     """
+    from fedbary.cli.screen import screen
     from fedbary.engines.flower.plan import Plan
     from fedbary.engines.flower.setup import create
 
@@ -54,12 +58,13 @@ def init(
         san=[entry.strip() for entry in (san or "").split(",") if entry.strip()],
     )
     made = create(folder, plan)
-    typer.echo(f"A federation of {len(plan.nodes)} with its server at {plan.address}, in {made}\n")
-    typer.echo("Read README.md there: it says who gets which file. Then")
-    typer.echo("  ./server.sh                    on the server, left running")
-    typer.echo("  ./register.sh                  once, while it runs")
-    typer.echo("  ./node-NAME.sh DATA-FILE       on each owner's machine, in its folder of nodes/")
-    typer.echo("  ./run.sh APP-FOLDER            to run a Flower app")
+    console = screen()
+    console.print(f"A federation of {len(plan.nodes)} with its server at {plan.address}, in {made}\n", soft_wrap=True)
+    console.print("Read README.md there: it says who gets which file. Then")
+    console.print("  ./server.sh                    on the server, left running")
+    console.print("  ./register.sh                  once, while it runs")
+    console.print("  ./node-NAME.sh DATA-FILE       on each owner's machine, in its folder")
+    console.print("  ./run.sh APP-FOLDER            to run a Flower app")
 
 
 def status(
@@ -73,9 +78,7 @@ def status(
 
     found = look(folder)
     if json:
-        import json as writer
-
-        typer.echo(writer.dumps(found, indent=2, ensure_ascii=False))
+        write_json(found)
     else:
         _show(screen(), found)
 
@@ -111,4 +114,4 @@ for _command, _example in (
     (init, "fedbary federation init my-federation --nodes north,south --host fed.example.org --port 8443"),
     (status, "fedbary federation status my-federation"),
 ):
-    federation.command(help=paragraphs(_command.__doc__), epilog=f"Example:  {_example}")(_command)
+    federation.command(cls=Command, help=paragraphs(_command.__doc__), epilog=example_of(_example))(_command)

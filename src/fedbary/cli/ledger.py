@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbary.cli.json_output import write_json
 from fedbary.cli.options import Json
 from fedbary.errors import DataError
 
@@ -44,7 +44,9 @@ def ledger(
     account = Ledger(file).read()
     totals = _totals(account, budget)
     if json:
-        _write_json(account, totals)
+        from dataclasses import asdict
+
+        write_json({"totals": totals, "entries": [asdict(entry) for entry in account.entries]})
     else:
         _show(account, totals, most)
 
@@ -68,14 +70,6 @@ def _totals(account: Account, budget: float | None) -> dict[str, Any]:
         "resets": sum(entry.what == RESET for entry in account.entries),
         "torn_lines": list(account.torn),
     }
-
-
-def _write_json(account: Account, totals: dict[str, Any]) -> None:
-    import json
-    from dataclasses import asdict
-
-    content = {"totals": totals, "entries": [asdict(entry) for entry in account.entries]}
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def _show(account: Account, totals: dict[str, Any], most: int) -> None:

@@ -26,6 +26,7 @@ Config = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")]
+Open = Annotated[bool, typer.Option("--open", help="Open the report in a browser.")]
 SOME_FAILED = 3
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fedbary.valuation import Valuation
 
 
-def write_outcome(result: Valuation, folder: Path) -> dict[str, str]:
-    """Save the result and its report; returns what is where."""
+def write_outcome(result: Valuation, folder: Path, *, report: bool = True) -> dict[str, str]:
+    """Save the result and its report; returns what is where. An earlier run's report is never left beside it."""
+    from fedbary.report.write import is_report
+
     result.save(folder)
-    result.report(folder / "report.html")
+    if report:
+        result.report(folder / "report.html")
+    elif is_report(folder / "report.html"):
+        (folder / "report.html").unlink()
     written = {
         "report": folder / "report.html",
         "clients": folder / "clients.csv",
@@ -47,18 +49,12 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def as_json(result: Valuation, files: dict[str, str]) -> str:
-    """The result for a program: clients in ranked order with null for what is not known."""
-    ranked = result.ranking()
-    content: dict[str, Any] = {
-        "clients": _records(ranked),
-        **({} if result.scores is None else {"scores": _records(result.scores.to_frame())}),
+def for_programs(result: Valuation, files: Mapping[str, str]) -> dict[str, Any]:
+    """The result for `write_json`, clients in ranked order."""
+    return {
+        "clients": result.ranking(),
+        **({} if result.scores is None else {"scores": result.scores.to_frame()}),
         "settings": result.settings,
         "notes": list(result.notes),
-        "files": files,
+        "files": dict(files),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[return-value]

@@ -7,18 +7,27 @@ from typing import Annotated
 
 import typer
 
+from fedbary.cli.commands import Command, Group, example_of
+from fedbary.cli.json_output import write_json
+from fedbary.cli.options import Json
 from fedbary.errors import SettingsError
 
-policy = typer.Typer(help="Your policy file: what may leave this machine, whatever a server asks for.")
+policy = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    help="Your policy file: what may leave this machine, whatever a server asks for.",
+    epilog=example_of("fedbary policy init policy.toml"),
+)
 
 
-@policy.command(epilog="Example:  fedbary policy init policy.toml")
+@policy.command(cls=Command, epilog=example_of("fedbary policy init policy.toml"))
 def init(
     file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("policy.toml"),
 ) -> None:
     """Write a policy file that explains its keys; only you can read it, and none is overwritten."""
     import os
 
+    from fedbary.cli.screen import screen
     from fedbary.engines.policy import OwnerPolicy
 
     try:
@@ -27,11 +36,13 @@ def init(
         raise SettingsError(f"'{file}' exists: edit it, or name another file.") from error
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(OwnerPolicy().to_toml())
-    typer.echo(f"written  {file}")
+    screen().print(f"written  {file}", soft_wrap=True)
 
 
-@policy.command(epilog="Example:  fedbary policy check policy.toml")
-def check(file: Annotated[Path, typer.Argument(help="Your policy file.")] = Path("policy.toml")) -> None:
+@policy.command(cls=Command, epilog=example_of("fedbary policy check policy.toml"))
+def check(
+    file: Annotated[Path, typer.Argument(help="Your policy file.")] = Path("policy.toml"), json: Json = False
+) -> None:
     """Read a policy file and say what it allows; a wrong key or value ends with exit code 2."""
     from dataclasses import asdict
 
@@ -39,6 +50,9 @@ def check(file: Annotated[Path, typer.Argument(help="Your policy file.")] = Path
     from fedbary.engines.policy import OwnerPolicy
 
     values = asdict(OwnerPolicy.load(file))
+    if json:
+        write_json(values)
+        return
     rows = [(key, ", ".join(value) if isinstance(value, tuple) else _shown(value)) for key, value in values.items()]
     screen().print(table(("key", "value"), rows))
 

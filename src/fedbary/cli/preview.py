@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbary.cli.completion import PROTOCOLS, one_of
+from fedbary.cli.json_output import write_json
 from fedbary.cli.options import Json, RowId
 from fedbary.errors import FedbaryError, SettingsError
 
@@ -40,7 +41,11 @@ def preview(
     row_id: RowId = None,
     protocol: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="sketch (default with a reference or message), consensus (without), …"),
+        typer.Option(
+            metavar="NAME",
+            help="sketch (default with a reference or message), consensus (without), …",
+            autocompletion=one_of(*PROTOCOLS),
+        ),
     ] = None,
     reference: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Rows that stand for the server's reference.")
@@ -62,7 +67,7 @@ def preview(
     or without them with the files that you name by --with; or give a message that its coordinator saved. Nothing is
     sent, and nothing is written. Exit code 2: your policy or your data would refuse.
     """
-    from fedbary.cli.value import chosen_protocol
+    from fedbary.cli.chosen_protocol import chosen_protocol
     from fedbary.data.files import read
     from fedbary.engines.policy import OwnerPolicy
 
@@ -82,7 +87,7 @@ def preview(
         target = None if reference is None else _reference(reference, label, row_id)
         found = _run(asked, settings, table, rest, target)
     if json:
-        _write_json(settings, found)
+        write_json(_for_programs(settings, found))
     else:
         _show(settings, found, with_reference=bool(reference or message))
     if any(exchange.reply is None for exchange in found):
@@ -215,8 +220,7 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
     return ((), ()) if said is None else (said.server, said.warnings)
 
 
-def _write_json(settings: Settings, found: list[Exchange]) -> None:
-    import json
+def _for_programs(settings: Settings, found: list[Exchange]) -> dict[str, Any]:
     from dataclasses import asdict
 
     from fedbary.engines.guarded import reply_bytes
@@ -231,11 +235,10 @@ def _write_json(settings: Settings, found: list[Exchange]) -> None:
                 "bytes": reply_bytes(exchange.reply),
                 "scalars": dict(exchange.reply.scalars),
                 "arrays": {
-                    name: {"shape": list(array.shape), "dtype": str(array.dtype), "values": array.tolist()}
+                    name: {"shape": list(array.shape), "dtype": str(array.dtype), "values": array}
                     for name, array in exchange.reply.arrays.items()
                 },
             }
         exchanges.append(content)
     options = asdict(settings)  # type: ignore[call-overload]
-    content = {"protocol": settings.name, "settings": options, "answers": exchanges}
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return {"protocol": settings.name, "settings": options, "answers": exchanges}

@@ -7,34 +7,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from fedbary.cli.session import session as current
+
 if TYPE_CHECKING:
     from fedbary.engines.events import Event, Listener
-
-_WORDS = {
-    "describe": "agreeing on a schema",
-    "moments": "agreeing on a schema",
-    "start": "starting the clients",
-    "sketch": "comparing with the sketch",
-    "centroids": "class centres",
-    "final": "final distances",
-    "step": "round",
-    "scores": "scoring",
-    "rows": "valuing the rows",
-}
 
 
 @contextmanager
 def progress(first: str) -> Iterator[Listener | None]:
     """Show how far a run is; yields what `fedbary.value` takes as ``progress``.
 
-    The bar fills once per exchange: how many there will be is not known before they have settled. Nothing is shown,
-    and None is yielded, where standard error is not a terminal.
+    The bar fills once per exchange: how many there will be is not known before they have settled. No bar is shown
+    where standard error is not a terminal, and with --quiet and --verbose, which says the same in lines.
     """
-    if not sys.stderr.isatty():
-        yield None
+    session = current()
+    session.phase(first)
+    if not _shows_bar():
+        yield session.heard if session.listens else None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from fedbary.live.state import ASKED
 
     columns = (
         SpinnerColumn(),
@@ -46,10 +40,11 @@ def progress(first: str) -> Iterator[Listener | None]:
         task = display.add_task(first, total=None)
 
         def listen(event: Event) -> None:
+            session.heard(event)
             if event.kind == "server-busy":
                 display.update(task, total=None, description=event.detail)
             elif event.asked:
-                what = _WORDS.get(event.asked, f"exchange {event.exchange}")
+                what = ASKED.get(event.asked, f"exchange {event.exchange}")
                 what = f"{what} {event.exchange - 1}" if event.asked == "step" else what
                 display.update(
                     task,
@@ -63,9 +58,10 @@ def progress(first: str) -> Iterator[Listener | None]:
 
 @contextmanager
 def spinner() -> Iterator[Callable[[str], None]]:
-    """Show what is being done; yields the function that is told."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
+    """Show what is being done; yields the function that is told, in words of this package."""
+    session = current()
+    if not _shows_bar():
+        yield session.phase
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -73,4 +69,13 @@ def spinner() -> Iterator[Callable[[str], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
         task = display.add_task("starting", total=None)
-        yield lambda what: display.update(task, description=what)
+
+        def tell(what: str) -> None:
+            session.phase(what)
+            display.update(task, description=what)
+
+        yield tell
+
+
+def _shows_bar() -> bool:
+    return sys.stderr.isatty() and not current().quiet and not current().verbose

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fedbary.errors import DataError, SettingsError
+from fedbary.checks import did_you_mean
+from fedbary.cli.completion import clients, one_of
+from fedbary.cli.json_output import write_json
+from fedbary.cli.options import Json
+from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.data.table import Table
     from fedbary.valuation import Valuation
 
 _EXPORTS: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
+
+_FACTS = {
+    "guarantee": "guarantee",
+    "smallest_q": "smallest q that flags",
+    "noise_share": "estimated share of wrong labels",
+}
 
 
 def rows(
     folder: Annotated[Path, typer.Argument(help="A result folder of `fedbary value` or `fedbary demo`.")],
     *,
-    client: Annotated[str, typer.Option(metavar="NAME", help="Whose rows.", show_default=False)],
+    client: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose rows.", show_default=False, autocompletion=clients)
+    ],
     export: Annotated[
         str | None,
-        typer.Option(metavar="HOW", help="Write the table clean (without flagged rows) or relabelled."),
+        typer.Option(
+            metavar="HOW",
+            help="Write the table clean (without flagged rows) or relabelled.",
+            autocompletion=one_of(*_EXPORTS),
+        ),
     ] = None,
     data: Annotated[
         Path | None,
@@ -38,48 +53,70 @@ def rows(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write the exported table.")
     ] = None,
     most: Annotated[int, typer.Option("-n", "--most", min=1, help="Rows to show.")] = 20,
+    json: Json = False,
 ) -> None:
     """Show a client's flagged rows with reasons and suggested labels, and write the table with them dropped or mended.
 
     FOLDER is a result folder. `--export clean` leaves out every flagged row; `--export relabelled` gives rows
     flagged for their label the suggested one and leaves out those flagged for their features.
     """
+    from fedbary.cli.results import load_result, valued_table
+    from fedbary.cli.screen import screen
+    from fedbary.cli.text import visible
     from fedbary.data.export import write
     from fedbary.valuation.cleaning import clean
-    from fedbary.valuation.result import Valuation
 
     if export is not None and export not in _EXPORTS:
-        raise SettingsError(f"--export must be {' or '.join(_EXPORTS)}, not {export!r}.")
-    result = Valuation.load(folder)
+        guess = did_you_mean(export, _EXPORTS)
+        raise SettingsError(f"--export must be {' or '.join(_EXPORTS)}, not {export!r}{guess}.")
+    result = load_result(folder)
     frame = result.rows(client)
-    _show(frame, client, most)
+    if not json:
+        _show(frame, client, most)
+    written = None
     if export is not None:
-        table = clean(_source(result, frame, client, data, row_id), frame, _EXPORTS[export])
+        if frame["flag"].isna().any():
+            raise SettingsError(
+                f"The rows of '{client}' were not flagged in this run, so there is nothing to leave out."
+            )
+        table = clean(valued_table(result, frame, client, data=data, row_id=row_id), frame, _EXPORTS[export])
         written = write(table, output or _beside(result, folder, client, export, data))
-        typer.echo(f"\nwritten  {written}")
+    if json:
+        write_json(_for_programs(frame, client, most, written))
+    elif written is not None:
+        screen().print(f"\nwritten  {visible(written)}", soft_wrap=True)
+
+
+def _worst(frame: pd.DataFrame, most: int) -> tuple[int, pd.DataFrame]:
+    """How many rows are flagged, and the worst of them, or where there are none the least valuable."""
+    flagged = frame[frame["flag"].fillna(False).astype(bool)]
+    return len(flagged), (flagged if len(flagged) else frame).nsmallest(most, "value")
+
+
+def _for_programs(frame: pd.DataFrame, client: str, most: int, written: Path | None) -> dict[str, Any]:
+    flagged, shown = _worst(frame, most)
+    counts = {"client": client, "total": len(frame), "flagged": flagged if frame["flag"].notna().any() else None}
+    facts = {name: frame.attrs[name] for name in (*_FACTS, "untested") if name in frame.attrs}
+    return {**counts, **facts, "rows": shown, "written": written}
 
 
 def _show(frame: pd.DataFrame, client: str, most: int) -> None:
     from fedbary.cli.screen import screen, table
-    from fedbary.cli.text import number
+    from fedbary.cli.text import number, visible
+    from fedbary.valuation.cleaning import suggestions
 
     console = screen()
-    flagged = frame[frame["flag"].fillna(False).astype(bool)]
-    what = f"{len(flagged)} of {len(frame)} rows of {client} are flagged"
-    shown = (flagged if len(flagged) else frame).nsmallest(most, "value")
-    if not len(flagged):
+    flagged, shown = _worst(frame, most)
+    what = f"{flagged} of {len(frame)} rows of {visible(client)} are flagged"
+    if not flagged:
         what += "; its least valuable rows"
     console.print(what, style="bold", markup=False, highlight=False)
     cells = zip(
-        shown["row"], map(number, shown["value"]), shown["reason"].fillna("–"), shown["suggested_label"].fillna("–"),
+        shown["row"], map(number, shown["value"]), shown["reason"].fillna("–"), suggestions(shown).fillna("–"),
         strict=True,
     )  # fmt: skip
     console.print(table(("row", "value", "suspicious", "suggested label"), cells, numeric=("value",)))
-    for key, label in (
-        ("guarantee", "guarantee"),
-        ("smallest_q", "smallest q that flags"),
-        ("noise_share", "estimated share of wrong labels"),
-    ):
+    for key, label in _FACTS.items():
         if key in frame.attrs:
             value = frame.attrs[key]
             text = value if isinstance(value, str) else f"{value:.3f}"
@@ -88,36 +125,12 @@ def _show(frame: pd.DataFrame, client: str, most: int) -> None:
         console.print(f"never flagged: {frame.attrs['untested']} rows of classes that the reference hardly has")
 
 
-def _source(result: Valuation, frame: pd.DataFrame, client: str, data: Path | None, row_id: str | None) -> Table:
-    """The table that was valued, and no other: its rows are about to be dropped and relabelled by their place."""
-    from fedbary.cli.outcome import file_digest
-    from fedbary.data.files import read
-
-    if frame["flag"].isna().any():
-        raise SettingsError(f"The rows of '{client}' were not flagged in this run, so there is nothing to leave out.")
-    known = result.settings.get("sources", {}).get(client)
-    if data is None and known is None:
-        raise SettingsError(f"The result does not know the file of '{client}': name it with --data FILE.")
-    path = data or Path(known["file"])
-    table = read(path, result.settings.get("label") or _label(result), id=row_id or result.settings.get("id"))
-    if [str(name) for name in table.row_names] != [str(name) for name in frame["row"]]:
-        raise DataError(
-            f"'{path}' does not hold the rows that were valued: name the right file with --data and its column of "
-            "row ids with --id, or value it again."
-        )
-    if known is not None and file_digest(path) != known["sha256"]:
-        raise DataError(f"'{path}' is not the file that was valued, or was changed since: value it again.")
-    return table
-
-
-def _label(result: Valuation) -> str:
-    return "label" if result.schema is None else result.schema.label.name
-
-
 def _beside(result: Valuation, folder: Path, client: str, export: str, data: Path | None) -> Path:
     """A file in the result folder, in the format of the client's own: what CSV would quote, Parquet keeps."""
+    from fedbary.cli.results import source_of
     from fedbary.data.files import table_suffix
     from fedbary.valuation.storage import row_file_names
 
-    source = data or Path(result.settings["sources"][client]["file"])
+    source = data or source_of(result, client)
+    assert source is not None, "the table was read from somewhere"
     return folder / f"{row_file_names(list(result.row_tables))[client]}-{export}{table_suffix(source)}"

@@ -13,16 +13,19 @@ if TYPE_CHECKING:
 
     from fedbary.valuation import Valuation
 
-_BAR_WIDTH = 20
+_BAR_WIDTH, _SHORTEST_BAR = 20, 5
+_GAP = 3  # between two columns
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_WORTH_OPENING = ("report", "clients", "rows", "schema", "data")
+_WORTH_OPENING = ("report", "owner_report", "clients", "rows", "schema", "data")
 
 
 def screen() -> Console:
-    """Standard output, with every way of reading data as instructions turned off."""
+    """Standard output, with every way of reading data as instructions turned off; silent where --quiet was given."""
     from rich.console import Console
 
-    return Console(markup=False, emoji=False, highlight=False)
+    from fedbary.cli.session import session
+
+    return Console(markup=False, emoji=False, highlight=False, quiet=session().quiet)
 
 
 def table(columns: Iterable[str], rows: Iterable[Sequence[object]], *, numeric: Iterable[str] = ()) -> Table:
@@ -78,20 +81,34 @@ def ranking(result: Valuation) -> Table:
     main = "distance" if result.scores is None else "value"
     if result.scores is not None:
         ranked["value"] = result.scores.to_frame().set_index("client")["value"].reindex(ranked["client"]).to_numpy()
-    rows: list[Sequence[object]] = []
+    cells: list[list[str]] = []
     for client in ranked.to_dict("records"):
-        name, status = client["client"], str(client["status"])
+        name, share = str(client["client"]), client["share"]
         if name in result.failed:
-            rows.append((name, "–", "–", *("–" for _ in extra), "–", "", Text("failed", style="red")))
+            cells.append([name, "–", "–", *("–" for _ in extra), "–", "failed"])
         else:
-            share = client["share"]
-            known = bool(share >= 0)  # nobody has a share where nobody adds anything
-            bar = Text(share_bar(share, widest, _BAR_WIDTH - 5 * len(extra)) if known else "", style="cyan")
             more = [str(client["flagged"]) if column == "flagged" else number(client[column]) for column in extra]
-            numbers = (client["rows"], number(client[main]), *more, f"{100 * share:.1f} %" if known else "–")
-            rows.append((name, *numbers, bar, _short(status)))
-    columns = ("client", "rows", main, *extra, "share", "", "status")
+            # Nobody has a share where nobody adds anything.
+            percent = f"{100 * share:.1f} %" if share >= 0 else "–"
+            numbers = [str(client["rows"]), number(client[main]), *more, percent]
+            cells.append([name, *numbers, _short(str(client["status"]))])
+    columns = ["client", "rows", main, *extra, "share", "status"]
+    room = _room_for_bars(columns, cells)
+    if room:
+        columns.insert(-1, "")
+    rows: list[Sequence[object]] = []
+    for line, share in zip(cells, ranked["share"], strict=True):
+        status = Text("failed", style="red") if line[0] in result.failed else line[-1]
+        bar = [Text(share_bar(share, widest, room) if share >= 0 else "", style="cyan")] if room else []
+        rows.append((*line[:-1], *bar, status))
     return table(columns, rows, numeric=("rows", main, *extra, "share"))
+
+
+def _room_for_bars(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
+    """How wide bars may be beside whole names; 0 where they would be too short to compare."""
+    longest = [max(len(visible(text)) for text in column) for column in zip(columns, *cells, strict=True)]
+    room = screen().width - sum(longest) - _GAP * len(columns)
+    return min(room, _BAR_WIDTH) if room >= _SHORTEST_BAR else 0
 
 
 def remarks(result: Valuation) -> Table | None:
@@ -123,7 +140,7 @@ def file_list(files: Mapping[str, str]) -> Table:
     grid.add_column(overflow="fold")
     for what in _WORTH_OPENING:
         if what in files:
-            grid.add_row(Text(f"  {what}"), Text(visible(files[what])))
+            grid.add_row(Text(f"  {what.replace('_', ' ')}"), Text(visible(files[what])))
     return grid
 
 

@@ -7,11 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
+from fedbary.checks import did_you_mean
+from fedbary.cli.completion import MODELS, one_of
 from fedbary.errors import SettingsError
 
 _PANEL = "Training"
 
-ModelName = Annotated[str, typer.Option(metavar="NAME", help="logistic, mlp or cnn.", rich_help_panel=_PANEL)]
+ModelName = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="logistic, mlp or cnn.", rich_help_panel=_PANEL, autocompletion=one_of(*MODELS)),
+]
 Rounds = Annotated[int, typer.Option(help="Rounds of FedAvg.", min=1, rich_help_panel=_PANEL)]
 LocalEpochs = Annotated[int, typer.Option(help="Local epochs.", min=1, rich_help_panel=_PANEL)]
 BatchSize = Annotated[int, typer.Option(help="Rows in a step.", min=1, rich_help_panel=_PANEL)]
@@ -33,5 +38,5 @@ def chosen_model(name: str) -> Any:
 
     models: dict[str, Callable[[], Any]] = {"logistic": Logistic, "mlp": MLP, "cnn": CNN}
     if name not in models:
-        raise SettingsError(f"There is no model {name!r}; there is {', '.join(models)}.")
+        raise SettingsError(f"There is no model {name!r}{did_you_mean(name, models)}; there is {', '.join(models)}.")
     return models[name]()

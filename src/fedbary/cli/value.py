@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import fields
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.options import SOME_FAILED, Config, Fdr, Files, Json, Label, RowId, given_files
-from fedbary.errors import DataError, SettingsError
+from fedbary.cli.completion import PROTOCOLS, one_of
+from fedbary.cli.dry_run import DryRun
+from fedbary.cli.interrupts import kept
+from fedbary.cli.options import SOME_FAILED, Config, Fdr, Files, Json, Label, Open, RowId, given_files
+from fedbary.errors import DataError
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.protocols.messages import Settings
     from fedbary.valuation import Valuation
 
 _SPACE, _PROTOCOL, _FLAGS, _RUN = "How rows become points", "The protocol", "Flags", "The run"
@@ -31,6 +32,8 @@ def value(
     ] = None,
     config: Config = None,  # noqa: ARG001 - its callback acts
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-out"),
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")] = True,
+    show: Open = False,
     json: Json = False,
     protocol: Annotated[
         str | None,
@@ -39,14 +42,15 @@ def value(
             help="sketch (default with a reference), consensus (default without), coalition (Shapley values), "
             "interpolation (the paper's) or triangle.",
             rich_help_panel=_PROTOCOL,
+            autocompletion=one_of(*PROTOCOLS),
         ),
     ] = None,
     support: Annotated[
-        int | None, typer.Option(help="Points of the sketch or of γ.", rich_help_panel=_PROTOCOL)
+        int | None, typer.Option(help="Points of the sketch, or of the measure in between.", rich_help_panel=_PROTOCOL)
     ] = None,
     min_group: Annotated[
         int | None,
-        typer.Option(help="Fewest rows behind anything that leaves a party. [default: 5]", rich_help_panel=_PROTOCOL),
+        typer.Option(help="Fewest rows behind anything that leaves a party. Default: 5.", rich_help_panel=_PROTOCOL),
     ] = None,
     epsilon: Annotated[
         float | None,
@@ -169,6 +173,7 @@ def value(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
     ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Value every client's data by its Wasserstein distance to a reference, or to the clients' barycenter.
 
@@ -179,15 +184,21 @@ def value(
     folder gets the ranked clients, the value of every row, a report.html that works offline, and what is needed to
     repeat the run.
     """
-    from fedbary.cli.outcome import as_json, with_sources, write_outcome
+    from fedbary.cli.json_output import write_json
+    from fedbary.cli.opening import open_file
+    from fedbary.cli.outcome import for_programs, with_sources, write_outcome
     from fedbary.cli.progress import progress
+    from fedbary.report.write import check_report
     from fedbary.valuation.storage import check_output
 
     named = given_files(files)
     check_output(output)
-    with progress("reading the files") as listener:
+    if report:
+        check_report(output / "report.html")
+    with progress("reading the files") as listener, kept(lambda: _kept(output)):
         from fedbary import LocalEngine, Space, read_clients
         from fedbary import value as run
+        from fedbary.cli.chosen_protocol import chosen_protocol
         from fedbary.cli.sources import client_paths
 
         settings = chosen_protocol(
@@ -219,27 +230,61 @@ def value(
             projection=int(projection) if projection.isdecimal() else projection,  # type: ignore[arg-type]
             missing=missing,  # type: ignore[arg-type]
         )
-        target = None if reference is None else read_reference(reference, label, row_id)
+        options: dict[str, object] = {
+            "protocol": settings,
+            "space": space,
+            "fdr": fdr,
+            "rule": rule,
+            "calibration": calibration,
+        }
+        options["seed"] = seed
         paths = client_paths(named, apart_from=reference)
+        if dry_run:
+            from fedbary.cli.valued_plan import plan_valuation
+
+            plan_valuation(
+                paths,
+                options,
+                reference=reference,
+                label=label,
+                row_id=row_id,
+                output=output,
+                workers=workers,
+                report=report,
+                json=json,
+            )
+            return
+        target = None if reference is None else read_reference(reference, label, row_id)
         result = run(
             read_clients(paths, label, id=row_id, errors="collect"),
             target,
-            protocol=settings,
-            space=space,
-            fdr=fdr,
-            rule=rule,  # type: ignore[arg-type]
-            calibration=calibration,  # type: ignore[arg-type]
-            seed=seed,
+            **options,  # type: ignore[arg-type]  # value checks what a user typed
             engine=LocalEngine(workers=workers, folder=output, resume=resume),
             progress=listener,
         )
-        written = write_outcome(with_sources(result, paths, label, row_id), output)
+        written = write_outcome(with_sources(result, paths, label, row_id), output, report=report)
     if json:
-        sys.stdout.write(as_json(result, written) + "\n")
+        write_json(for_programs(result, written))
     else:
         _show(result, written)
+    if show and report:
+        open_file(Path(written["report"]))
     if result.failed or result.without_rows:
         raise typer.Exit(SOME_FAILED)
+
+
+def _kept(output: Path) -> str:
+    """What an interrupted run leaves, and how to go on."""
+    from fedbary.cli.session import session
+    from fedbary.engines.checkpoint import NAME
+
+    try:
+        fresh = time.time() - (output / NAME).stat().st_mtime <= session().elapsed()
+    except OSError:
+        fresh = False
+    if not fresh and "--resume" not in session().arguments:
+        return "interrupted: no round was finished, nothing was kept"
+    return f"interrupted: the finished rounds are kept in {output}; go on with\n  {session().again('--resume')}"
 
 
 def read_reference(path: Path, label: str, row_id: str | None) -> Table:
@@ -252,26 +297,6 @@ def read_reference(path: Path, label: str, row_id: str | None) -> Table:
         if row_id is None:
             raise
         return read(path, label)
-
-
-def chosen_protocol(name: str, **given: object) -> Settings:
-    """A protocol's settings from the options that were given; one that it does not have is refused."""
-    from fedbary.protocols.registry import PROTOCOLS
-
-    if name not in PROTOCOLS:
-        raise SettingsError(f"There is no protocol {name!r}; there is {', '.join(PROTOCOLS)}.")
-    for option, value in given.items():
-        if value is not None and option not in _options(PROTOCOLS[name]):
-            owners = [other for other, settings in PROTOCOLS.items() if option in _options(settings)]
-            raise SettingsError(
-                f"--{option.replace('_', '-')} is not an option of the {name} protocol: leave it out, or choose "
-                f"--protocol {' or '.join(owners)}."
-            )
-    return PROTOCOLS[name](**{option: value for option, value in given.items() if value is not None})
-
-
-def _options(settings: object) -> set[str]:
-    return {field.name for field in fields(settings)}  # type: ignore[arg-type]
 
 
 def _show(result: Valuation, written: dict[str, str]) -> None:
