@@ -9,7 +9,7 @@ STAMPS := $(VENV)/.stamps
 export OMP_NUM_THREADS := 1
 export POT_BACKEND_DISABLE_PYTORCH := 1
 
-.PHONY: demo test install check bench docs clean help
+.PHONY: demo test install check bench docs screenshots clean help
 .DEFAULT_GOAL := help
 
 help:  ## show this help
@@ -24,8 +24,8 @@ test: $(STAMPS)/dev  ## install everything the tests need and run them all (need
 install: $(STAMPS)/all  ## .venv with all extras
 
 check: $(STAMPS)/dev  ## lint, types, layers and the fast tests, under a minute
-	@$(BIN)/ruff check src tests benchmarks
-	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks tools examples
+	@$(BIN)/ruff format --check src tests benchmarks tools examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not slow"
@@ -37,10 +37,14 @@ bench: $(STAMPS)/dev  ## time, memory, accuracy and ordering tables, what the pr
 	@$(BIN)/python benchmarks/client_work.py
 	@$(BIN)/python benchmarks/guards.py
 	@$(BIN)/python benchmarks/row_methods.py
+	@$(BIN)/python benchmarks/estimates.py
 
 docs: $(STAMPS)/docs  ## build the documentation into site/
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
+
+screenshots: $(STAMPS)/dev  ## make every picture of README and docs again (needs chromium and poppler-utils)
+	@$(BIN)/python tools/screenshots.py
 
 clean:  ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -205,7 +205,8 @@ def test_a_budget_ends_with_an_estimate_and_says_so(name, budget):
     found = METHODS[name].compute(setting)
     assert not found.converged
     assert found.notes
-    assert np.isfinite(found.values).all() or budget == {"max_evaluations": 1}
+    # One evaluation, or as much as a busy machine does in a moment, may be too little for any estimate.
+    assert np.isfinite(found.values).all() or budget in ({"max_evaluations": 1}, {"max_seconds": 0.01})
     assert found.evaluations <= budget.get("max_evaluations", np.inf)
     if name == "mr":
         assert np.isnan(found.standard_errors).all()

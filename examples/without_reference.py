@@ -1,0 +1,19 @@
+"""Value clients without any validation set, against what they have in common.
+
+The consensus protocol first makes a target of all clients' averages. No row is flagged, since nothing is known to be
+clean; rows are ranked, and each client gets an estimate of how many of its labels are wrong.
+"""
+
+from pathlib import Path
+
+import fedbary as fb
+
+DATA = Path(__file__).parent / "hospitals"
+
+clients = fb.read_clients(str(DATA / "hospital_*.parquet"), label="diagnosis", id="patient")
+result = fb.value(clients, seed=0)
+print(result.clients[["client", "rows", "distance", "quality", "share"]].round(3).to_string(index=False))
+for name in clients:
+    rows = result.rows(name)
+    worst = ", ".join(rows.nsmallest(3, "value")["row"])
+    print(f"{name}: about {rows.attrs['noise_share']:.0%} wrong labels; look at {worst} first")

@@ -1,0 +1,16 @@
+"""Common misspellings, in everything that people read: pages, docstrings, messages, templates."""
+
+import subprocess
+import sys
+
+from page_blocks import ROOT
+
+# Words that codespell takes for others: optimal transport (ot), a misspelling that a test or an example is about.
+OURS = "ot,lable,te,ba,hist"
+READ = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples", "src", "benchmarks"]
+
+
+def test_no_common_misspelling():
+    command = [sys.executable, "-m", "codespell_lib", "--ignore-words-list", OURS, "--skip", "*.png,*.parquet,*.csv"]
+    done = subprocess.run([*command, *READ], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
