@@ -86,7 +86,7 @@ def running(folder, *, strict=False):
                 process.kill()
                 process.wait()
             log.close()
-        gone = eventually(lambda: not ours(folder), 30)
+        gone = eventually(lambda: not ours(folder), 30 if strict else 3)
         for pid in ours(folder):
             os.kill(pid, signal.SIGKILL)
     assert gone or not strict, "a process outlived its federation"

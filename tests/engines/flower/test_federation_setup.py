@@ -10,7 +10,7 @@ from processes import eventually, free_ports, listens_at, ours, running
 from fedbary.cli import main
 from fedbary.engines.flower.status import status
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("flower")]
+pytestmark = pytest.mark.slow
 
 PROJECT = """\
 [project]

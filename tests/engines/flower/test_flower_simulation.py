@@ -11,7 +11,7 @@ import pytest
 
 import fedbary as fb
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("flower")]
+pytestmark = pytest.mark.slow
 
 APP = Path(__file__).parents[3] / "flower-app"
 
