@@ -52,14 +52,11 @@ HOSTILE = (
 
 @cache
 def clinics() -> tuple[dict[str, fb.Table], fb.Table]:
-    """The demo's five clinics, two of them with spoilt rows, and its reference."""
-    digits = fb.datasets.load("digits").all()
-    parts = fb.partitions.by_size(digits, [200] * 5 + [797], seed=0).clients
-    *own, reference = parts.values()
-    clients = dict(zip(("clinic_a", "clinic_b", "clinic_c", "clinic_d", "clinic_e"), own, strict=True))
-    clients["clinic_d"], _ = fb.corruptions.flip_labels(clients["clinic_d"], 0.3, seed=0)
-    clients["clinic_e"], _ = fb.corruptions.add_noise(clients["clinic_e"], 0.3, sigma=1.5, seed=0)
-    return clients, reference
+    """The parties of `fedbary demo`."""
+    from fedbary.cli.demo import demo_clinics
+
+    made = demo_clinics(0)
+    return made.clients, made.reference
 
 
 @cache

@@ -48,7 +48,7 @@ def demo(
         from fedbary import LocalEngine
         from fedbary import value as run
 
-        clinics = _clinics(seed)
+        clinics = demo_clinics(seed)
         result = run(
             clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
         )
@@ -75,7 +75,8 @@ class Clinics:
     right_labels: Any
 
 
-def _clinics(seed: int) -> Clinics:
+def demo_clinics(seed: int) -> Clinics:
+    """Five clinics of 200 digits each, two of them with spoilt rows; the other digits are the reference."""
     import numpy as np
 
     from fedbary.data import add_noise, datasets, flip_labels
