@@ -144,7 +144,10 @@ def test_missing_and_unknown_classes_are_noted_in_the_status():
         (dict(rule="guess"), "'rule' parameter must be 'bh' or 'sign'"),
         (dict(calibration="none"), "'calibration' parameter"),
         (dict(seed=-1), "'seed' parameter must be a non-negative whole number"),
-        (dict(protocol=fb.Interpolation(gradient="access"), reference=None), "needs a reference"),
+        (
+            dict(clients={"a": frame(), "b": frame()}, protocol=fb.Interpolation(gradient="access"), reference=None),
+            "needs a reference",
+        ),
     ],
 )
 def test_settings_are_checked_before_anything_runs(arguments, message):
@@ -170,3 +173,8 @@ def test_the_public_names_exist_and_the_import_is_light():
     code = "import sys, fedbary; print(sorted({'numpy', 'pandas', 'ot', 'sklearn', 'typer'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_one_client_without_a_reference_has_nobody_to_be_compared_with():
+    with pytest.raises(fb.FedbaryError, match="give a reference, or more clients"):
+        fb.value({"a": (np.zeros((9, 2)), [0] * 9)})

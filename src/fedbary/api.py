@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     Data = Table | pd.DataFrame | tuple[Any, Any]
 
+_NEED_A_REFERENCE = ("sketch", "triangle")
 _NUMERICAL_PACKAGES = ("numpy", "scipy", "POT", "scikit-learn")
 
 
@@ -94,6 +95,8 @@ def value(
     """
     chosen = _protocol(protocol, reference)
     _check_settings(clients, space, engine, seed)
+    if len(clients) == 1 and reference is None and chosen.name not in _NEED_A_REFERENCE:
+        raise SettingsError("One client alone has nobody to be compared with: give a reference, or more clients.")
     rules = RowRules(fdr, rule, calibration)
     space = chosen.space(space)
     run_seed = secrets.randbits(48) if seed is None else int(seed)

@@ -133,3 +133,10 @@ def test_one_bad_client_does_not_stop_the_others(tmp_path):
     assert isinstance(clients["gone"], DataError)
     with pytest.raises(DataError, match=r"bad\.csv"):
         read_clients(sources, "label")
+
+
+@pytest.mark.parametrize("text", ["a;b;label\n1;2;x\n", "a;b;label\n1,5;2,25;x\n2,5;3,25;y\n"])
+def test_semicolons_are_named_as_what_they_are(tmp_path, text):
+    (tmp_path / "mine.csv").write_text(text)
+    with pytest.raises(DataError, match=r"mine\.csv: its cells are separated by semicolons; save it with commas"):
+        read(tmp_path / "mine.csv", label="label")

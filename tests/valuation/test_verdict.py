@@ -95,7 +95,7 @@ def test_words_of_praise_claim_no_more_than_is_known():
     said = {opinion.client: opinion.why for opinion in made(quality=[0.4, 0.4], flagged=[1, 0]).verdict()}
     assert said == {
         "c0": "only 1 row looks wrong; its rows are as clean as most (quality 0.40)",
-        "c1": "no row looks wrong; its rows are as clean as most (quality 0.40)",
+        "c1": "no row is flagged; its rows are as clean as most (quality 0.40)",
     }
     (alone,) = made(quality=[0.4]).verdict()
     assert alone.why == "its quality, 0.40, cannot be compared with another's"
@@ -111,3 +111,14 @@ def test_markdown_makes_no_link_and_keeps_the_direction_of_the_line():
         "| WWW\\.evil.example",
         "| a b",
     ]
+
+
+def test_labels_that_are_written_otherwise_are_worth_a_look():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.repeat(["benign", "malignant"], 30)
+    loud = np.array([label.upper() for label in y])
+    result = fb.value({"same": (X, y), "loud": (X, loud)}, (X + 0.01, y), seed=0)
+    advised = advice(result)
+    assert advised["loud"] == LOOK
+    assert "how its labels are written" in {one.client: one.why for one in result.verdict()}["loud"]
+    assert repr(result) == "Valuation(2 clients, protocol 'sketch')"

@@ -166,7 +166,10 @@ def _show_fit(console: Console, table: Table, schema: Schema) -> None:
 
     told, refusals = _told(table, schema)
     console.print(f"\nThe table fits the schema {schema.fingerprint}.", style="bold")
-    console.print("In a run with default settings the coordinator would be told, besides a distance and a mean cost:")
+    console.print(
+        "In a run with default settings the coordinator would be told, besides a distance, its lower end and a mean "
+        "cost:"
+    )
     console.print(bulleted(told))
     for refusal in refusals:
         console.print(f"But {refusal}")

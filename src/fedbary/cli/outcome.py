@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 
 def write_outcome(result: Valuation, folder: Path, *, report: bool = True) -> dict[str, str]:
-    """Save the result and its report; returns what is where. An earlier run's report is never left beside it."""
+    """Save the result and its report; returns what is where. Earlier runs' reports are never left beside it."""
     from fedbary.report.write import is_report
 
     result.save(folder)
+    for stale in folder.glob("report-*.html"):
+        if is_report(stale):
+            stale.unlink()
     if report:
         result.report(folder / "report.html")
     elif is_report(folder / "report.html"):

@@ -166,6 +166,9 @@ def _show(settings: Settings, found: list[Exchange], *, with_reference: bool) ->
     for exchange in found:
         _show_exchange(console, exchange)
     replies = [exchange.reply for exchange in found if exchange.reply is not None]
+    if not replies:
+        console.print("\nNothing would be answered, and nothing was sent: the preview ran on this machine only.")
+        return
     size = sum(map(reply_bytes, replies))
     console.print(
         f"\nIn all {plural(len(replies), 'answer')} of {size:,} bytes. From them the server learns", style="bold"

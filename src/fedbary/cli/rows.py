@@ -22,7 +22,7 @@ _EXPORTS: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled"
 
 _FACTS = {
     "guarantee": "guarantee",
-    "smallest_q": "smallest q that flags",
+    "smallest_q": "the first row is flagged from --fdr",
     "noise_share": "estimated share of wrong labels",
 }
 
@@ -85,6 +85,8 @@ def rows(
         write_json(_for_programs(frame, client, most, written))
     elif written is not None:
         screen().print(f"\nwritten  {visible(written)}", soft_wrap=True)
+        if not frame["flag"].any():
+            screen().print("Nothing is flagged, so it holds all rows as they were.")
 
 
 def _worst(frame: pd.DataFrame, most: int) -> tuple[int, pd.DataFrame]:

@@ -127,7 +127,9 @@ def summary(result: Valuation) -> str:
     target = f"{plural(reference, 'reference row')}" if reference else "the clients' barycenter"
     valued = len(result.clients) - len(result.failed)
     how = "distance to" if result.scores is None else "what each adds to the others, judged by"
-    return f"{valued} of {plural(len(result.clients), 'client')} valued by {how} {target}."
+    noise = result.settings.get("epsilon")
+    private = "" if noise is None else f" Answers carry noise for ε = {noise:g}, so numbers differ from run to run."
+    return f"{valued} of {plural(len(result.clients), 'client')} valued by {how} {target}.{private}"
 
 
 def file_list(files: Mapping[str, str]) -> Table:

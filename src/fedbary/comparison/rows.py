@@ -60,6 +60,9 @@ class RowComparison:
     wrong: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"RowComparison({', '.join(self.values)}: .summary(), .to_frame(), .plot())"
+
     def to_frame(self) -> pd.DataFrame:
         """One line per method, client and row: method, client, row, value (higher is better), and wrong if known."""
         import pandas as pd

@@ -176,14 +176,34 @@ def _read_csv(path: Path, separator: str, most: int | None) -> pd.DataFrame:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: the file is not UTF-8 text; save it as UTF-8") from error
     except Exception as error:  # a damaged file can fail in the parser, in gzip or in zlib
+        _refuse_semicolons(path, separator)
         raise DataError(f"{path}: the file cannot be read as CSV ({_one_line(error)}); correct it") from error
     names = [str(name).strip() for name in header.iloc[0]]
+    if len(names) == 1:
+        _refuse_semicolons(path, separator)
     if "" in names:
         raise DataError(
             f"{path}: column {names.index('') + 1} of {len(names)} has no name; name it, "
             "or write the file without the row numbers (to_csv(index=False))"
         )
     return frame.set_axis(names, axis=1)
+
+
+def _refuse_semicolons(path: Path, separator: str) -> None:
+    """Spreadsheets of many countries write semicolons, and then often decimal commas, which would be read as text."""
+    import gzip
+
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8-sig")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8-sig") as file
+        ):
+            first = file.readline(100_000)
+    except (OSError, EOFError, UnicodeDecodeError):
+        return
+    if separator == "," and first.count(";") > first.count(","):
+        raise DataError(f"{path}: its cells are separated by semicolons; save it with commas and decimal points")
 
 
 def _read_parquet(path: Path, most: int | None) -> pd.DataFrame:

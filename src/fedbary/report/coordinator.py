@@ -119,7 +119,9 @@ def _rules(result: Valuation) -> str:
         said.append("where it is much further from the target than the median client")
     if result.scores is not None:
         said.append("where its value is not above zero; it is to be left out where that is clearly below zero")
-    rules = ", or ".join(said) + ". The rest is included."
+    rules = (
+        ", or ".join(said) + ". The rest is included. No flag does not mean no error: flags need enough reference rows."
+    )
     epsilon = result.settings.get("epsilon")
     if epsilon is not None:
         rules += f" Distances and qualities carry the noise of ε = {epsilon:g}, which alone can make such a difference."

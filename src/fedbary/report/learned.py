@@ -47,7 +47,10 @@ def _sketch(settings: Mapping[str, Any]) -> Learned:
         "of its rows."
         if not private
         else "From each client two noisy numbers: its distance and the mean cost of its rows.",
-        "" if private else "Which classes a client has too few rows of.",
+        ""
+        if private
+        else "Which classes a client has too few rows of, which of its classes the reference lacks (named from "
+        f"{settings.get('min_group')} different rows on), and how many of its columns are ignored.",
         "How far each client merged the sketch's points, by the error of what it used."
         if settings.get("policy") == "coarsen"
         else "",

@@ -25,14 +25,23 @@ def owner_headline(rows: pd.DataFrame) -> str:
     >>> owner_headline(rows)
     '2 of 3 rows look wrong: 1 by their label, 1 by their features.'
     >>> owner_headline(rows.assign(flag=pd.array([False] * 3, dtype="boolean")))
-    'None of the 3 rows looks wrong.'
+    'None of the 3 rows is flagged.'
+    >>> rows = rows.assign(flag=pd.array([False] * 3, dtype="boolean"))
+    >>> rows.attrs["noise_share"] = 0.4
+    >>> owner_headline(rows)
+    'None of the 3 rows is flagged, but about 1 of the labels is estimated to be wrong.'
     """
     total = len(rows)
     if rows["flag"].isna().all():
         return f"{counted(total, 'row')}, ranked; this run flags none."
     flagged = rows[rows["flag"].fillna(False).astype(bool)]
     if flagged.empty:
-        return "The one row does not look wrong." if total == 1 else f"None of the {total:,} rows looks wrong."
+        none = "The one row is not flagged" if total == 1 else f"None of the {total:,} rows is flagged"
+        share = rows.attrs.get("noise_share") or 0.0
+        doubted = round(share * total) if math.isfinite(share) else 0
+        if not doubted:
+            return f"{none}."
+        return f"{none}, but about {doubted:,} of the labels {'is' if doubted == 1 else 'are'} estimated to be wrong."
     counts = [(int((flagged["reason"] == reason).sum()), words) for reason, words in _REASONS]
     parts = [f"{count:,} {words}" for count, words in counts if count]
     if len(parts) == 1 and len(flagged) > 1:
@@ -119,4 +128,7 @@ def _controlled(rows: pd.DataFrame, flagged: int, rate: float, guarantee: str) -
     hint = ""
     if smallest is not None and math.isfinite(smallest) and smallest < 1.0:
         hint = f" The first row would be flagged at a rate of {number(float(smallest))}."
-    return f"{promise} No row stands out so clearly here.{hint}"
+    return (
+        f"{promise} No row stands out so clearly here.{hint} With few reference rows that says little: "
+        "calibration = crossfit uses each of them twice, and a larger fdr flags more."
+    )

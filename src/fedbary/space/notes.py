@@ -12,6 +12,8 @@ from fedbary.space.labels import class_names
 from fedbary.space.names import short
 from fedbary.space.schema import Schema
 
+EVERY_CLASS = "every class of the target"
+
 
 def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_group: int = 1) -> tuple[str, ...]:
     """Ordinary but noteworthy facts: ignored columns, classes the table lacks, classes the target lacks.
@@ -43,7 +45,8 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
         lacking = [name for name in schema.label.classes if counts[name] < min_group]
         if lacking:
             fewer = "lacks" if min_group <= 1 else f"has fewer than {min_group} rows of"
-            notes.append(f"{fewer} {_classes(len(lacking))} {_some(lacking)}")
+            every = len(lacking) == len(schema.label.classes)
+            notes.append(f"{fewer} {EVERY_CLASS if every else f'{_classes(len(lacking))} {_some(lacking)}'}")
         unknown = [name for name in counts if name not in schema.label.classes]
         if unknown:
             named = sorted(name for name in unknown if counts[name] >= min_group)

@@ -73,6 +73,10 @@ class Valuation:
     _rows_at: str = "the folder that its owner's engine wrote them to"
     _told: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"Valuation({len(self.clients)} clients{failed}, protocol {self.settings.get('protocol', 'unknown')!r})"
+
     def rows(self, client: str) -> pd.DataFrame:
         """Row values of one client, worst last in meaning: a higher ``value`` is better data.
 

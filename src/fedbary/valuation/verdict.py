@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbary.space.notes import EVERY_CLASS
 from fedbary.valuation.words import counted, number, percent, tenths
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     """An opinion on every client, best client first.
 
     - *leave out*: its Shapley value is below zero by more than two standard errors;
-    - *look at first*: at least 5 % of its rows are flagged; or its quality is below the median client's by three
+    - *look at first*: at least 5 % of its rows are flagged; or its status says that it has hardly a row of any class
+      of the target; or its quality is below the median client's by three
       robust deviations and 0.03; or, where there is no quality, its distance is above the median by three
       deviations and a quarter; or its Shapley value is not above zero;
     - *not valued*: it failed, and ``status`` says why;
@@ -108,6 +110,8 @@ def _concerns(client: dict[str, Any], others: _Others) -> list[str]:
     flagged, rows = _known(client["flagged"]), float(client["rows"])
     if flagged is not None and rows > 0 and flagged / rows >= _MANY_FLAGS:
         concerns.append(_wrong(flagged, f" of {number(rows)} ({percent(flagged / rows)})"))
+    if EVERY_CLASS in str(client["status"]):
+        concerns.append("it has hardly a row of any class of the target: check how its labels are written")
     quality, distance = _known(client["quality"]), _known(client["distance"])
     if quality is not None:
         if others.low_quality(quality):
@@ -123,7 +127,7 @@ def _praise(client: dict[str, Any], others: _Others) -> str:
     flagged, quality, distance = (_known(client[name]) for name in ("flagged", "quality", "distance"))
     said = []
     if flagged is not None:
-        said.append("no row looks wrong" if flagged == 0 else f"only {_wrong(flagged)}")
+        said.append("no row is flagged" if flagged == 0 else f"only {_wrong(flagged)}")
     if quality is not None:
         said.append(f"its rows are as clean as most (quality {tenths(quality)})" if others.several else _alone(quality))
         if distance is not None and others.far(distance):
