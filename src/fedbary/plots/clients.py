@@ -164,11 +164,15 @@ def _draw_map(table: pd.DataFrame) -> Figure:
 def _name_places(table: pd.DataFrame) -> np.ndarray:
     """Where each name fits beside its mark without covering another; empty where it does not."""
     # In parts of the chart's width and height; a character is about a hundredth of the width.
-    x, y = (_unit(table[name].to_numpy(float)) for name in ("distance", "quality"))
-    taken = np.vstack([np.column_stack([x - 0.015, y - 0.03, x + 0.015, y + 0.03]), np.full((len(table), 4), np.nan)])
+    distance, quality = (table[name].to_numpy(float) for name in ("distance", "quality"))
+    # Whiskers make the axis wider than the marks do.
+    ends = table[["distance", "low", "high"]].to_numpy(float, na_value=np.nan)
+    x = _unit(distance, float(np.nanmin(ends)), float(np.nanmax(ends)))
+    y = _unit(quality, float(quality.min()), float(quality.max()))
+    taken = np.vstack([np.column_stack([x - 0.02, y - 0.04, x + 0.02, y + 0.04]), np.full((len(table), 4), np.nan)])
     places = np.full(len(table), "", dtype=object)
     for index, name in enumerate(table["client"]):
-        wide, tall = 0.011 * (len(str(name)[:25]) + 1), 0.05
+        wide, tall = 0.0095 * (len(str(name)[:25]) + 1), 0.06
         for place, across, up in (
             ("top center", 0.0, 1.0),
             ("bottom center", 0.0, -1.0),
@@ -177,7 +181,7 @@ def _name_places(table: pd.DataFrame) -> np.ndarray:
             ("bottom right", 0.6, -1.0),
             ("top left", -0.6, 1.0),
         ):
-            middle = x[index] + across * wide, y[index] + up * (tall / 2 + 0.04)
+            middle = x[index] + across * wide, y[index] + up * (tall / 2 + 0.05)
             box = middle[0] - wide / 2, middle[1] - tall / 2, middle[0] + wide / 2, middle[1] + tall / 2
             if not _covers(box, taken):
                 places[index], taken[len(table) + index] = place, box
@@ -185,9 +189,8 @@ def _name_places(table: pd.DataFrame) -> np.ndarray:
     return places
 
 
-def _unit(values: np.ndarray) -> np.ndarray:
-    spread = float(values.max() - values.min())
-    return (values - values.min()) / spread if spread > 0 else np.full(len(values), 0.5)
+def _unit(values: np.ndarray, least: float, most: float) -> np.ndarray:
+    return (values - least) / (most - least) if most > least else np.full(len(values), 0.5)
 
 
 def _covers(box: tuple[float, float, float, float], taken: np.ndarray) -> bool:
