@@ -82,7 +82,7 @@ def test_a_constant_column_is_fine_but_noted(fedbary, sites, spoil):
         ("--interpolation", "exact", "interpolation='exact' lets the server read every row"),
         ("--rule", "best", "The 'rule' parameter must be 'bh' or 'sign'."),
         ("--workers", "0", "The 'workers' parameter of LocalEngine must be at least 1."),
-        ("--labels", "numeric", "labels='numeric' needs a number, but 'ill' holds classes"),
+        ("--labels", "numeric", "--labels numeric needs a number, but 'ill' holds classes"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_one_sentence(fedbary, sites, option, value, sentence):

@@ -29,7 +29,7 @@ from fedbary.cli.reproduce import reproduce
 from fedbary.cli.rows import rows
 from fedbary.cli.serve import serve
 from fedbary.cli.session import Session
-from fedbary.cli.text import one_line, paragraphs, visible
+from fedbary.cli.text import one_line, paragraphs, visible, with_options
 from fedbary.cli.value import value
 from fedbary.cli.watch import watch
 from fedbary.errors import FedbaryError
@@ -120,7 +120,7 @@ def _said(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one
 
 
 def _end(ending: Ending, sentence: str) -> int:
-    print(f"error: {one_line(sentence)}", file=sys.stderr)
+    print(f"error: {with_options(one_line(sentence))}", file=sys.stderr)
     return int(ending)
 
 

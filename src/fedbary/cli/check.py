@@ -135,11 +135,12 @@ def _class_counts(table: Table) -> list[tuple[str, int]]:
 
 def _show_refusals(console: Console, table: Table) -> None:
     from fedbary.cli.screen import bulleted
+    from fedbary.cli.text import with_options
 
     refusals = _refusals(table)
     if refusals:
         console.print("\nA federation with default settings would refuse this table", style="bold")
-        console.print(bulleted(refusals))
+        console.print(bulleted(map(with_options, refusals)))
     else:
         console.print("\nA federation with default settings would take this table.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fedbary.cli.text import number, plural, visible
+from fedbary.cli.text import number, plural, visible, with_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -118,7 +118,7 @@ def remarks(result: Valuation) -> Table | None:
         if str(name) not in result.failed and str(status) != "ok":
             lines.append(f"{name}: {str(status).removeprefix('ok; ')}")
     lines += result.notes
-    return bulleted(lines) if lines else None
+    return bulleted(map(with_options, lines)) if lines else None
 
 
 def summary(result: Valuation) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 # Joiners belong to emoji and to Persian or Indic words; every other invisible character could move the cursor,
 # colour the screen or turn the writing direction.
 _JOINERS = "\u200c\u200d"
+
+# Settings of `fedbary value` whose names are the same in Python.
+_SETTING = re.compile(r"\b(missing|task|labels|metric|scaling|projection|calibration|rule|policy|protocol)='([a-z-]+)'")
 
 
 def visible(text: object) -> str:
@@ -27,6 +32,17 @@ def one_line(text: str) -> str:
     'two lines'
     """
     return visible(" ".join(text.split()))
+
+
+def with_options(text: str) -> str:
+    """Settings as one types them here: the library's sentences name them as Python does.
+
+    Examples
+    --------
+    >>> with_options("fill or drop them, or ask for missing='impute'.")
+    'fill or drop them, or ask for --missing impute.'
+    """
+    return _SETTING.sub(r"--\1 \2", text)
 
 
 def paragraphs(text: str | None) -> str:
