@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from fedbary.plots.bundle import content_hash
 
 _CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 # The report's own policy names the hashes of its scripts; both hold, and this one keeps it from the network.
@@ -32,7 +32,7 @@ def live_page() -> Page:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    # The style is the report's; the packages are not imported for it, as they draw with large libraries.
+    # The style is the report's.
     home = Path(__file__).parents[1]
     templates = Environment(
         loader=FileSystemLoader([home / part / "templates" for part in ("live", "report", "plots")]),
@@ -43,9 +43,6 @@ def live_page() -> Page:
     )
     style, script = (templates.get_template(name).render() for name in ("live.css", "live.js"))
     html = templates.get_template("live.html").render(style=style, script=script)
-    policy = f"{_CLOSED}; connect-src 'self'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
+    own = f"style-src '{content_hash(style)}'; script-src '{content_hash(script)}'"
+    policy = f"{_CLOSED}; connect-src 'self'; img-src data:; {own}"
     return Page(html.encode(), policy)
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

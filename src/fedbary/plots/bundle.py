@@ -24,7 +24,7 @@ class Bundle:
 def plotly_bundle() -> Bundle:
     """The plotly.js that the installed plotly brings."""
     text = local_plotly().read_bytes()
-    return Bundle(base64.b64encode(gzip.compress(text, 9, mtime=0)).decode("ascii"), script_hash(text))
+    return Bundle(base64.b64encode(gzip.compress(text, 9, mtime=0)).decode("ascii"), content_hash(text))
 
 
 def local_plotly() -> Path:
@@ -34,12 +34,12 @@ def local_plotly() -> Path:
     return Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
 
-def script_hash(text: bytes | str) -> str:
-    """A script's hash in the words of a Content-Security-Policy.
+def content_hash(text: bytes | str) -> str:
+    """The hash of a script or style in the words of a Content-Security-Policy.
 
     Examples
     --------
-    >>> script_hash("")
+    >>> content_hash("")
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
     """
     content = text.encode("utf-8") if isinstance(text, str) else text

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedbary.plots.bundle import json_inside_html, plotly_bundle, script_hash
+from fedbary.plots.bundle import content_hash, json_inside_html, plotly_bundle
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,7 +49,7 @@ def render(
     environment = _environment(package)
     sources = [_source(environment, name) for name in ("charts.js", *scripts)]
     library = plotly_bundle() if displays else None
-    hashes = [script_hash(source) for source in sources] + ([library.sha256] if library else [])
+    hashes = [content_hash(source) for source in sources] + ([library.sha256] if library else [])
     text = environment.get_template(template).render(
         {
             **content,

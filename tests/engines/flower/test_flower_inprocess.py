@@ -274,9 +274,8 @@ def test_too_few_nodes_are_said_and_enough_go_on_with_a_note(tmp_path):
     assert len(found.clients) == 2
 
 
-def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
-    nodes, config = simulation(tmp_path, protocol="consensus", rounds=4)
-    straight = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "straight")}))
+def interrupted(monkeypatch, grid, config):
+    """A run whose server dies when it is about to ask for the fourth time."""
     rounds = []
     whole = engine_module.exchange
 
@@ -288,8 +287,14 @@ def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
 
     monkeypatch.setattr(engine_module, "exchange", dying)
     with pytest.raises(KeyboardInterrupt):
-        valued(InProcessGrid(app, nodes), RunConfig.of(config))
+        valued(grid, RunConfig.of(config))
     monkeypatch.undo()
+
+
+def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
+    nodes, config = simulation(tmp_path, protocol="consensus", rounds=4)
+    straight = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "straight")}))
+    interrupted(monkeypatch, InProcessGrid(app, nodes), config)
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "resume": True}))
     pd.testing.assert_frame_equal(found.clients, straight.clients)
 
@@ -297,19 +302,7 @@ def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
 def test_a_resumed_run_waits_for_its_nodes_but_not_for_those_that_had_failed(tmp_path, monkeypatch):
     nodes, config = simulation(tmp_path, clients=3, protocol="consensus", rounds=2, **QUICK)
     config |= {"timeout": 60.0, "join-deadline": 60.0}
-    rounds = []
-    whole = engine_module.exchange
-
-    def dying(*arguments, **more):
-        rounds.append(1)
-        if len(rounds) == 4:
-            raise KeyboardInterrupt
-        return whole(*arguments, **more)
-
-    monkeypatch.setattr(engine_module, "exchange", dying)
-    with pytest.raises(KeyboardInterrupt):
-        valued(InProcessGrid(app, nodes, {102: raised}), RunConfig.of(config))
-    monkeypatch.undo()
+    interrupted(monkeypatch, InProcessGrid(app, nodes, {102: raised}), config)
 
     class Late(InProcessGrid):
         online = ([], [100], [100], [100, 101])

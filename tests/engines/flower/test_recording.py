@@ -10,7 +10,8 @@ from flwr.serverapp.strategy import FedAdam, FedAvg
 
 from fedbary.baselines.clients import METHODS, Setting
 from fedbary.engines.flower.choosing import weighted
-from fedbary.engines.flower.recording import Layout, Recording
+from fedbary.engines.flower.layout import Layout
+from fedbary.engines.flower.recording import Recording
 from fedbary.errors import DataError, SettingsError
 from fedbary.training.log import TrainingLog
 
