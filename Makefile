@@ -23,7 +23,7 @@ test: $(STAMPS)/dev  ## install everything the tests need and run them all (need
 
 install: $(STAMPS)/all  ## .venv with all extras
 
-check: $(STAMPS)/dev  ## lint, types, layers and the fast tests, under a minute
+check: $(STAMPS)/dev  ## lint, types, layers and the fast tests, about two minutes
 	@$(BIN)/ruff check src tests benchmarks tools examples
 	@$(BIN)/ruff format --check src tests benchmarks tools examples
 	@$(BIN)/mypy

@@ -9,6 +9,8 @@ from fedbary.comparison.measures import auroc
 from fedbary.errors import DataError, SettingsError
 from fedbary.valuation.scores import ClientScores
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def federation(digits):

@@ -23,6 +23,8 @@ from fedbary.baselines import (
 from fedbary.baselines.pydvl_values import Game, load_pydvl
 from fedbary.errors import DataError, SettingsError
 
+pytestmark = pytest.mark.slow
+
 PLAYED = [
     (tmc_values, {"permutations": 10}),
     (beta_shapley_values, {"permutations": 10}),

@@ -14,6 +14,8 @@ from fedbary.baselines.logistic import IMPOSSIBLE, cross_validate
 from fedbary.errors import DataError, SettingsError
 from fedbary.valuation.result import ROW_COLUMNS
 
+pytestmark = pytest.mark.slow
+
 PLAIN = fb.Space(projection="none", scaling="none")
 
 

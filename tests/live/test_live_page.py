@@ -14,6 +14,8 @@ from fedbary.live.server import LiveServer
 
 pytest_plugins = ["live_fixtures"]
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def page(browser):

@@ -14,6 +14,8 @@ from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.valuation.rules import RowRules
 
+pytestmark = pytest.mark.slow
+
 PLAIN = fb.Space(metric="euclidean", scaling="none", labels="onehot")
 
 

@@ -12,6 +12,8 @@ from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.transport import free_support_barycenter, solve
 from fedbary.valuation.rules import RowRules
 
+pytestmark = pytest.mark.slow
+
 PAPER = fb.Space(metric="euclidean", labels="gaussian")
 
 

@@ -17,6 +17,8 @@ from fedbary.valuation.verdict import FAILED, INCLUDE, LEAVE, LOOK, Opinion
 
 pytest_plugins = ["report_fixtures"]
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [
     "<b>",
     "</script><script>alert(1)</script>",

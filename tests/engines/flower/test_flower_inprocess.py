@@ -19,6 +19,8 @@ from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.messages import Reply
 from fedbary.valuation.owned import load_owned
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"poll": 0.001, "timeout": 0.05, "retries": 1}
 
 
