@@ -93,7 +93,7 @@ def answer_over_flower() -> Callable[[], object]:
     run = {"reference": str(HOSPITALS / "validation.parquet"), "label": "diagnosis", "id": "patient", "num-nodes": 1}
     questions: list[Any] = []
 
-    def kept(message: Any, honest: Callable[[], Any]) -> Any:
+    def kept(_: Any, honest: Callable[[], Any]) -> Any:
         questions.append(honest)
         return honest()
 

@@ -141,7 +141,7 @@ RUNS: dict[str, Callable[[], dict[str, Any]]] = {
     ),
     "triangle": lambda: _valued(*_five(), protocol="triangle"),
     "command value": lambda: _hospitals("--reference", str(HOSPITALS / "validation.parquet")),
-    "command value without reference": lambda: _hospitals(),
+    "command value without reference": _hospitals,
     "command demo": lambda: _command("demo"),
     "client methods": _client_methods,
     "row methods": _row_methods,
