@@ -34,7 +34,7 @@ class Case:
     reference_rows: int = 1000
 
 
-# The constants of `fedbary.cli.estimates` were chosen while looking at these.
+# The constants of `fedbary.cli.commands.estimates` were chosen while looking at these.
 CASES = (
     Case("value, sketch", ("value",), clients=6, rows=1500, reference_rows=2000),
     Case("value, sketch, images", ("value",), "fashion-mnist", rows=1000),

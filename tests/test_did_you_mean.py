@@ -4,7 +4,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.checks import did_you_mean
-from fedbary.experiments import find
+from fedbary.research.experiments import find
 
 
 @pytest.mark.parametrize(

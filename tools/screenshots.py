@@ -53,7 +53,7 @@ HOSTILE = (
 @cache
 def clinics() -> tuple[dict[str, fb.Table], fb.Table]:
     """The parties of `fedbary demo`."""
-    from fedbary.cli.demo import demo_clinics
+    from fedbary.cli.commands.demo import demo_clinics
 
     made = demo_clinics(0)
     return made.clients, made.reference
@@ -186,7 +186,7 @@ def terminal(shoot: Shoot, folder: Path) -> None:
 
 def skew(_: Shoot, __: Path) -> None:
     """AUROC against label skew, from the published table of `fedbary reproduce detection`."""
-    from fedbary.experiments.detection import skew_picture
+    from fedbary.research.experiments.detection import skew_picture
 
     shown = ["sketch crossfit", "sketch split", "logistic", "cleanlab", "KNN-Shapley", "paper γ"]
     table = published(ROOT / "docs" / "results" / "detection.md")
@@ -197,7 +197,7 @@ def skew(_: Shoot, __: Path) -> None:
 
 def rows_as_points(_: Shoot, __: Path) -> None:
     """The rows of the demo's clinic_d, its flags and the sketch's points, on two directions."""
-    from fedbary.valuation.mapped import row_points
+    from fedbary.views.row_map import row_points
 
     result, table = demo(), clinics()[0]["clinic_d"]
     assert result.schema is not None

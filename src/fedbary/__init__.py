@@ -10,33 +10,33 @@ __version__ = "0.1.0"
 # Public name → where it lives. Names are imported when they are first used, so that `import fedbary` (and with it
 # `fedbary --help`) costs nothing.
 _HOMES = {
-    "Boost": "fedbary.boosting",
+    "Boost": "fedbary.research.boosting",
     "ClientScores": "fedbary.valuation.scores",
     "Coalition": "fedbary.protocols.coalition",
-    "Comparison": "fedbary.comparison",
+    "Comparison": "fedbary.research.comparison",
     "Consensus": "fedbary.protocols.consensus",
     "FedbaryError": "fedbary.errors",
     "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
     "LocalEngine": "fedbary.engines.local",
     "Points": "fedbary.space.embed",
-    "RowComparison": "fedbary.comparison",
+    "RowComparison": "fedbary.research.comparison",
     "RowValues": "fedbary.estimators",
     "Schema": "fedbary.space.schema",
     "Sketch": "fedbary.protocols.sketch",
-    "Space": "fedbary.space.settings",
+    "Space": "fedbary.space.options",
     "Table": "fedbary.data.table",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
-    "boost": "fedbary.boosting",
+    "boost": "fedbary.research.boosting",
     "clean": "fedbary.valuation.cleaning",
-    "compare": "fedbary.comparison",
+    "compare": "fedbary.research.comparison",
     "corruptions": "fedbary.data",
     "datasets": "fedbary.data",
     "embed": "fedbary.space.embed",
     "fit_schema": "fedbary.space.fit",
     "partitions": "fedbary.data",
-    "plots": "fedbary.plots",
+    "plots": "fedbary.views",
     "read": "fedbary.data.files",
     "read_clients": "fedbary.data.files",
     "solve": "fedbary.transport.solve",
@@ -81,10 +81,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from fedbary import plots
     from fedbary.api import value
-    from fedbary.boosting import Boost, boost
-    from fedbary.comparison import Comparison, RowComparison, compare
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
@@ -96,15 +93,18 @@ if TYPE_CHECKING:
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
     from fedbary.protocols.triangle import Triangle
+    from fedbary.research.boosting import Boost, boost
+    from fedbary.research.comparison import Comparison, RowComparison, compare
     from fedbary.space.embed import Points, embed
     from fedbary.space.fit import fit_schema
+    from fedbary.space.options import Space
     from fedbary.space.schema import Schema
-    from fedbary.space.settings import Space
     from fedbary.space.split import split_reference
     from fedbary.transport.solve import solve
     from fedbary.valuation.cleaning import clean
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scores import ClientScores
+    from fedbary.views import plots
 
 
 def __getattr__(name: str) -> Any:

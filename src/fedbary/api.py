@@ -22,9 +22,9 @@ from fedbary.protocols.messages import ClientProtocol, Settings
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
-from fedbary.protocols.unusable import UnusableClient
-from fedbary.space.rows import content_digest, order_digest
-from fedbary.space.settings import Space
+from fedbary.protocols.unusable_client import UnusableClient
+from fedbary.space.options import Space
+from fedbary.space.row_identity import content_digest, order_digest
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rules import RowRules
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 from cli_fixtures import FEDBARY
 
-from fedbary.cli import completion
+from fedbary.cli.ui import completion
 
 pytest_plugins = ["cli_fixtures"]
 
@@ -31,12 +31,12 @@ def offered(line, cwd, **environment):
 
 
 def test_the_names_are_those_of_the_registries():
-    from fedbary.baselines.clients import METHODS
-    from fedbary.baselines.rows import ROW_METHODS
-    from fedbary.comparison import PROTOCOL_METHODS
     from fedbary.data import datasets
-    from fedbary.experiments import EXPERIMENTS
     from fedbary.protocols.registry import PROTOCOLS
+    from fedbary.research.baselines.clients import METHODS
+    from fedbary.research.baselines.row_methods import ROW_METHODS
+    from fedbary.research.comparison import PROTOCOL_METHODS
+    from fedbary.research.experiments import EXPERIMENTS
 
     assert tuple(PROTOCOLS) == completion.PROTOCOLS
     assert set(completion.CLIENT_METHODS) == {*METHODS, *PROTOCOL_METHODS}

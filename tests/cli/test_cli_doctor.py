@@ -6,7 +6,7 @@ from importlib import metadata
 
 import pytest
 
-from fedbary.cli import findings
+from fedbary.cli.commands import doctor_findings as findings
 
 pytest_plugins = ["cli_fixtures"]
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from cli_fixtures import people
 
-from fedbary.cli import peek as peeking
+from fedbary.cli.commands import peek as peeking
 
 pytest_plugins = ["cli_fixtures"]
 
@@ -91,7 +91,7 @@ def test_compare_and_boost_count_coalitions_and_trainings(dry, tmp_path):
 
 @pytest.mark.slow
 def test_reproduce_knows_which_cells_are_there(dry, fedbary, monkeypatch):
-    from fedbary.experiments import accuracy
+    from fedbary.research.experiments import accuracy
 
     cells = accuracy.cells
     monkeypatch.setattr(accuracy, "cells", lambda smoke: cells(smoke)[:2])

@@ -89,7 +89,7 @@ def test_methods_that_train(parsed, sites):
 
 @pytest.mark.slow
 def test_reproduce(fedbary, tmp_path, monkeypatch):
-    from fedbary.experiments import accuracy
+    from fedbary.research.experiments import accuracy
 
     cells = accuracy.cells
     monkeypatch.setattr(accuracy, "cells", lambda smoke: cells(smoke)[:1])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fedbary.engines.ledger import Entry, Ledger
-from fedbary.engines.policy import OwnerPolicy
+from fedbary.guard.ledger import Entry, Ledger
+from fedbary.guard.policy import OwnerPolicy
 
 pytest_plugins = ["cli_fixtures"]
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import fedbary as fb
-from fedbary.engines.message_file import load_message, save_message
-from fedbary.engines.policy import OwnerPolicy
 from fedbary.errors import DataError
+from fedbary.guard.message_file import load_message, save_message
+from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import Message
 from fedbary.valuation.rules import RowRules
 

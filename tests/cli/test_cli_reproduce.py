@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedbary.experiments import EXPERIMENTS, accuracy
+from fedbary.research.experiments import EXPERIMENTS, accuracy
 
 pytest_plugins = ["cli_fixtures"]
 

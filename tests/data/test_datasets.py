@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbary.data import datasets, sources
+from fedbary.data import datasets, downloads
 from fedbary.errors import DataError, DatasetUnavailable, SettingsError
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -31,7 +31,7 @@ def nowhere(monkeypatch, tmp_path):
     """A machine without the shared folder."""
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setattr(sources, "__file__", str(tmp_path / "project" / "sources.py"))
+    monkeypatch.setattr(downloads, "__file__", str(tmp_path / "project" / "downloads.py"))
 
 
 @pytest.mark.parametrize(("name", "classes"), [("digits", 10), ("breast-cancer", 2)])
@@ -159,16 +159,16 @@ def test_what_openml_gives_is_cut_kept_and_read_again(nowhere, monkeypatch):
 def test_colour_planes_from_openml_become_pixels():
     red, green, blue = np.full(4, 10), np.full(4, 20), np.full(4, 30)
     planes = np.tile(np.concatenate([red, green, blue]), (8, 1)).astype(float)
-    source = sources.Source("t.npz", split=(4, 2), shape=(2, 2, 3), planar=True)
-    images = sources.split_openml(source, planes, np.array(["0", "1"] * 4), [])["X_train"]
+    source = downloads.Source("t.npz", split=(4, 2), shape=(2, 2, 3), planar=True)
+    images = downloads.split_openml(source, planes, np.array(["0", "1"] * 4), [])["X_train"]
     assert images.dtype == np.uint8
     np.testing.assert_array_equal(images, np.broadcast_to([10, 20, 30], (4, 2, 2, 3)))
 
 
 def test_measurements_from_openml_are_standardised():
     rng = np.random.default_rng(0)
-    source = sources.Source("t.npz", split=(60, 20))
-    parts = sources.split_openml(source, rng.normal(5, 3, (100, 2)), np.array(["b", "a"] * 50), ["u", "v"])
+    source = downloads.Source("t.npz", split=(60, 20))
+    parts = downloads.split_openml(source, rng.normal(5, 3, (100, 2)), np.array(["b", "a"] * 50), ["u", "v"])
     np.testing.assert_allclose(parts["X_train"].mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(parts["X_train"].std(axis=0), 1, atol=1e-6)
     assert parts["classes"].tolist() == ["a", "b"]
@@ -182,6 +182,6 @@ def test_openml_that_fails_or_hangs_is_given_up(nowhere, monkeypatch):
     with pytest.raises(DatasetUnavailable, match=r"OpenML did not give 'mnist_784' \(no network\)"):
         datasets.load("mnist")
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda name, **_: time.sleep(1))
-    monkeypatch.setattr(sources, "OPENML_SECONDS", 0.1)
+    monkeypatch.setattr(downloads, "OPENML_SECONDS", 0.1)
     with pytest.raises(DatasetUnavailable, match="did not answer within"):
         datasets.load("mnist")

@@ -354,7 +354,7 @@ def test_nobody_adds_anything_and_everything_goes_on(world, tmp_path):
     with pytest.raises(SettingsError, match="by='rows'"):
         result.weights()
     assert result.report(tmp_path / "report.html").is_file()
-    from fedbary.cli.screen import ranking
+    from fedbary.cli.ui.tables import ranking
 
     assert ranking(result).row_count == 3
 

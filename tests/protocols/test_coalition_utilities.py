@@ -10,7 +10,7 @@ from fedbary.protocols.coalition.groups import Groups, client_groups
 from fedbary.protocols.coalition.judge import Judge, consensus_judge
 from fedbary.protocols.coalition.utilities import coverage, mean_of, ridge_accuracy, soft_accuracy, wasserstein_gain
 from fedbary.space.encode import encode
-from fedbary.space.told import told_rows
+from fedbary.space.k_anonymous import told_rows
 from fedbary.transport import solve
 
 CLASSES = 3

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.space import Description, agree, describe, fit_notes, needs_moments, table_moments, with_moments
-from fedbary.space.rows import without_rare_values
-from fedbary.space.told import RARE, told_rows
+from fedbary.space.k_anonymous import RARE, told_rows
+from fedbary.space.row_identity import without_rare_values
 
 
 def blobs(rows=120, width=4, seed=0, labels="abc"):

@@ -12,26 +12,26 @@ import click
 import typer
 
 from fedbary import __version__
-from fedbary.cli.boost import boost
-from fedbary.cli.check import check
-from fedbary.cli.commands import Command, Group, example_of
-from fedbary.cli.compare import compare
-from fedbary.cli.datasets import datasets
-from fedbary.cli.demo import demo
-from fedbary.cli.doctor import doctor
-from fedbary.cli.federation import federation
-from fedbary.cli.interrupts import Interrupted
-from fedbary.cli.ledger import ledger
-from fedbary.cli.policy import policy
-from fedbary.cli.preview import preview
-from fedbary.cli.report import report
-from fedbary.cli.reproduce import reproduce
-from fedbary.cli.rows import rows
-from fedbary.cli.serve import serve
-from fedbary.cli.session import Session
-from fedbary.cli.text import one_line, paragraphs, visible, with_options
-from fedbary.cli.value import value
-from fedbary.cli.watch import watch
+from fedbary.cli.commands.boost import boost
+from fedbary.cli.commands.check import check
+from fedbary.cli.commands.compare import compare
+from fedbary.cli.commands.datasets import datasets
+from fedbary.cli.commands.demo import demo
+from fedbary.cli.commands.doctor import doctor
+from fedbary.cli.commands.federation import federation
+from fedbary.cli.commands.ledger import ledger
+from fedbary.cli.commands.policy import policy
+from fedbary.cli.commands.preview import preview
+from fedbary.cli.commands.report import report
+from fedbary.cli.commands.reproduce import reproduce
+from fedbary.cli.commands.rows import rows
+from fedbary.cli.commands.serve import serve
+from fedbary.cli.commands.value import value
+from fedbary.cli.commands.watch import watch
+from fedbary.cli.ui.command_kinds import Command, Group, example_of
+from fedbary.cli.ui.interrupts import Interrupted
+from fedbary.cli.ui.session import Session
+from fedbary.cli.ui.terminal_text import one_line, paragraphs, visible, with_options
 from fedbary.errors import FedbaryError
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedbary.checks import did_you_mean
-from fedbary.data import sources
+from fedbary.data import downloads
 from fedbary.data.columns import Array
-from fedbary.data.sources import Source
+from fedbary.data.downloads import Source
 from fedbary.data.table import Table, concat
 from fedbary.errors import SettingsError
 
@@ -165,7 +165,7 @@ def describe() -> pd.DataFrame:
 def _whereabouts(entry: _Entry) -> tuple[bool, str]:
     if not isinstance(entry.source, Source):
         return True, "scikit-learn"
-    path = sources.find(entry.source)
+    path = downloads.find(entry.source)
     if path is not None:
         return True, str(path)
     if entry.source.openml:
@@ -188,7 +188,7 @@ def _from_sklearn(name: str, entry: _Entry) -> Dataset:
 
 
 def _from_arrays(name: str, description: str, source: Source) -> Dataset:
-    stored = sources.arrays(name, source)
+    stored = downloads.arrays(name, source)
     columns = None
     if not source.shape and "feature_names" in stored:
         columns = [str(feature) for feature in stored["feature_names"]]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedbary.engines.reasons import safe_reason
+from fedbary.guard.redaction import safe_reason
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation

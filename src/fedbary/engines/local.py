@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedbary.engines.checkpoint import NAME, load_checkpoint, save_checkpoint
 from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import Event, EventLog, Listener, news, refused, told_if_stopped
-from fedbary.engines.reasons import safe_reason
 from fedbary.errors import FedbaryError, SettingsError
+from fedbary.guard.redaction import safe_reason
 from fedbary.protocols.messages import ClientProtocol, Failure, Host, Message, Reply, ServerProtocol
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from dataclasses import asdict
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError
+from fedbary.protocols.k_anonymous_rows import ToldRows
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -21,7 +22,6 @@ from fedbary.protocols.messages import (
     scalar_text,
     text_array,
 )
-from fedbary.protocols.told import ToldRows
 from fedbary.space import (
     Description,
     Moments,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.data.table import Table
-    from fedbary.space.settings import Space
+    from fedbary.space.options import Space
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.rules import RowRules
 

@@ -5,8 +5,8 @@ from fedbary.space.embed import Points, embed, features
 from fedbary.space.fit import agree, fit_schema, needs_moments, table_moments, with_moments
 from fedbary.space.moments import Moments
 from fedbary.space.notes import fit_notes
+from fedbary.space.options import Space
 from fedbary.space.schema import Schema
-from fedbary.space.settings import Space
 from fedbary.space.split import split_reference
 
 __all__ = [

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.encode import category_texts, column_kind, who
+from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.names import LONGEST_CLASS
-from fedbary.space.rows import different_rows, without_rare_values
-from fedbary.space.settings import Space
-from fedbary.space.told import refuse_few
+from fedbary.space.options import Space
+from fedbary.space.row_identity import different_rows, without_rare_values
 
 Floats = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ def describe(
     """Describe a table by sums over its rows; categories and classes under ``min_group`` rows stay unnamed.
 
     A description that leaves its owner needs ``told``, which gives the rows to sum over for the kind of the label
-    (see `fedbary.space.told`); without it the sums are over all rows.
+    (see `fedbary.space.k_anonymous`); without it the sums are over all rows.
 
     Examples
     --------

@@ -14,9 +14,9 @@ from fedbary.space.description import ColumnDescription, Description, describe
 from fedbary.space.encode import encode
 from fedbary.space.linear import principal_directions, project, random_directions, whitening_matrix
 from fedbary.space.moments import Moments, merged, moments
-from fedbary.space.rows import without_rare_values
+from fedbary.space.options import Space
+from fedbary.space.row_identity import without_rare_values
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
-from fedbary.space.settings import Space
 
 _PROJECT_ABOVE, _PROJECT_TO = 256, 64
 # Least share of the spread that lies inside classes, for a metric by it to make sense.

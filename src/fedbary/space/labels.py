@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from fedbary.errors import DataError, SchemaError, private
 from fedbary.space.names import short
+from fedbary.space.options import Task
 from fedbary.space.schema import LabelSpec
-from fedbary.space.settings import Task
 
 Floats = NDArray[np.float64]
 

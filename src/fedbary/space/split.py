@@ -6,7 +6,7 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError
-from fedbary.space.rows import row_keys
+from fedbary.space.row_identity import row_keys
 
 
 def split_reference(reference: Table, *, seed: int = 0) -> tuple[Table, Table]:

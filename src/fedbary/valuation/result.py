@@ -191,7 +191,7 @@ class Valuation:
         images : {"auto"}, None or (height, width) or (height, width, channels)
             Whether a block of columns is shown as pictures; ``auto`` decides by its width and values.
         """
-        from fedbary.report import write_owner_report, write_report
+        from fedbary.views.report import write_owner_report, write_report
 
         if client is None:
             return write_report(self, path)
@@ -199,12 +199,12 @@ class Valuation:
 
     def to_markdown(self) -> str:
         """The ranked clients with their verdict, as a Markdown table for an issue or a wiki."""
-        from fedbary.valuation.shown import valuation_markdown
+        from fedbary.views.result_tables import valuation_markdown
 
         return valuation_markdown(self)
 
     def _repr_html_(self) -> str:
-        from fedbary.valuation.shown import valuation_html
+        from fedbary.views.result_tables import valuation_html
 
         return valuation_html(self)
 

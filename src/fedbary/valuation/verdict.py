@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.space.notes import EVERY_CLASS
-from fedbary.valuation.words import counted, number, percent, tenths
+from fedbary.wording import counted, number, percent, tenths
 
 if TYPE_CHECKING:
     import pandas as pd

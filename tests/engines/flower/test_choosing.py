@@ -9,8 +9,8 @@ from flwr.serverapp.strategy import FedAvg
 from flwr.serverapp.strategy.strategy import Strategy
 
 from fedbary.engines.flower.choosing import SelectedNodes, from_result, weighted
-from fedbary.engines.flower.recording import Recording
 from fedbary.errors import SettingsError
+from fedbary.research.flower_recording import Recording
 from fedbary.valuation.result import CLIENT_COLUMNS, Valuation
 
 SHARES = {"ann": 0.5, "bob": 0.1, "cyd": 0.3, "noise": 0.1}

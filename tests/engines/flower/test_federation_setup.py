@@ -8,7 +8,7 @@ import pytest
 from processes import eventually, free_ports, listens_at, ours, running
 
 from fedbary.cli import main
-from fedbary.engines.flower.status import status
+from fedbary.deploy.status import status
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,8 @@ from processes import eventually, free_ports, running
 
 import fedbary as fb
 from fedbary.cli import main
-from fedbary.engines.flower.status import status
-from fedbary.engines.ledger import Ledger
+from fedbary.deploy.status import status
+from fedbary.guard.ledger import Ledger
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 

@@ -15,7 +15,7 @@ from processes import eventually, free_ports, ours
 
 import fedbary as fb
 from fedbary.engines.flower.exchange import _REASONS
-from fedbary.engines.ledger import Ledger
+from fedbary.guard.ledger import Ledger
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE = (REPOSITORY / "docs" / "flower.md").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from inprocess import InProcessGrid, silent
 from fedbary.engines.flower.client_app import app
 from fedbary.engines.flower.config import RunConfig
 from fedbary.engines.flower.server_app import valued
+from fedbary.engines.live.watched import Watched
 from fedbary.errors import ProtocolError
-from fedbary.live.watched import Watched
 
 
 def simulation(tmp_path, **more):

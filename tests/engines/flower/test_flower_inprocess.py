@@ -14,10 +14,10 @@ from fedbary.engines.flower.client_app import app
 from fedbary.engines.flower.codec import Envelope, pack_reply, unpack_reply
 from fedbary.engines.flower.config import RunConfig
 from fedbary.engines.flower.server_app import valued
-from fedbary.engines.ledger import Ledger
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
+from fedbary.guard.ledger import Ledger
+from fedbary.guard.owner_folder import load_owned
 from fedbary.protocols.messages import Reply
-from fedbary.valuation.owned import load_owned
 
 pytestmark = pytest.mark.slow
 

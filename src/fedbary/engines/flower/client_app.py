@@ -5,10 +5,11 @@ from __future__ import annotations
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
-from fedbary.engines.flower.codec import Envelope, pack_reply, unpack_message
-from fedbary.engines.flower.node import answer
-from fedbary.engines.flower.places import Places
-from fedbary.engines.guarded import safe_reason
+from fedbary.engines.flower.codec import pack_reply, unpack_message
+from fedbary.guard.envelope import Envelope
+from fedbary.guard.guarded_client import safe_reason
+from fedbary.guard.node import answer
+from fedbary.guard.node_config import Places
 from fedbary.protocols.messages import Failure
 
 app = ClientApp()

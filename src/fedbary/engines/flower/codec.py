@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from fedbary.errors import ProtocolError
+from fedbary.guard.envelope import Envelope
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 
 VERSION = 1
@@ -17,23 +17,6 @@ VERSION = 1
 MOST_BYTES = 512 * 2**20
 _MOST_ARRAYS, _LONGEST_TEXT = 200, 64 * 2**20
 _HEAD, _SCALARS, _ARRAYS = "fedbary", "scalars", "arrays"
-
-
-@dataclass(frozen=True)
-class Envelope:
-    """What stands on every message besides its content: the session, a question's place in it, and who answers.
-
-    ``step`` counts a client's answers in a session, so that a client which lost its state is noticed. ``flagged`` is
-    how many rows the node flagged, where its owner shares that.
-    """
-
-    session: str
-    kind: str = ""
-    round: int = 0
-    step: int = 0
-    name: str = ""
-    settings: str = ""
-    flagged: int | None = None
 
 
 def pack_message(message: Message, envelope: Envelope) -> RecordDict:

@@ -9,10 +9,10 @@ from typing import Any
 
 from fedbary.checks import did_you_mean
 from fedbary.engines.flower.exchange import Patience
-from fedbary.engines.flower.node import Asked
 from fedbary.errors import SettingsError
+from fedbary.guard.node import Asked
 from fedbary.protocols.registry import PROTOCOLS
-from fedbary.space.settings import Space
+from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
 _SPACE, _SIMULATED = "space-", ("dataset", "partition", "clients", "rows")

@@ -16,10 +16,11 @@ from flwr.serverapp import Grid
 from fedbary.engines.checkpoint import NAME, load_checkpoint, save_checkpoint
 from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import Event, EventLog, news, refused, told_if_stopped
-from fedbary.engines.flower.codec import Envelope, pack_message
+from fedbary.engines.flower.codec import pack_message
 from fedbary.engines.flower.exchange import Patience, exchange
-from fedbary.engines.flower.node import FINISH, LAST, Asked
 from fedbary.errors import ProtocolError
+from fedbary.guard.envelope import Envelope
+from fedbary.guard.node import FINISH, LAST, Asked
 from fedbary.protocols.messages import Failure, Host, Message, Reply, ServerProtocol, array_text, text_array
 from fedbary.protocols.state import below, under
 

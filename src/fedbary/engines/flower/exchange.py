@@ -10,8 +10,9 @@ from flwr.app import Message as FlowerMessage
 from flwr.app import RecordDict
 from flwr.serverapp import Grid
 
-from fedbary.engines.flower.codec import Envelope, unpack_reply
+from fedbary.engines.flower.codec import unpack_reply
 from fedbary.errors import FedbaryError
+from fedbary.guard.envelope import Envelope
 from fedbary.protocols.messages import Failure, Reply
 
 MESSAGE_TYPE = "query.ask"

@@ -15,7 +15,7 @@ from flwr.serverapp import Grid, ServerApp
 from fedbary.engines.flower.config import RunConfig
 from fedbary.engines.flower.engine import FlowerEngine
 from fedbary.engines.local import one_thread
-from fedbary.space.rows import content_digest
+from fedbary.space.row_identity import content_digest
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
@@ -68,7 +68,7 @@ def _reference(run: RunConfig) -> Table | None:
 
         return read(run.reference, run.label, id=run.id)
     if run.asked.simulated and run.asked.protocol.name != "consensus":
-        from fedbary.engines.flower.simulated import reference_table
+        from fedbary.guard.simulated_tables import reference_table
 
         return reference_table(run.asked.simulated)
     return None

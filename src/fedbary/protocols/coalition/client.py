@@ -10,14 +10,14 @@ from fedbary.protocols.agreement import require_own_kinds
 from fedbary.protocols.coalition.groups import client_groups
 from fedbary.protocols.coalition.settings import Coalition
 from fedbary.protocols.consensus.client import ConsensusClient
+from fedbary.protocols.first_question import Once
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
-from fedbary.protocols.once import Once
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.client import SketchClient
 from fedbary.protocols.state import below, require_same_rows, under
 from fedbary.space import Schema
-from fedbary.space.rows import content_digest
-from fedbary.space.told import refuse_few
+from fedbary.space.k_anonymous import refuse_few
+from fedbary.space.row_identity import content_digest
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, ProtocolError
 from fedbary.protocols.messages import Reply, State, finite_array, finite_scalar
 from fedbary.space import Schema, Space, features, fit_schema
+from fedbary.space.k_anonymous import told_rows
 from fedbary.space.labels import class_names
 from fedbary.space.means import encoded_means
-from fedbary.space.told import told_rows
 from fedbary.valuation.scoring.mixture import grouped
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from fedbary.errors import SettingsError
 from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.protocols.sketch import Sketch
-from fedbary.space.settings import Space
+from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:

@@ -23,16 +23,16 @@ from fedbary.protocols.consensus.groups import (
     scored_summaries,
     summaries,
 )
-from fedbary.protocols.consensus.rows import profiles, score_rows, value_rows
+from fedbary.protocols.consensus.row_scores import profiles, score_rows, value_rows
 from fedbary.protocols.consensus.settings import Consensus
+from fedbary.protocols.first_question import Once
+from fedbary.protocols.k_anonymous_rows import ToldRows
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
-from fedbary.protocols.once import Once
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.protocols.state import below, require_same_rows, under
-from fedbary.protocols.told import ToldRows
 from fedbary.space import Points, Schema, embed, fit_notes
-from fedbary.space.rows import content_digest
+from fedbary.space.row_identity import content_digest
 from fedbary.transport import barycentric_projection
 from fedbary.valuation.rules import RowRules
 
@@ -45,8 +45,8 @@ Floats = NDArray[np.float64]
 class ConsensusClient:
     """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them.
 
-    Every answer is made from the told rows (`fedbary.space.told`); only the row count and the row values, which stay,
-    are about all rows.
+    Every answer is made from the told rows (`fedbary.space.k_anonymous`); only the row count and the row
+    values, which stay, are about all rows.
     """
 
     def __init__(self, settings: Consensus, table: Table, *, rules: RowRules) -> None:

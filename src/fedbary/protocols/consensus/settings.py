@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from fedbary.checks import whole
 from fedbary.errors import SettingsError
 from fedbary.protocols.messages import ALONE, Host
-from fedbary.space.settings import Space
+from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:

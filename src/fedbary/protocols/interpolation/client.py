@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
+from fedbary.protocols.first_question import Once
 from fedbary.protocols.interpolation.settings import Interpolation, draw_t
+from fedbary.protocols.k_anonymous_rows import ToldRows
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
-from fedbary.protocols.once import Once
 from fedbary.protocols.state import below, require_same_rows, under
-from fedbary.protocols.told import ToldRows
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.transport import Transport, interpolate, solve
 from fedbary.valuation.frames import row_frame

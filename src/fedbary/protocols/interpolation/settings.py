@@ -11,7 +11,7 @@ from fedbary.checks import whole
 from fedbary.errors import SettingsError
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.protocols.randomness import generator
-from fedbary.space.settings import Space
+from fedbary.space.options import Space
 from fedbary.valuation.gradients import VARIANTS
 from fedbary.valuation.rules import RowRules
 

@@ -17,7 +17,7 @@ from fedbary.space.encode import encode
 from fedbary.space.labels import class_names
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.frames import row_frame
-from fedbary.valuation.rows import UNKNOWN, CleanRows, classified_rows, measured_rows
+from fedbary.valuation.row_values import UNKNOWN, CleanRows, classified_rows, measured_rows
 from fedbary.valuation.rules import Adapt, RowRules
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from fedbary.checks import whole
 from fedbary.errors import SettingsError
 from fedbary.protocols.messages import ALONE, Host
-from fedbary.space.settings import Space
+from fedbary.space.options import Space
 from fedbary.valuation.rules import Adapt, RowRules
 
 if TYPE_CHECKING:

@@ -1,0 +1,63 @@
+"""`fedbary datasets`: which data sets can be loaded by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fedbary.cli.ui.completion import DATASETS, one_of
+from fedbary.cli.ui.json import write_json
+from fedbary.cli.ui.options import Json
+
+
+def datasets(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One of them. Default: all.", show_default=False, autocompletion=one_of(*DATASETS)),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the data sets that fedbary loads by name, how large they are, and where they come from.
+
+    A data set that is not on this machine is looked for in the folder FEDBARY_DATA and in the user's cache, and
+    otherwise fetched once from OpenML. In Python: fb.datasets.load("digits"). This command fetches nothing.
+    """
+    from fedbary.data.datasets import describe
+
+    known: list[dict[str, Any]] = describe().to_dict("records")  # type: ignore[assignment]
+    if name is not None:
+        known = [_named(name, known)]
+    if json:
+        write_json({"datasets": known})
+    else:
+        _show(known)
+
+
+def _named(name: str, known: list[dict[str, Any]]) -> dict[str, Any]:
+    from fedbary.checks import did_you_mean
+    from fedbary.errors import SettingsError
+
+    names = [entry["name"] for entry in known]
+    if name not in names:
+        raise SettingsError(f"There is no data set {name!r}{did_you_mean(name, names)}; there is {', '.join(names)}.")
+    return known[names.index(name)]
+
+
+def _show(known: list[dict[str, Any]]) -> None:
+    from fedbary.cli.ui.tables import screen, table
+
+    rows = [
+        (
+            entry["name"],
+            f"{entry['rows']:,}",
+            entry["features"],
+            entry["classes"] or "number",
+            "yes" if entry["available"] else "no",
+            Path(entry["where"]).parent if entry["where"].endswith(".npz") and entry["available"] else entry["where"],
+        )
+        for entry in known
+    ]
+    columns = ("name", "rows", "features", "classes", "available", "where")
+    screen().print(table(columns, rows, numeric=("rows", "features", "classes")))

@@ -1,0 +1,136 @@
+"""`fedbary reproduce`: compute a table of the documentation again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedbary.cli.commands.dry_run import DryRun
+from fedbary.cli.ui.completion import EXPERIMENTS, one_of
+from fedbary.cli.ui.interrupts import kept
+from fedbary.cli.ui.json import write_json
+from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.session import session
+from fedbary.errors import SettingsError
+
+if TYPE_CHECKING:
+    from fedbary.research.experiments import Experiment
+    from fedbary.research.experiments.cells import Done, Progress
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Which experiment.", show_default=False, autocompletion=one_of(*EXPERIMENTS)),
+    ] = None,
+    *,
+    listed: Annotated[bool, typer.Option("--list", help="Say what each experiment shows, and stop.")] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-reproduce"),
+    workers: Annotated[
+        int | None, typer.Option(help="Processes. Default: one per processor.", show_default=False, min=1)
+    ] = None,
+    json: Json = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Compute a table of the documentation again, from the data to the Markdown.
+
+    Without a NAME the experiments are listed. Every cell of a table is kept as soon as it is computed: the same
+    command goes on where an interrupted one stopped, and computes nothing twice.
+    """
+    from fedbary.research.experiments import find
+
+    if name is None or listed:
+        _list(json=json)
+        return
+    if output.is_file():
+        raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
+    experiment = find(name)
+    from fedbary.research.experiments.cells import results_folder
+
+    place, processes = results_folder(output, name, smoke=smoke), workers or _processors()
+    if dry_run:
+        from fedbary.cli.commands.reproduced_plan import plan_experiment
+
+        plan_experiment(experiment, place, smoke=smoke, workers=processes, json=json)
+        return
+    with _progress() as progress, kept(lambda: _kept(experiment, place, smoke)):
+        table = experiment.run()(smoke, output, processes, progress)
+    if json:
+        files = {name: str(place / name) for name in ("table.md", "table.csv", "records.csv", "cells")}
+        write_json({"experiment": name, "smoke": smoke, "table": table, "files": files})
+    elif not session().quiet:
+        sys.stdout.write((place / "table.md").read_text(encoding="utf-8"))
+        print(f"\nwritten to {place}: table.md, table.csv, records.csv, cells/", file=sys.stderr)
+
+
+def _list(*, json: bool) -> None:
+    from fedbary.cli.ui.tables import screen, table
+    from fedbary.research import experiments
+
+    known = experiments.EXPERIMENTS
+    if json:
+        write_json({"experiments": [{"name": one.name, "shows": one.shows} for one in known]})
+    else:
+        screen().print(table(("name", "what it shows"), [(one.name, one.shows) for one in known]))
+
+
+def _kept(experiment: Experiment, place: Path, smoke: bool) -> str:
+    """What an interrupted experiment leaves, and how to go on."""
+    from fedbary.research.experiments.cells import kept_seconds
+
+    there = kept_seconds(experiment.cells(smoke), place / "cells")
+    done = sum(seconds is not None for seconds in there)
+    return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().again()}"
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on a terminal; otherwise a line per cell, for the log of a run that takes hours."""
+    if not sys.stderr.isatty() or session().quiet or session().verbose:
+        yield _print_line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (MofNCompleteColumn(), BarColumn(bar_width=24), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as display:
+        task = display.add_task("starting", total=None)
+
+        def show(done: Done) -> None:
+            _note(done)
+            display.update(task, completed=done.done, total=done.total, description=done.cell)
+            if done.error:
+                display.console.print(_line(done))
+
+        yield show
+
+
+def _print_line(done: Done) -> None:
+    _note(done)
+    if not session().quiet:
+        print(_line(done), file=sys.stderr, flush=True)
+
+
+def _note(done: Done) -> None:
+    """A cell in the log: data sets and settings of the experiment, which are no secret, and of an error its type."""
+    error = done.error.partition(":")[0]
+    session().note("cell", done=done.done, total=done.total, cell=done.cell, seconds=done.seconds, error=error)
+
+
+def _line(done: Done) -> str:
+    from fedbary.cli.ui.terminal_text import one_line
+
+    took = f"{done.seconds:.1f} s" if done.seconds else "was there"
+    return one_line(f"[{done.done}/{done.total}] {done.cell}: {f'error: {done.error}' if done.error else took}")
+
+
+def _processors() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

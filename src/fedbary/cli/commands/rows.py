@@ -1,0 +1,138 @@
+"""`fedbary rows`: a client's suspicious rows, and its table without them or with the suggested labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fedbary.checks import did_you_mean
+from fedbary.cli.ui.completion import clients, one_of
+from fedbary.cli.ui.json import write_json
+from fedbary.cli.ui.options import Json
+from fedbary.errors import SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedbary.valuation import Valuation
+
+_EXPORTS: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
+
+_FACTS = {
+    "guarantee": "guarantee",
+    "smallest_q": "the first row is flagged from --fdr",
+    "noise_share": "estimated share of wrong labels",
+}
+
+
+def rows(
+    folder: Annotated[Path, typer.Argument(help="A result folder of `fedbary value` or `fedbary demo`.")],
+    *,
+    client: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose rows.", show_default=False, autocompletion=clients)
+    ],
+    export: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Write the table clean (without flagged rows) or relabelled.",
+            autocompletion=one_of(*_EXPORTS),
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The client's file. Default: the one that was valued."),
+    ] = None,
+    row_id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Its column of row ids. Default: the one that was used."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write the exported table.")
+    ] = None,
+    most: Annotated[int, typer.Option("-n", "--most", min=1, help="Rows to show.")] = 20,
+    json: Json = False,
+) -> None:
+    """Show a client's flagged rows with reasons and suggested labels, and write the table with them dropped or mended.
+
+    FOLDER is a result folder. `--export clean` leaves out every flagged row; `--export relabelled` gives rows
+    flagged for their label the suggested one and leaves out those flagged for their features.
+    """
+    from fedbary.cli.ui.result_folder import load_result, valued_table
+    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.terminal_text import visible
+    from fedbary.data.export import write
+    from fedbary.valuation.cleaning import clean
+
+    if export is not None and export not in _EXPORTS:
+        guess = did_you_mean(export, _EXPORTS)
+        raise SettingsError(f"--export must be {' or '.join(_EXPORTS)}, not {export!r}{guess}.")
+    result = load_result(folder)
+    frame = result.rows(client)
+    if not json:
+        _show(frame, client, most)
+    written = None
+    if export is not None:
+        if frame["flag"].isna().any():
+            raise SettingsError(
+                f"The rows of '{client}' were not flagged in this run, so there is nothing to leave out."
+            )
+        table = clean(valued_table(result, frame, client, data=data, row_id=row_id), frame, _EXPORTS[export])
+        written = write(table, output or _beside(result, folder, client, export, data))
+    if json:
+        write_json(_for_programs(frame, client, most, written))
+    elif written is not None:
+        screen().print(f"\nwritten  {visible(written)}", soft_wrap=True)
+        if not frame["flag"].any():
+            screen().print("Nothing is flagged, so it holds all rows as they were.")
+
+
+def _worst(frame: pd.DataFrame, most: int) -> tuple[int, pd.DataFrame]:
+    """How many rows are flagged, and the worst of them, or where there are none the least valuable."""
+    flagged = frame[frame["flag"].fillna(False).astype(bool)]
+    return len(flagged), (flagged if len(flagged) else frame).nsmallest(most, "value")
+
+
+def _for_programs(frame: pd.DataFrame, client: str, most: int, written: Path | None) -> dict[str, Any]:
+    flagged, shown = _worst(frame, most)
+    counts = {"client": client, "total": len(frame), "flagged": flagged if frame["flag"].notna().any() else None}
+    facts = {name: frame.attrs[name] for name in (*_FACTS, "untested") if name in frame.attrs}
+    return {**counts, **facts, "rows": shown, "written": written}
+
+
+def _show(frame: pd.DataFrame, client: str, most: int) -> None:
+    from fedbary.cli.ui.tables import screen, table
+    from fedbary.cli.ui.terminal_text import number, visible
+    from fedbary.valuation.cleaning import suggestions
+
+    console = screen()
+    flagged, shown = _worst(frame, most)
+    what = f"{flagged} of {len(frame)} rows of {visible(client)} are flagged"
+    if not flagged:
+        what += "; its least valuable rows"
+    console.print(what, style="bold", markup=False, highlight=False)
+    cells = zip(
+        shown["row"], map(number, shown["value"]), shown["reason"].fillna("–"), suggestions(shown).fillna("–"),
+        strict=True,
+    )  # fmt: skip
+    console.print(table(("row", "value", "suspicious", "suggested label"), cells, numeric=("value",)))
+    for key, label in _FACTS.items():
+        if key in frame.attrs:
+            value = frame.attrs[key]
+            text = value if isinstance(value, str) else f"{value:.3f}"
+            console.print(f"{label}: {text}", markup=False, highlight=False)
+    if frame.attrs.get("untested") and frame["flag"].notna().any():
+        console.print(f"never flagged: {frame.attrs['untested']} rows of classes that the reference hardly has")
+
+
+def _beside(result: Valuation, folder: Path, client: str, export: str, data: Path | None) -> Path:
+    """A file in the result folder, in the format of the client's own: what CSV would quote, Parquet keeps."""
+    from fedbary.cli.ui.result_folder import source_of
+    from fedbary.data.files import table_suffix
+    from fedbary.valuation.storage import row_file_names
+
+    source = data or source_of(result, client)
+    assert source is not None, "the table was read from somewhere"
+    return folder / f"{row_file_names(list(result.row_tables))[client]}-{export}{table_suffix(source)}"

@@ -1,0 +1,116 @@
+"""`fedbary watch`: a run in progress, in a terminal."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedbary.cli.ui.options import SOME_FAILED, Json
+from fedbary.errors import DataError, ProtocolError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fedbary.engines.live.records import Logged
+    from fedbary.engines.live.watched import Watched
+
+RunFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The output folder of a run, now or soon.", show_default=False)
+]
+_EVERY = 0.5
+_INTERRUPTED = 130
+
+
+def watch(
+    folder: RunFolder,
+    *,
+    once: Annotated[bool, typer.Option("--once", help="Say how the run is doing now, and stop.")] = False,
+    json: Json = False,
+) -> None:
+    """Follow a run of `fedbary value`, or of a Flower server, from its output folder.
+
+    Shows the nodes that joined, the exchanges, who failed and why, and the distances so far; when the run has
+    finished, the ranking and where the report is. Without a terminal every event is a line, with --json every change
+    is a line of JSON. Exit codes: 0 all is well, 2 the run stopped, 3 some clients failed.
+    """
+    from fedbary.cli.ui.tables import screen
+    from fedbary.engines.live.watched import Watched
+
+    check_run_folder(folder)
+    watched, console = Watched(folder), screen()
+    try:
+        if once:
+            _show_once(watched, console, json=json)
+        elif json:
+            _follow_as_json(watched)
+        else:
+            _follow(watched, console)
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
+    if watched.run.standing == "stopped":
+        raise ProtocolError(f"The run in '{folder}' {watched.run.phase.rstrip('.')}. {watched.remedy}")
+    if watched.run.standing == "finished" and watched.run.failed:
+        raise typer.Exit(SOME_FAILED)
+
+
+def check_run_folder(folder: Path) -> None:
+    """Refuse what can never be the output folder of a run; a folder that is not there yet can."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"'{folder}' is a file: name the output folder of a run.")
+
+
+def _show_once(watched: Watched, console: Console, *, json: bool) -> None:
+    from fedbary.cli.ui.json import write_json
+    from fedbary.cli.ui.run_screen import ending, picture
+
+    for _ in watched.look():
+        pass
+    if json:
+        write_json(watched.to_dict())
+    else:
+        console.print(ending(watched) if watched.run.standing == "finished" else picture(watched))
+
+
+def _follow_as_json(watched: Watched) -> None:
+    last: object = None
+
+    def tell() -> None:
+        nonlocal last
+        now = watched.to_dict()
+        if now != last:
+            sys.stdout.write(json_text.dumps(now, ensure_ascii=False, allow_nan=False) + "\n")
+            sys.stdout.flush()
+            last = now
+
+    _until_the_end(watched, lambda _: None, tell)
+
+
+def _follow(watched: Watched, console: Console) -> None:
+    from fedbary.cli.ui.run_screen import ending, in_words, picture
+
+    if console.is_terminal:
+        from rich.live import Live
+
+        with Live(picture(watched), console=console, auto_refresh=False, transient=True) as display:
+            _until_the_end(watched, lambda _: None, lambda: display.update(picture(watched), refresh=True))
+    else:
+        console.print(f"watching {watched.folder}", soft_wrap=True)
+        _until_the_end(watched, lambda entry: console.print(in_words(entry, watched.run), soft_wrap=True), lambda: None)
+    console.print(ending(watched))
+
+
+def _until_the_end(watched: Watched, told: Callable[[Logged], None], looked: Callable[[], None]) -> None:
+    """Look until the run has stopped, or has finished and its report is there or will not come."""
+    while True:
+        for entry in watched.look():
+            told(entry)
+        looked()
+        if watched.is_over(time.time()):
+            return
+        time.sleep(_EVERY)

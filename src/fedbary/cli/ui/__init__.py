@@ -1,0 +1,1 @@
+"""How commands talk to people: options, tables, progress, JSON."""

@@ -1,0 +1,116 @@
+"""The kinds of commands: all take the options of the whole command line, and all guess at misspelt names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import click
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+
+from fedbary.checks import did_you_mean
+from fedbary.cli.ui.interrupts import kept
+from fedbary.cli.ui.session import session
+
+_PANEL = "Any command"
+_EXAMPLE_WIDTH = 64  # beside the word Example, the margin and the backslash
+
+
+class Command(TyperCommand):
+    """A command that also takes --quiet, --verbose and --log, which may stand before its name as well."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        for parameter in self.params:
+            if parameter.default is None and isinstance(parameter, TyperOption | TyperArgument):
+                parameter.show_default = False  # older typers show "None"
+        self.params += shared_options()
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the help, that of arguments included: Click 8.5 forgets what Typer has said of them."""
+        hints = get_type_hints(inspect.unwrap(self.callback), include_extras=True) if self.callback else {}
+        for parameter in self.params:
+            if isinstance(parameter, TyperArgument) and not parameter.help:
+                said = getattr(hints.get(str(parameter.name)), "__metadata__", ())
+                parameter.help = next((one.help for one in said if getattr(one, "help", None)), None)
+        super().format_help(ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it, once the log knows what runs."""
+        session().begin(ctx)
+        with kept(lambda: "interrupted: nothing was kept"):
+            return super().invoke(ctx)
+
+
+class Group(TyperGroup):
+    """A group of commands that takes the same options, and says which command may have been meant."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params += shared_options()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command by its name."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not ctx.resilient_parsing and not name.startswith("-"):
+            guess = did_you_mean(name, self.list_commands(ctx))
+            ctx.fail(f"There is no command '{name}'{guess}; '{ctx.command_path} --help' lists them.")
+        return super().resolve_command(ctx, args)
+
+
+def example_of(line: str) -> str:
+    r"""A command as the last words of its help, on lines of a narrow terminal that can be copied as they are.
+
+    Examples
+    --------
+    >>> example_of("fedbary demo")
+    'Example:  fedbary demo'
+    """
+    lines: list[str] = []
+    for part in re.split(r" (?=--?\w)", line):  # an option and its value stay together
+        if lines and len(lines[-1]) + 1 + len(part) <= _EXAMPLE_WIDTH:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return "Example:  " + " \\\n\n".join(lines)
+
+
+def shared_options() -> list[click.Parameter]:
+    """--quiet, --verbose and --log, for one command."""
+    return [
+        _option(["-q", "--quiet"], _set_quiet, "Print errors only, and what --json asks for.", is_flag=True),
+        _option(["-v", "--verbose"], _set_verbose, "Say on standard error what is being done.", is_flag=True),
+        _option(
+            ["--log"],
+            _set_log,
+            "Append what happens and how long it takes; no data, no names.",
+            metavar="FILE",
+            type=click.Path(dir_okay=False, path_type=Path),
+        ),
+    ]
+
+
+def _option(names: list[str], act: Callable[..., Any], words: str, **settings: Any) -> TyperOption:
+    return TyperOption(
+        param_decls=names, callback=act, help=words, expose_value=False, rich_help_panel=_PANEL, **settings
+    )
+
+
+def _set_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        session().quiet = True
+
+
+def _set_verbose(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        session().verbose = True
+
+
+def _set_log(context: click.Context, _: click.Parameter, value: Path | None) -> None:
+    if value is not None and not context.resilient_parsing:
+        session().keep_log(value)

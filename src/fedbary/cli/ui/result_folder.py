@@ -1,0 +1,60 @@
+"""A result folder as commands read it, and the file that a client's rows came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedbary.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedbary.data.table import Table
+    from fedbary.valuation import Valuation
+
+
+def load_result(folder: Path) -> Valuation:
+    """A result of `fedbary value`, or what a node of a federation wrote for its owner."""
+    from fedbary.guard.owner_folder import is_owned, load_owned
+    from fedbary.valuation.result import Valuation
+
+    return load_owned(folder) if is_owned(folder) else Valuation.load(folder)
+
+
+def source_of(result: Valuation, client: str) -> Path | None:
+    """The file that a client was read from, if the result knows it."""
+    known = result.settings.get("sources", {}).get(client)
+    return None if known is None else Path(known["file"])
+
+
+def valued_table(
+    result: Valuation,
+    frame: pd.DataFrame,
+    client: str,
+    *,
+    data: Path | None,
+    row_id: str | None,
+    label: str | None = None,
+) -> Table:
+    """The table that was valued, and no other: rows are known by their place in it."""
+    from fedbary.cli.ui.written_result import file_digest
+    from fedbary.data.files import read
+
+    path = data or source_of(result, client)
+    if path is None:
+        raise SettingsError(f"The result does not know the file of '{client}': name it with --data FILE.")
+    table = read(path, label or _label(result), id=row_id or result.settings.get("id"))
+    if [str(name) for name in table.row_names] != [str(name) for name in frame["row"]]:
+        raise DataError(
+            f"'{path}' does not hold the rows that were valued: name the right file with --data and its column of "
+            "row ids with --id, or value it again."
+        )
+    known = result.settings.get("sources", {}).get(client)
+    if known is not None and file_digest(path) != known["sha256"]:
+        raise DataError(f"'{path}' is not the file that was valued, or was changed since: value it again.")
+    return table
+
+
+def _label(result: Valuation) -> str:
+    return result.settings.get("label") or ("label" if result.schema is None else result.schema.label.name)

@@ -1,0 +1,150 @@
+"""What commands print: plain text and tables that take data literally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fedbary.cli.ui.terminal_text import number, plural, visible, with_options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from fedbary.valuation import Valuation
+
+_BAR_WIDTH, _SHORTEST_BAR = 20, 5
+_GAP = 3  # between two columns
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_WORTH_OPENING = ("report", "owner_report", "clients", "rows", "schema", "data")
+
+
+def screen() -> Console:
+    """Standard output, with every way of reading data as instructions turned off; silent where --quiet was given."""
+    from rich.console import Console
+
+    from fedbary.cli.ui.session import session
+
+    return Console(markup=False, emoji=False, highlight=False, quiet=session().quiet)
+
+
+def table(columns: Iterable[str], rows: Iterable[Sequence[object]], *, numeric: Iterable[str] = ()) -> Table:
+    """A table of literal text; the columns in ``numeric`` stand flush right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    right = set(numeric)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        grid.add_column(
+            Text(name), justify="right" if name in right else "left", no_wrap=name in right, overflow="fold"
+        )
+    for row in rows:
+        grid.add_row(*(cell if isinstance(cell, Text) else Text(visible(cell)) for cell in row))
+    return grid
+
+
+def bulleted(lines: Iterable[str]) -> Table:
+    """Sentences with a hanging indent."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    for line in lines:
+        grid.add_row(Text("•"), Text(visible(line)))
+    return grid
+
+
+def share_bar(share: float, widest: float, width: int = _BAR_WIDTH) -> str:
+    """A bar of block characters, as exact as an eighth of a column.
+
+    Examples
+    --------
+    >>> share_bar(0.5, 1.0, width=3)
+    '█▌'
+    """
+    eighths = round(8 * width * share / widest)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def ranking(result: Valuation) -> Table:
+    """The clients, best first, with their shares as bars."""
+    from rich.text import Text
+
+    ranked = result.ranking()
+    widest = float(ranked["share"].max())
+    extra = [name for name in ("quality", "flagged") if ranked[name].notna().any()]
+    # A Shapley value says more about a share than the distance does, and both do not fit 80 columns.
+    main = "distance" if result.scores is None else "value"
+    if result.scores is not None:
+        ranked["value"] = result.scores.to_frame().set_index("client")["value"].reindex(ranked["client"]).to_numpy()
+    cells: list[list[str]] = []
+    for client in ranked.to_dict("records"):
+        name, share = str(client["client"]), client["share"]
+        if name in result.failed:
+            cells.append([name, "–", "–", *("–" for _ in extra), "–", "failed"])
+        else:
+            more = [str(client["flagged"]) if column == "flagged" else number(client[column]) for column in extra]
+            # Nobody has a share where nobody adds anything.
+            percent = f"{100 * share:.1f} %" if share >= 0 else "–"
+            numbers = [str(client["rows"]), number(client[main]), *more, percent]
+            cells.append([name, *numbers, _short(str(client["status"]))])
+    columns = ["client", "rows", main, *extra, "share", "status"]
+    room = _room_for_bars(columns, cells)
+    if room:
+        columns.insert(-1, "")
+    rows: list[Sequence[object]] = []
+    for line, share in zip(cells, ranked["share"], strict=True):
+        status = Text("failed", style="red") if line[0] in result.failed else line[-1]
+        bar = [Text(share_bar(share, widest, room) if share >= 0 else "", style="cyan")] if room else []
+        rows.append((*line[:-1], *bar, status))
+    return table(columns, rows, numeric=("rows", main, *extra, "share"))
+
+
+def _room_for_bars(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
+    """How wide bars may be beside whole names; 0 where they would be too short to compare."""
+    longest = [max(len(visible(text)) for text in column) for column in zip(columns, *cells, strict=True)]
+    room = screen().width - sum(longest) - _GAP * len(columns)
+    return min(room, _BAR_WIDTH) if room >= _SHORTEST_BAR else 0
+
+
+def remarks(result: Valuation) -> Table | None:
+    """What the statuses and notes say at length; None if there is nothing to say."""
+    lines = [f"{name}: {status}" for name, status in result.failed.items()]
+    for name, status in zip(result.clients["client"], result.clients["status"], strict=True):
+        if str(name) not in result.failed and str(status) != "ok":
+            lines.append(f"{name}: {str(status).removeprefix('ok; ')}")
+    lines += result.notes
+    return bulleted(map(with_options, lines)) if lines else None
+
+
+def summary(result: Valuation) -> str:
+    """How many clients were valued, against what."""
+    reference = result.settings.get("reference_rows")
+    target = f"{plural(reference, 'reference row')}" if reference else "the clients' barycenter"
+    valued = len(result.clients) - len(result.failed)
+    how = "distance to" if result.scores is None else "what each adds to the others, judged by"
+    noise = result.settings.get("epsilon")
+    private = "" if noise is None else f" Answers carry noise for ε = {noise:g}, so numbers differ from run to run."
+    return f"{valued} of {plural(len(result.clients), 'client')} valued by {how} {target}.{private}"
+
+
+def file_list(files: Mapping[str, str]) -> Table:
+    """Where to look first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(overflow="fold")
+    for what in _WORTH_OPENING:
+        if what in files:
+            grid.add_row(Text(f"  {what.replace('_', ' ')}"), Text(visible(files[what])))
+    return grid
+
+
+def _short(status: str) -> str:
+    return "ok" if status == "ok" else "ok, see note"

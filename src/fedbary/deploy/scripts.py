@@ -1,0 +1,185 @@
+"""The scripts and texts of a federation's folder, as templates."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from fedbary.deploy.plan import CONNECTION, ENVIRONMENT, Plan, programs
+
+
+def filled(template: str, plan: Plan, target: Path, node: str = "") -> str:
+    """Put the plan into a template; what stands in a script is quoted for the shell."""
+    words: Mapping[str, str] = {
+        "environment": "\n".join(f"export {key}={value}" for key, value in ENVIRONMENT.items()),
+        "programs": shlex.quote(str(programs())),
+        "host": plan.host,
+        "port": str(plan.port),
+        "address": plan.address,
+        "nodes": " ".join(plan.nodes),
+        "list": "\n".join(f"- `nodes/{name}` to {name}" for name in plan.nodes),
+        "connection": CONNECTION,
+        "ca": json.dumps(str(target / "ca" / "ca.crt"), ensure_ascii=False),
+        "node": node,
+        "node_port": str(plan.ports.get(node, "")),
+        "days": str(plan.days),
+    }
+    return re.sub(r"@(\w+)@", lambda found: words[found[1]], template)
+
+
+CONFIG = """\
+[superlink]
+default = "@connection@"
+
+[superlink.@connection@]
+address = "@address@"
+root-certificates = @ca@
+"""
+
+_HEAD = """\
+#!/usr/bin/env bash
+# @@what
+set -euo pipefail
+umask 077
+HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)"
+@environment@
+"""
+
+_COORDINATOR = """\
+export FLWR_HOME="$HERE/flwr"
+export PATH=@programs@:"$PATH"
+"""
+
+SERVER = (
+    _HEAD.replace("@@what", "The server of the federation; ends with Ctrl-C. FEDBARY_BIND is the address to listen on.")
+    + _COORDINATOR
+    + """\
+exec flower-superlink --host "${FEDBARY_BIND:-@host@}" --port @port@ --ssl-ca-certfile "$HERE/ca/ca.crt" \\
+  --ssl-certfile "$HERE/server/server.pem" --ssl-keyfile "$HERE/server/server.key" \\
+  --database "$HERE/server/superlink.db" --enable-supernode-auth --disable-runtime-dependency-installation
+"""
+)
+
+REGISTER = (
+    _HEAD.replace("@@what", "Tell the running server which nodes may take part: all of them, or those named.")
+    + _COORDINATOR
+    + """\
+mkdir -p "$HERE/registered"
+[ $# -gt 0 ] || set -- @nodes@
+failed=0
+for name in "$@"; do
+  answer="$(flwr supernode register "$HERE/nodes/$name/key.pub" @connection@ --name "$name" --format json)" || true
+  case "$answer" in
+    *'"success": true'*) printf '%s\\n' "$answer" > "$HERE/registered/$name.json"; echo "registered: $name" ;;
+    *'already in use'*) echo "registered before: $name" ;;
+    *) echo "not registered: $name: $answer" >&2; failed=1 ;;
+  esac
+done
+exit "$failed"
+"""
+)
+
+RUN = (
+    _HEAD.replace("@@what", "Run a Flower app on the federation: ./run.sh APP-FOLDER [options of flwr run]")
+    + _COORDINATOR
+    + """\
+[ $# -gt 0 ] || { echo "usage: $0 APP-FOLDER [options of flwr run]" >&2; exit 2; }
+app="$1"; shift
+exec flwr run "$app" @connection@ --stream "$@"
+"""
+)
+
+NODE = (
+    _HEAD.replace("@@what", "The node @node@; ends with Ctrl-C: ./node-@node@.sh DATA-FILE ['key=value' ...]")
+    + """\
+KEPT="${FEDBARY_KEPT:-$HERE}"   # for what the node remembers, and for the results that are its owner's alone
+export FLWR_HOME="$KEPT/flwr"
+[ $# -gt 0 ] || { echo "usage: $0 DATA-FILE ['key=value' ...], for example 'label=\\"diagnosis\\"'" >&2; exit 2; }
+command -v flower-supernode > /dev/null || { echo "flower-supernode is not on the PATH" >&2; exit 2; }
+data="$(cd -- "$(dirname -- "$1")" && pwd -P)/$(basename -- "$1")"; shift
+[ -r "$data" ] || { echo "cannot read $data" >&2; exit 2; }
+case "$data$KEPT" in *[\\"\\\\]*) echo "quotes and backslashes cannot stand in a path here" >&2; exit 2 ;; esac
+exec flower-supernode --superlink "@address@" --root-certificates "$HERE/ca.crt" \\
+  --auth-supernode-private-key "$HERE/key" --host 127.0.0.1 --port "${FEDBARY_PORT:-@node_port@}" \\
+  --node-config "name=\\"@node@\\" data-path=\\"$data\\" \\
+state-path=\\"$KEPT/state\\" output-path=\\"$KEPT/results\\" $*"
+"""
+)
+
+README = """\
+# A federation on Flower
+
+Server: `@address@`. Certificates are valid for @days@ days. `fedbary federation status .` says how it is doing.
+
+## Who gets what
+
+Over a safe channel, each data owner gets their own folder and nothing else:
+
+@list@
+
+Then delete the file `key` in each of these folders here; `key.pub` stays. An owner who would rather make the key
+themselves runs `ssh-keygen -t ecdsa -b 384 -N "" -f key` in their folder and sends you `key.pub`, which replaces
+`nodes/NAME/key.pub` here, before you register it.
+
+| stays with the coordinator | what it is |
+| --- | --- |
+| `ca/ca.key` | signs servers for this federation: keep it off the server, best off the network |
+| `ca/ca.crt` | how nodes recognise the server; public |
+| `server/server.key`, `server/server.pem` | on the server only |
+| `flwr/` | Flower's settings for `register.sh` and `run.sh` |
+
+## Start
+
+1. `./server.sh` and leave it running. `FEDBARY_BIND=0.0.0.0 ./server.sh` listens on all addresses.
+2. `./register.sh` once the server runs. It remembers the nodes in `server/superlink.db`, also when it is restarted.
+3. Each owner: `./node-NAME.sh DATA-FILE` in their folder.
+4. `./run.sh APP-FOLDER`
+
+Only registered keys are let in, and everything travels over TLS. But **whoever can reach the server's port, the data
+owners included, can also register nodes, list them and start runs, and with a run comes a program that the nodes
+execute**: Flower 1.41 offers its control interface on the same port, and its free edition has no login for it. Let only
+the nodes' addresses through your firewall, and only owners who trust each other that far.
+
+If you move this folder, correct the path in `flwr/config.toml`. To start over, remove the folder.
+"""
+
+NODE_README = """\
+# Node @node@
+
+This folder is yours; `key` is secret and says that you are @node@. The federation's server is `@address@`.
+
+`./node-@node@.sh DATA-FILE 'label="COLUMN"'` takes part, in an environment with `fedbary` and Flower. With fedbary's
+app your rows stay here: `results/` gets your row values, `state/` what your node remembers between messages.
+
+Flower's nodes run the program that comes with each run. Read the app before you take part, stop the node when a run is
+over, and prefer the container: there a program sees nothing of your machine but what you mount.
+
+In a container, after putting fedbary's wheel into this folder:
+
+```bash
+podman build -t fedbary-node -f Containerfile .
+mkdir -p kept
+podman run --rm --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \\
+  --userns keep-id --user "$(id -u):$(id -g)" \\
+  -v "$PWD":/federation:ro -v "$PWD/kept":/kept -v /path/to/your/data:/data:ro \\
+  fedbary-node /data/mine.parquet 'label="COLUMN"'
+```
+
+With Docker leave out `--userns keep-id`. The node only calls the server: no port has to be opened.
+"""
+
+CONTAINER = """\
+# A data owner's node. The key and the rows are mounted when it runs, never copied into the image.
+FROM python:3.12-slim
+COPY fedbary-*.whl /tmp/
+RUN pip install --no-cache-dir /tmp/fedbary-*.whl "flwr>=1.41,<1.42" && rm /tmp/fedbary-*.whl \\
+    && useradd --create-home --uid 10001 node
+USER node
+ENV HOME=/tmp FEDBARY_KEPT=/kept
+WORKDIR /tmp
+VOLUME ["/federation", "/data", "/kept"]
+ENTRYPOINT ["bash", "/federation/node-@node@.sh"]
+"""

@@ -1,0 +1,22 @@
+"""What stands on every message besides its content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What stands on every message besides its content: the session, a question's place in it, and who answers.
+
+    ``step`` counts a client's answers in a session, so that a client which lost its state is noticed. ``flagged`` is
+    how many rows the node flagged, where its owner shares that.
+    """
+
+    session: str
+    kind: str = ""
+    round: int = 0
+    step: int = 0
+    name: str = ""
+    settings: str = ""
+    flagged: int | None = None

@@ -1,0 +1,50 @@
+"""A server's message as a file, with which an owner can see beforehand what the answer would be."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from fedbary.errors import DataError
+from fedbary.protocols.messages import Message, array_text, text_array
+from fedbary.protocols.state import below, under
+
+_MOST_BYTES = 512 * 2**20
+
+
+def save_message(message: Message, path: str | Path) -> Path:
+    """Write a message to an NPZ file of plain arrays.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fedbary.guard.message_file import load_message, save_message
+    >>> from fedbary.protocols.messages import Message
+    >>> file = save_message(Message("sketch", 0, {"cap": 2.5}), tempfile.mkdtemp() + "/sketch.npz")
+    >>> load_message(file).scalars
+    {'cap': 2.5}
+    """
+    head = json.dumps({"kind": message.kind, "round": message.round, "scalars": dict(message.scalars)})
+    with Path(path).open("wb") as file:
+        np.savez(file, allow_pickle=False, message=text_array(head), **under("array.", message.arrays))
+    return Path(path)
+
+
+def load_message(path: str | Path) -> Message:
+    """Read a message back; anything else is refused."""
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"There is no message file '{file}': check the path, or ask the coordinator for it.")
+    try:
+        with zipfile.ZipFile(file) as archive:
+            if sum(part.file_size for part in archive.infolist()) > _MOST_BYTES:
+                raise DataError(f"'{file}' is larger than {_MOST_BYTES // 2**20} MB: too large to be a message.")
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        head = json.loads(array_text(arrays["message"]))
+        return Message(str(head["kind"]), int(head["round"]), dict(head["scalars"]), below(arrays, "array."))
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise DataError(f"'{file}' is not a message that fedbary saved: ask the coordinator for it again.") from error

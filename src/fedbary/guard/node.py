@@ -1,0 +1,192 @@
+"""A data owner's node: answers the server's questions, remembers its state in files, and keeps its results."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbary.errors import ProtocolError
+from fedbary.guard.envelope import Envelope
+from fedbary.guard.guarded_client import GuardedClient, safe_reason
+from fedbary.guard.ledger import Ledger
+from fedbary.guard.node_config import Places, simulated_secret
+from fedbary.guard.owner_results import keep_rows
+from fedbary.guard.policy import OwnerPolicy
+from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings, array_text, text_array
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.state import below, under
+from fedbary.valuation.rules import RowRules
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+
+STATE = "state.npz"
+# After which messages the row values of a protocol are final; others get a message of their own at the end.
+LAST = {"sketch": {"sketch"}, "coalition": {"sketch", "scores"}, "consensus": {"scores"}, "triangle": {"start"}}
+FINISH = "finish"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The protocol as the server asks for it; the owner's policy has the last word."""
+
+    protocol: Settings
+    rules: RowRules
+    simulated: Mapping[str, Any]
+
+    def to_json(self) -> str:
+        """As text for every message, so that a node needs nothing but the message."""
+        from dataclasses import asdict
+
+        content = {"protocol": self.protocol.name, "options": asdict(self.protocol), "rules": asdict(self.rules)}  # type: ignore[call-overload]
+        return json.dumps(content | {"simulated": dict(self.simulated)}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Asked:
+        """Read it back; a server that asks for something unknown is refused."""
+        try:
+            content = json.loads(text)
+            protocol = PROTOCOLS[content["protocol"]](**content["options"])
+            return cls(protocol, RowRules(**content["rules"]), dict(content["simulated"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ProtocolError("The server's settings are not those of a protocol that this fedbary knows.") from error
+
+
+def answer(
+    message: Message, envelope: Envelope, places: Places, partition: int | None
+) -> tuple[Reply | Failure, Envelope]:
+    """What leaves the node for a message: the answer, or why there is none in words that are safe to pass on.
+
+    The last message gets the same answer again, from the file, so that a server may repeat itself.
+    """
+    own = replace(envelope, name=places.name, settings="")
+    try:
+        reply, flagged = _answer(message, envelope, places, partition)
+        return reply, replace(own, flagged=flagged)
+    except Exception as error:
+        return Failure(safe_reason(error, message, hidden=_hidden(places))), own
+
+
+def _answer(
+    message: Message, envelope: Envelope, places: Places, partition: int | None
+) -> tuple[Reply | Failure, int | None]:
+    folder = places.run_folder(envelope.session)
+    asked = Asked.from_json(envelope.settings)
+    known = _load(folder)
+    step = int(known.get("step", 0))
+    if step and step == envelope.step and array_text(known["last.digest"]) == _question(message):
+        return _stored_reply(known)
+    if envelope.step != step + 1:
+        raise ProtocolError(f"The server expects answer {envelope.step} of this run, the node is at {step + 1}.")
+    client = _client(asked, places, partition, envelope.session)
+    if known:
+        client.restore(below(known, "client."))
+    reply = Reply(message.round) if message.kind == FINISH else _respond(client, message)
+    if isinstance(reply, Failure):
+        # What was asked counts even where it was refused; otherwise a server could ask until it is answered.
+        _save(folder, {**_without_client(known), **under("client.", client.state())})
+        return reply, None
+    flagged = None
+    if message.kind == FINISH or message.kind in LAST.get(asked.protocol.name, ()):
+        # In a simulation nobody would look at a report of each of perhaps a thousand clients.
+        table = _table(places, _sorted(asked.simulated), None) if partition is None and places.report else None
+        results = places.output / envelope.session
+        keep_rows(client, asked.protocol, asked.rules, places, folder=results, table=table)
+        flagged = client.flag_count() if isinstance(client, GuardedClient) else None
+    _save(folder, {**_remembered(message, reply, envelope.step, flagged), **under("client.", client.state())})
+    return reply, flagged
+
+
+def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
+    if isinstance(client, GuardedClient):
+        return client.respond(message)
+    try:
+        return client.answer(message)
+    except Exception as error:
+        return Failure(safe_reason(error, message))
+
+
+def _client(asked: Asked, places: Places, partition: int | None, session: str) -> ClientProtocol:
+    """The owner's half behind its policy and ledger; in a simulation the owners are one, who needs neither."""
+    table = _table(places, _sorted(asked.simulated), partition)
+    if partition is not None:
+        secret = simulated_secret(int(asked.simulated.get("run_seed", 0)))
+        return asked.protocol.client(table, rules=asked.rules, seed=secret)
+    policy = OwnerPolicy() if places.policy is None else OwnerPolicy.load(places.policy)
+    return GuardedClient.for_table(
+        table,
+        asked.protocol,
+        policy=policy,
+        ledger=Ledger(places.home / "ledger.jsonl"),
+        run=session,
+        seed=places.secret(),
+        rules=asked.rules,
+    )
+
+
+def _hidden(places: Places) -> tuple[str, ...]:
+    paths = (places.data, places.policy, places.home, places.output)
+    return tuple(text for path in paths if path is not None for text in (str(path), path.name))
+
+
+def _sorted(simulated: Mapping[str, Any]) -> str:
+    return json.dumps(dict(simulated), sort_keys=True)
+
+
+@lru_cache(maxsize=4)
+def _table(places: Places, simulated: str, partition: int | None) -> Table:
+    return places.table(json.loads(simulated), partition)
+
+
+def _question(message: Message) -> str:
+    return f"{message.kind} {message.round} {message.digest}"
+
+
+def _remembered(message: Message, reply: Reply, step: int, flagged: int | None) -> dict[str, np.ndarray]:
+    """How far the node is, and its last answer."""
+    content = {"round": reply.round, "scalars": dict(reply.scalars), "flagged": flagged}
+    said = json.dumps(content, default=_plain)
+    return {
+        "step": np.array(step),
+        "last.digest": text_array(_question(message)),
+        "last.scalars": text_array(said),
+        **under("last.array.", reply.arrays),
+    }
+
+
+def _without_client(known: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {key: array for key, array in known.items() if not key.startswith("client.")}
+
+
+def _save(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """One file that is whole or not there."""
+    draft = folder / f"{STATE}.{os.getpid()}.part"
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+    draft.replace(folder / STATE)
+
+
+def _load(folder: Path) -> dict[str, np.ndarray]:
+    file = folder / STATE
+    if not file.is_file():
+        return {}
+    with np.load(file, allow_pickle=False) as stored:
+        return {key: stored[key] for key in stored.files}
+
+
+def _stored_reply(known: Mapping[str, np.ndarray]) -> tuple[Reply, int | None]:
+    content = json.loads(array_text(known["last.scalars"]))
+    return Reply(int(content["round"]), content["scalars"], below(known, "last.array.")), content["flagged"]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be sent")

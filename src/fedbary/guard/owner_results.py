@@ -1,0 +1,79 @@
+"""What a node keeps for its owner when a run ends: row values, what they were made with, and a report of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbary.errors import FedbaryError
+from fedbary.guard.guarded_client import GuardedClient
+from fedbary.guard.node_config import Places
+from fedbary.guard.owner_folder import owned, save_owned
+from fedbary.protocols.messages import ClientProtocol, Settings, State, array_text
+from fedbary.protocols.state import below
+from fedbary.space.row_identity import order_digest
+from fedbary.space.schema import Schema
+from fedbary.valuation.rules import RowRules
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+    from fedbary.valuation.result import Valuation
+
+
+def keep_rows(
+    client: ClientProtocol, asked: Settings, rules: RowRules, places: Places, *, folder: Path, table: Table | None
+) -> None:
+    """Row values and flags, for the owner alone; what they cannot be made of does not stop the run.
+
+    With a ``table`` also a report of its rows, which no failure to draw may stop either.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        rows = client.row_values()
+    except FedbaryError as error:
+        (folder / "no-row-values.txt").write_text(f"{error}\n", encoding="utf-8")
+        return
+    state = client.state()
+    settings = client.settings if isinstance(client, GuardedClient) else asked
+    schema, target = _compared_with(state)
+    facts = _facts(settings, rules, state, target) | {"label": places.label, "id": places.id}
+    if table is not None:
+        rows.attrs["table"] = order_digest(table)
+    view = owned(places.name, rows, facts, schema, target)
+    save_owned(view, folder)
+    if table is not None:
+        _draw(view, places.name, table, folder)
+
+
+def _compared_with(state: State) -> tuple[Schema | None, np.ndarray | None]:
+    """The schema and the target's points as the server sent them; a coalition keeps those of what it rides on."""
+    kept = below(state, "on.") or dict(state)
+    schema = Schema.from_json(array_text(kept["schema"])) if "schema" in kept else None
+    return schema, kept.get("array.points")
+
+
+def _facts(settings: Settings, rules: RowRules, state: State, target: np.ndarray | None) -> dict[str, Any]:
+    """The settings in force, and what a report needs to say what was told."""
+    rides_on = array_text(state["protocol"]) if settings.name == "coalition" else None
+    # Clients describe themselves only where there is no reference to fit a space to.
+    alone = "consensus" in (settings.name, rides_on) or bool(array_text(state["told"]) if "told" in state else "")
+    return {
+        "protocol": settings.name,
+        **asdict(settings),  # type: ignore[call-overload]
+        **asdict(rules),
+        "reference_rows": None if alone else "not told",
+        **({} if rides_on is None else {"rides_on": rides_on}),
+        **({} if target is None else {"sketch_points": len(target)}),
+    }
+
+
+def _draw(view: Valuation, name: str, table: Table, folder: Path) -> None:
+    missing = folder / "no-report.txt"
+    try:
+        view.report(folder / "report.html", client=name, table=table)
+        missing.unlink(missing_ok=True)
+    except Exception as error:
+        missing.write_text(f"{type(error).__name__}: {error}\n", encoding="utf-8")

@@ -1,0 +1,267 @@
+"""`OwnerPolicy`: what a data owner allows, whatever a server asks for; kept in a file that the owner writes."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fedbary.checks import number, whole
+from fedbary.errors import PrivacyError, SettingsError
+from fedbary.protocols.interpolation import Interpolation
+from fedbary.protocols.messages import Settings
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.sketch import Sketch
+
+_LARGEST_FILE = 2**16
+_TRUSTED_SKETCHES = 16
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+@dataclass(frozen=True)
+class OwnerPolicy:
+    """The limits of one data owner; a server's settings are refused beyond them, and tightened within them.
+
+    Parameters
+    ----------
+    min_group : int
+        Fewest different rows behind anything that leaves. A server that asks for fewer is refused.
+    protocols : tuple of str
+        Protocols that the owner takes part in.
+    epsilon_budget : float, optional
+        Most ε in all runs together, by the egress ledger. With a budget nothing leaves without ε, as an exact answer
+        would say more than any budget.
+    max_epsilon : float, optional
+        Largest ε of one answer.
+    require_epsilon : bool
+        Answer nothing without ε. Needs ``epsilon_budget`` or ``max_epsilon``: an ε may be so large that it hides
+        nothing.
+    share_flag_counts : bool
+        Whether the number of flagged rows may leave, where it is at least ``min_group``.
+    trust_server : bool
+        Believe that the server is honest: sketches are answered as they come, and a server may fix ``t``. Otherwise
+        `Sketch` answers with ``policy="coarsen"`` at least, one sketch a run, and `Interpolation` draws its own
+        ``t``.
+    max_rounds, max_starts, max_points_per_class : int
+        Most rounds, supports and points of a class in protocols that have them: what is answered more often or more
+        finely can be combined to more.
+    max_runs : int, optional
+        Most runs since the ledger was begun or reset.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.guard.policy import OwnerPolicy
+    >>> OwnerPolicy(min_group=10).check(fb.Sketch(min_group=5))
+    Traceback (most recent call last):
+        ...
+    fedbary.errors.PrivacyError: The server asks for min_group = 5, the owner's policy has min_group = 10 at least.
+    >>> OwnerPolicy().applied(fb.Sketch()).policy
+    'coarsen'
+    """
+
+    min_group: int = 5
+    epsilon_budget: float | None = None
+    protocols: tuple[str, ...] = ("sketch",)
+    share_flag_counts: bool = False
+    require_epsilon: bool = False
+    max_epsilon: float | None = None
+    trust_server: bool = False
+    max_rounds: int = 10
+    max_starts: int = 2
+    max_points_per_class: int = 10
+    max_runs: int | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("min_group", "max_rounds", "max_starts", "max_points_per_class", "max_runs"):
+            if key != "max_runs" or self.max_runs is not None:
+                whole(getattr(self, key), key, "OwnerPolicy", least=1)
+        for key in ("epsilon_budget", "max_epsilon"):
+            if getattr(self, key) is not None:
+                number(getattr(self, key), key, "OwnerPolicy", zero=key == "epsilon_budget")
+        for key in ("share_flag_counts", "require_epsilon", "trust_server"):
+            if not isinstance(getattr(self, key), bool):
+                raise SettingsError(
+                    f"The '{key}' parameter of OwnerPolicy must be true or false. Got {getattr(self, key)!r} instead."
+                )
+        self._check_protocols()
+        self._check_epsilon()
+
+    @property
+    def needs_epsilon(self) -> bool:
+        """Whether nothing leaves without ε."""
+        return self.require_epsilon or self.epsilon_budget is not None
+
+    def check(self, settings: Settings) -> None:
+        """Refuse a server's settings that go beyond the policy, naming the key of the policy file."""
+        name = str(settings.name)
+        if name not in self.protocols or type(settings) is not PROTOCOLS.get(name):
+            raise PrivacyError(
+                f"The server asks for the {name} protocol, the owner's policy has protocols = "
+                f"{json.dumps(list(self.protocols))}."
+            )
+        min_group = int(getattr(settings, "min_group", 0))
+        if min_group < self.min_group:
+            raise PrivacyError(
+                f"The server asks for min_group = {min_group}, the owner's policy has min_group = {self.min_group} at "
+                "least."
+            )
+        if getattr(settings, "allow_reconstruction", False):
+            raise PrivacyError(
+                "The server asks for allow_reconstruction, with which it could read rows: no policy file allows that."
+            )
+        self._check_asked_epsilon(name, getattr(settings, "epsilon", None))
+        for key, field, asked in self._limits(settings):
+            if asked > getattr(self, key):
+                raise PrivacyError(
+                    f"The server asks for {field} = {asked}, the owner's policy has {key} = {getattr(self, key)}."
+                )
+
+    def applied(self, settings: AnySettings) -> AnySettings:
+        """The settings that the owner's half of the protocol uses: the stricter of the server's and the owner's.
+
+        Everything that a client reads from its settings is either refused by `check` or bounded here. (The client's
+        ``seed``, its secret, must never come from a server.)
+        """
+        self.check(settings)
+        has = {field.name for field in fields(settings)}  # type: ignore[arg-type]
+        stricter: dict[str, Any] = {"min_group": max(int(settings.min_group), self.min_group)}  # type: ignore[attr-defined]
+        if "allow_reconstruction" in has:
+            stricter["allow_reconstruction"] = False
+        if isinstance(settings, Sketch):
+            stricter["max_sketches"] = min(settings.most_sketches, _TRUSTED_SKETCHES) if self.trust_server else 1
+        if not self.trust_server:
+            if getattr(settings, "policy", "") == "trusted":
+                stricter["policy"] = "coarsen" if getattr(settings, "epsilon", None) is None else "dp"
+            if isinstance(settings, Interpolation):
+                stricter["t"] = None
+        return replace(settings, **stricter)  # type: ignore[type-var]
+
+    def to_toml(self) -> str:
+        """The policy as a file that explains its keys; `load` reads it back."""
+        lines = ["# What leaves this machine for a federation, whatever its server asks for. See docs/owner.md.", ""]
+        for key, words in _WORDS.items():
+            lines += [f"# {line}" for line in words]
+            value = getattr(self, key)
+            lines += [f"# {key} = {_EXAMPLES[key]}" if value is None else f"{key} = {_toml(value)}", ""]
+        return "\n".join(lines)
+
+    @classmethod
+    def load(cls, path: str | Path) -> OwnerPolicy:
+        """Read a policy file; an unknown key or a wrong value is refused, for a typo must not loosen anything."""
+        file = Path(path)
+        try:
+            if file.stat().st_size > _LARGEST_FILE:
+                raise SettingsError(f"The policy file '{file}' is too large to be one: check the path.")
+            values = tomllib.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingsError(f"The policy file '{file}' cannot be read ({error.strerror}): check it.") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"The policy file '{file}' is not a TOML file ({error}): correct it.") from error
+        known = [field.name for field in fields(cls)]
+        for key in values:
+            if key not in known:
+                close = difflib.get_close_matches(key, known, n=1)
+                guess = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}."
+                raise SettingsError(f"The policy file '{file}' has an unknown key '{key}': {guess}")
+        if isinstance(values.get("protocols"), list):
+            values["protocols"] = tuple(values["protocols"])
+        try:
+            return cls(**values)
+        except SettingsError as error:
+            raise SettingsError(f"The policy file '{file}': {error.marked}") from error
+
+    def _limits(self, settings: Settings) -> Iterator[tuple[str, str, int]]:
+        """Each limit's key, the field that it bounds, and what the server asks for."""
+        # Coalition rides on a consensus, with settings of its own.
+        for part in (settings, getattr(settings, "consensus", None)):
+            for field in ("rounds", "starts", "points_per_class"):
+                if hasattr(part, field):
+                    yield f"max_{field}", field, int(getattr(part, field))
+
+    def _check_asked_epsilon(self, name: str, epsilon: float | None) -> None:
+        if epsilon is None:
+            if self.needs_epsilon:
+                key = "require_epsilon" if self.require_epsilon else "epsilon_budget"
+                raise PrivacyError(
+                    f"The server asks for exact answers of the {name} protocol, the owner's policy has {key}: it "
+                    "answers with epsilon only."
+                )
+            return
+        for limit in ("max_epsilon", "epsilon_budget"):
+            most = getattr(self, limit)
+            if most is not None and epsilon > most:
+                raise PrivacyError(
+                    f"The server asks for epsilon = {epsilon:g}, which is more than the owner's policy has in {limit}."
+                )
+
+    def _check_protocols(self) -> None:
+        if not isinstance(self.protocols, tuple) or not all(isinstance(name, str) for name in self.protocols):
+            raise SettingsError(
+                f"The 'protocols' parameter of OwnerPolicy must be a list of names. Got {self.protocols!r} instead."
+            )
+        for name in self.protocols:
+            if name not in PROTOCOLS:
+                raise SettingsError(
+                    f"The 'protocols' parameter of OwnerPolicy names {name!r}; there is {', '.join(PROTOCOLS)}."
+                )
+
+    def _check_epsilon(self) -> None:
+        if not self.needs_epsilon:
+            return
+        key = "require_epsilon" if self.require_epsilon else "epsilon_budget"
+        if self.epsilon_budget is None and self.max_epsilon is None:
+            raise SettingsError(
+                "require_epsilon accepts any epsilon, however large, unless epsilon_budget or max_epsilon is given: "
+                "give one of them."
+            )
+        exact = [name for name in self.protocols if name != Sketch.name]
+        if exact:
+            raise SettingsError(
+                f"The {exact[0]} protocol answers without epsilon, which {key} forbids: take it out of protocols, or "
+                f"leave out {key}."
+            )
+        if self.share_flag_counts:
+            raise SettingsError(
+                f"share_flag_counts tells an exact number, which {key} forbids: set it to false, or leave out {key}."
+            )
+
+
+_WORDS = {
+    "protocols": (
+        "Protocols that you take part in. sketch answers with a few numbers; consensus, coalition, interpolation",
+        "and triangle send averages of min_group rows, many times over.",
+    ),
+    "min_group": ("Fewest different rows behind anything that leaves. A server that asks for fewer is refused.",),
+    "trust_server": (
+        "false: sketches are coarsened, one is answered in a run. true: they are answered as the server sends them;",
+        "a dishonest server could then read single rows.",
+    ),
+    "require_epsilon": (
+        "true: nothing leaves without differential privacy (sketch only); give epsilon_budget or max_epsilon, too.",
+    ),
+    "epsilon_budget": (
+        "Most epsilon in all runs together, by the ledger; nothing leaves without epsilon then, and nothing beyond it.",
+    ),
+    "max_epsilon": ("Largest epsilon of one answer.",),
+    "share_flag_counts": (
+        "true: the server may learn how many of your rows were flagged, where these are min_group at least.",
+    ),
+    "max_rounds": ("Most rounds of one run (consensus, coalition, interpolation).",),
+    "max_starts": ("Most supports that are answered side by side in a round (consensus, coalition).",),
+    "max_points_per_class": ("Most averages of each class in one answer (consensus, coalition).",),
+    "max_runs": (
+        "Most runs, by the ledger. Answers of several runs can be subtracted from each other; epsilon_budget bounds",
+        "what that tells, max_runs how often it can be done.",
+    ),
+}
+_EXAMPLES = {"epsilon_budget": "2.0", "max_epsilon": "1.0", "max_runs": "10"}
+
+
+def _toml(value: object) -> str:
+    """JSON writes booleans, numbers and lists of plain texts as TOML does."""
+    return json.dumps(list(value) if isinstance(value, tuple) else value)

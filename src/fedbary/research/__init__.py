@@ -1,0 +1,1 @@
+"""Methods from the literature, trainings, comparisons and experiments: nothing below imports this."""

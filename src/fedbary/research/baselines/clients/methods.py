@@ -1,0 +1,60 @@
+"""All client-level methods by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from fedbary.research.baselines.clients.client_game import Setting
+from fedbary.research.baselines.clients.gradients import cgsv, fedce, shapfed
+from fedbary.research.baselines.clients.reconstructed import (
+    fedshapley,
+    gtg,
+    gtg_oti,
+    gtg_ti,
+    gtg_tib,
+    mr,
+    one_round,
+    tmr,
+)
+from fedbary.research.baselines.clients.retrained import datasv, exactfed, loo
+from fedbary.valuation.scores import ClientScores
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to value clients: what it is called, what it does in a line, and whether it trains again."""
+
+    name: str
+    title: str
+    does: str
+    compute: Callable[[Setting], ClientScores]
+    retrains: bool = False
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("exactfed", "exactFed", "Shapley value, FedAvg retrained on every coalition", exactfed, retrains=True),
+        Method("loo", "LOO", "utility lost without the client, retrained", loo, retrains=True),
+        Method("datasv", "DataSV", "exactFed's game by truncated permutations (TMC)", datasv, retrains=True),
+        Method("mr", "MR", "exact Shapley value of every round's models, summed", mr),
+        Method("tmr", "TMR", "MR without rounds that change little", tmr),
+        Method("or", "OR", "exact Shapley value of all updates at the end", one_round),
+        Method("gtg", "GTG-Shapley", "MR by guided, truncated permutations", gtg),
+        Method("gtg-ti", "GTG-Ti", "MR by permutations truncated within rounds", gtg_ti),
+        Method("gtg-tib", "GTG-Tib", "MR by permutations truncated within and between rounds", gtg_tib),
+        Method("gtg-oti", "GTG-OTi", "OR by permutations truncated within", gtg_oti),
+        Method("fedshapley", "FedShapley", "MR among selected clients, by permutations", fedshapley),
+        Method(
+            "fedshapley-gt",
+            "FedShapley (group testing)",
+            "MR among selected clients, by group testing",
+            partial(fedshapley, how="group-testing"),
+        ),
+        Method("cgsv", "CGSV", "cosine of a client's updates with everybody's; no test set", cgsv),
+        Method("shapfed", "ShapFed", "the same per class, in the last layer; no test set", shapfed),
+        Method("fedce", "FedCE", "how different a client is, and how badly the others do on its rows", fedce),
+    )
+}

@@ -1,0 +1,100 @@
+"""From tables to a `Setting`: train once with all clients, keep the log, and offer to evaluate and to train again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import DataError
+from fedbary.research.baselines.clients.client_game import Floats, Setting
+from fedbary.research.training import Evaluator, FedAvg, Federation, Logistic, Model, TrainingLog, run, train_coalitions
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A trained federation, ready for every method."""
+
+    setting: Setting
+    federation: Federation
+    model: Model
+    training: FedAvg
+
+
+def prepare(
+    federation: Federation,
+    *,
+    model: Model | None = None,
+    training: FedAvg | None = None,
+    log: TrainingLog | None = None,
+    max_evaluations: int | None = None,
+    max_seconds: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Prepared:
+    """Train (unless a log is given) and bundle what the methods need; utilities are accuracies on the test rows.
+
+    Examples
+    --------
+    >>> from fedbary.research.baselines.clients import METHODS, prepare
+    >>> from fedbary.research.training import Federation
+    >>> X, y = [[-1.0], [1.0]], [0, 1]
+    >>> federation = Federation.from_arrays({"ann": (X, y), "bob": (X, y)}, (X, y))
+    >>> METHODS["loo"].compute(prepare(federation).setting).values
+    array([0., 0.])
+    """
+    model, training = model or Logistic(), training or FedAvg(seed=seed)
+    if log is None:
+        tell("training with all clients")
+        log = run(model, federation, training, threads=threads)
+    else:
+        _check_log(log, federation)
+    evaluator = Evaluator.on_test(model, federation, dtype=training.dtype, threads=threads)
+    if evaluator.size != log.size:
+        raise DataError(
+            f"The training log's models have {log.size} weights, the chosen model {evaluator.size}: name the model "
+            "that was trained."
+        )
+
+    def retrain(coalitions: NDArray[np.bool_]) -> Floats:
+        def count(done: int, total: int) -> None:
+            tell(f"training {len(coalitions)} coalitions, {done:,} of {total:,} local trainings")
+
+        return np.asarray(
+            train_coalitions(model, federation, coalitions, training, progress=count, threads=threads), dtype=np.float64
+        )
+
+    @cache
+    def own(client: int) -> Evaluator:
+        rows = federation.clients[client]
+        return Evaluator(model, rows, len(federation.classes), dtype=training.dtype, threads=threads)
+
+    start = train_coalitions(model, federation, np.zeros((1, len(federation.names)), dtype=bool), training)[0]
+    same_start = bool(np.allclose(start, log.initial, atol=1e-6))
+    setting = Setting(
+        log,
+        evaluator.accuracy,
+        retrain if same_start else None,  # coalitions must start from the log's θ⁰, which only its training knows
+        lambda client, weights: own(client).accuracy(weights),
+        seed=seed,
+        max_evaluations=max_evaluations,
+        max_seconds=max_seconds,
+    )
+    return Prepared(setting, federation, model, training)
+
+
+def _check_log(log: TrainingLog, federation: Federation) -> None:
+    if tuple(log.names) != federation.names:
+        raise DataError(
+            f"The training log is of the clients {', '.join(log.names)}, not of {', '.join(federation.names)}: give "
+            "the log of these clients, in this order."
+        )
+    if not np.array_equal(log.counts, federation.counts):
+        raise DataError(
+            f"The training log counts {log.counts.tolist()} rows, the clients have {federation.counts.tolist()}: give "
+            "the log of a training on these rows."
+        )

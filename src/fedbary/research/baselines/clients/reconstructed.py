@@ -1,0 +1,173 @@
+"""Methods that play games on models rebuilt from the log, without training again: MR, OR, TMR, FedShapley, GTG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import SettingsError
+from fedbary.games import (
+    BudgetSpent,
+    Estimate,
+    Game,
+    MaxPermutations,
+    RelativeChange,
+    exact_shapley,
+    group_testing_shapley,
+    permutation_shapley,
+)
+from fedbary.research.baselines.clients.client_game import Budget, Setting, in_blocks, scores_of
+from fedbary.valuation.scores import ClientScores
+
+Floats = NDArray[np.float64]
+Solve = Callable[[Game, int], Estimate]
+
+# Accuracies are whole numbers of rows: what differs by rounding only is equal.
+_ROUNDING = 1e-9
+# More players than this would need over a million evaluations a round.
+_MOST_PLAYERS = 20
+# Liu et al. 2022: more than 30 permutations, and running means that have moved by 5 % or less over the last ten.
+_GTG_STOP = RelativeChange(0.05, window=10, least=30) | MaxPermutations(500)
+
+
+def mr(setting: Setting, *, decay: float = 1.0) -> ClientScores:
+    """Song et al. 2019, multi-round: the exact Shapley value of every round's game, summed (times decay^t)."""
+    return _rounds("mr", setting, _exactly, decay=decay)
+
+
+def tmr(setting: Setting, *, between: float = 0.01, decay: float = 1.0) -> ClientScores:
+    """Truncated MR: a round that changes the utility by at most ``between`` scores 0 for everybody."""
+    return _rounds("tmr", setting, _exactly, between=between, decay=decay)
+
+
+def one_round(setting: Setting) -> ClientScores:
+    """Song et al. 2019, one round (OR): one game at the end, on θ⁰ + Σ_S w_i·Σ_t Δ_i^t."""
+    return _at_the_end("or", setting, _exactly)
+
+
+def gtg(setting: Setting, *, between: float = 0.01, within: float = 0.001) -> ClientScores:
+    """GTG-Shapley (Liu et al. 2022): MR's games by guided permutations, truncated between and within rounds."""
+    return _rounds("gtg", setting, _sampled(setting, within, guided=True), between=between)
+
+
+def gtg_ti(setting: Setting, *, within: float = 0.001) -> ClientScores:
+    """GTG-Ti: plain permutations, truncated within rounds only."""
+    return _rounds("gtg-ti", setting, _sampled(setting, within, guided=False))
+
+
+def gtg_tib(setting: Setting, *, between: float = 0.01, within: float = 0.001) -> ClientScores:
+    """GTG-Tib: plain permutations, truncated within and between rounds."""
+    return _rounds("gtg-tib", setting, _sampled(setting, within, guided=False), between=between)
+
+
+def gtg_oti(setting: Setting, *, within: float = 0.001) -> ClientScores:
+    """GTG-OTi: GTG-Ti on the one game of OR."""
+    return _at_the_end("gtg-oti", setting, _sampled(setting, within, guided=False))
+
+
+def fedshapley(setting: Setting, *, how: Literal["permutations", "group-testing"] = "permutations") -> ClientScores:
+    """FedShapley (Wang et al. 2020): every round's game among its selected clients, sampled; 0 for the others."""
+    if how == "permutations":
+        return _rounds("fedshapley", setting, _sampled(setting, 0.0, guided=False))
+
+    def solve(game: Game, number: int) -> Estimate:
+        return group_testing_shapley(game, seed=_seed(setting, number))
+
+    return _rounds("fedshapley-gt", setting, solve)
+
+
+def _rounds(method: str, setting: Setting, solve: Solve, *, between: float = 0.0, decay: float = 1.0) -> ClientScores:
+    """Sum the values of all rounds' games; clients that a round did not select get nothing from it."""
+    log, budget = setting.log, Budget.of(setting)
+    values, variances = np.zeros(len(log.names)), np.zeros(len(log.names))
+    converged, notes, missing = True, list[str](), 0
+    for number, played in enumerate(log.rounds):
+        if budget.empty:
+            converged = False
+            notes.append(f"The budget was spent after {number} of {len(log.rounds)} rounds; the others count 0.")
+            missing += len(log.rounds) - number
+            break
+        counts = log.counts[played.selected].astype(float)
+        game = _averaging_game(setting, played.selected, counts, played.models, empty=log.before(number), budget=budget)
+        estimate = _unless_flat(game, number, solve, between)
+        budget.spent += game.evaluations
+        if estimate is not None and np.isnan(estimate.values).any():
+            converged, missing = False, missing + 1
+            notes.append(f"round {number} counts 0: {estimate.notes[0]}")
+        elif estimate is not None:
+            weight = decay**number
+            values[played.selected] += weight * estimate.values
+            variances[played.selected] += (weight * estimate.standard_errors) ** 2
+            converged &= estimate.converged
+            notes += [f"round {number}: {note}" for note in estimate.notes]
+    if missing:  # how far off the rounds that were not played leave the sum, nobody knows
+        variances[:] = np.nan
+    if missing == len(log.rounds):
+        values[:] = np.nan
+    total = Estimate(log.names, values, np.sqrt(variances), budget.spent, budget.elapsed, converged, 0, tuple(notes))
+    return scores_of(method, setting, total, budget)
+
+
+def _unless_flat(game: Game, number: int, solve: Solve, between: float) -> Estimate | None:
+    """Solve a round's game, or None where the round hardly changed the utility."""
+    if between > 0.0:
+        try:
+            if abs(game.total) <= between + _ROUNDING:
+                return None
+        except BudgetSpent:
+            pass  # the estimator meets the same budget and says so
+    return solve(game, number)
+
+
+def _at_the_end(method: str, setting: Setting, solve: Solve) -> ClientScores:
+    log, budget = setting.log, Budget.of(setting)
+    moved = np.zeros((len(log.names), len(log.initial)))
+    for number, played in enumerate(log.rounds):
+        moved[played.selected] += log.updates(number)
+    counts = log.counts.astype(float)
+    everybody = np.arange(len(log.names))
+    game = _averaging_game(setting, everybody, counts, log.initial + moved, empty=log.initial, budget=budget)
+    estimate = solve(game, 0)
+    budget.spent = game.evaluations
+    return scores_of(method, setting, estimate, budget)
+
+
+def _averaging_game(
+    setting: Setting, members: NDArray[np.int64], counts: Floats, models: Floats, *, empty: Floats, budget: Budget
+) -> Game:
+    """v(S) = utility of the members' models averaged by their row counts; v(∅) = utility of ``empty``."""
+
+    def utility(coalitions: NDArray[np.bool_]) -> Floats:
+        weights = coalitions * counts
+        sums = weights.sum(axis=1, keepdims=True)
+        weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+        vectors = weights @ models
+        vectors[sums[:, 0] == 0] = empty
+        return setting.evaluate(vectors)
+
+    return budget.game([setting.log.names[i] for i in members], in_blocks(utility, models.shape[1]))
+
+
+def _exactly(game: Game, number: int) -> Estimate:  # noqa: ARG001 - every round is solved alike
+    if len(game) > _MOST_PLAYERS:
+        raise SettingsError(
+            f"This method evaluates 2^N models: {len(game)} clients are too many, {_MOST_PLAYERS} are the most. Use "
+            "GTG-Shapley or FedShapley, which sample the same games."
+        )
+    return exact_shapley(game, most_players=_MOST_PLAYERS)
+
+
+def _sampled(setting: Setting, truncation: float, *, guided: bool) -> Solve:
+    def solve(game: Game, number: int) -> Estimate:
+        return permutation_shapley(
+            game, seed=_seed(setting, number), truncation=truncation, guided=guided, stop=_GTG_STOP
+        )
+
+    return solve
+
+
+def _seed(setting: Setting, number: int) -> int:
+    return setting.seed + 7919 * number

@@ -1,0 +1,58 @@
+"""Methods that train again on coalitions of clients: exactFed, leave-one-out and DataSV."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import SettingsError
+from fedbary.games import Game, MaxPermutations, RelativeChange, exact_shapley, leave_one_out, permutation_shapley
+from fedbary.research.baselines.clients.client_game import Budget, Setting, in_blocks, need, scores_of
+from fedbary.valuation.scores import ClientScores
+
+# 2¹⁴ trainings take minutes with a linear model; every further client doubles that.
+MOST_CLIENTS = 14
+# As Ghorbani and Zou do it: running means that have moved by 5 % or less over the last hundred permutations.
+_TMC_STOP = RelativeChange(0.05, window=100, least=100) | MaxPermutations(1000)
+
+
+def exactfed(setting: Setting) -> ClientScores:
+    """The original Shapley value: v(S) is the utility of FedAvg trained from θ⁰ on S alone; 2^N trainings."""
+    if len(setting.clients) > MOST_CLIENTS:
+        raise SettingsError(
+            f"exactFed trains 2^N times: {len(setting.clients)} clients are too many, {MOST_CLIENTS} are the most. "
+            "Use DataSV (the same game, sampled), GTG-Shapley, or a protocol of ours."
+        )
+    budget = Budget.of(setting)
+    game = _game("exactFed", setting, budget)
+    estimate = exact_shapley(game)
+    budget.spent = game.evaluations
+    return scores_of("exactfed", setting, estimate, budget)
+
+
+def loo(setting: Setting) -> ClientScores:
+    """Leave-one-out: v(N) − v(N∖i), N + 1 trainings."""
+    budget = Budget.of(setting)
+    game = _game("LOO", setting, budget)
+    estimate = leave_one_out(game)
+    budget.spent = game.evaluations
+    return scores_of("loo", setting, estimate, budget)
+
+
+def datasv(setting: Setting, *, truncation: float = 0.001) -> ClientScores:
+    """TMC-Shapley (Ghorbani & Zou 2019): exactFed's game by random permutations, truncated near v(N)."""
+    budget = Budget.of(setting)
+    game = _game("DataSV", setting, budget)
+    estimate = permutation_shapley(game, seed=setting.seed, truncation=truncation, stop=_TMC_STOP)
+    budget.spent = game.evaluations
+    return scores_of("datasv", setting, estimate, budget)
+
+
+def _game(method: str, setting: Setting, budget: Budget) -> Game:
+    need(setting.retrain, method, "retrain")
+
+    def utility(coalitions: NDArray[np.bool_]) -> NDArray[np.float64]:
+        assert setting.retrain is not None
+        return setting.evaluate(setting.retrain(coalitions))
+
+    return budget.game(setting.clients, in_blocks(utility, setting.log.size))

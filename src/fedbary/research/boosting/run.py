@@ -1,0 +1,323 @@
+"""`boost()`: how good a federated model becomes once its clients act on their flags."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fedbary import __version__
+from fedbary.api import value
+from fedbary.checks import did_you_mean
+from fedbary.data.table import Table, as_table, table_or_error
+from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.research.boosting.result import Boost, Trained
+from fedbary.research.unfinished import Unfinished, fingerprints
+from fedbary.space.row_identity import content_digest, row_keys
+from fedbary.valuation.cleaning import clean
+from fedbary.valuation.result import Valuation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedbary.api import Data
+    from fedbary.protocols.messages import Settings
+    from fedbary.research.training import FedAvg, Federation, Rows
+
+HOWS = ("none", "drop", "relabel")
+_VALUATION, _ACCURACY = "valuation", "accuracy.txt"
+
+
+def boost(
+    clients: Mapping[str, Data | FedbaryError],
+    reference: Data,
+    test: Data,
+    *,
+    how: Sequence[str] = HOWS,
+    protocol: Settings | str | None = None,
+    fdr: float = 0.1,
+    calibration: Literal["split", "crossfit"] = "split",
+    valuation: Valuation | None = None,
+    model: Any = None,
+    training: FedAvg | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    folder: str | Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Boost:
+    """Value the clients, act on the flags in several ways, train FedAvg on what each leaves, and test the models.
+
+    All rows must be in one place: this is for research and for trying out whether cleaning would help. In a
+    federation the rows stay where they are, and each owner cleans its own table with `fedbary.clean`.
+
+    A client that could not be valued is used as it is; one that cannot train (missing values, no class of the
+    reference, …) is left out; the others go on, and a note says so.
+
+    Parameters
+    ----------
+    clients, reference
+        As for `fedbary.value`. The reference also says how features are scaled and which classes there are.
+    test
+        Rows that neither value nor train anything, in the same forms: accuracies are on them.
+    how : sequence of {"none", "drop", "relabel"}
+        Ways of acting on the flags; ``none`` trains on all rows, the others are as for `fedbary.clean`.
+    protocol, fdr, calibration
+        As for `fedbary.value`.
+    valuation : Valuation, optional
+        A result of `fedbary.value` with row values of these very clients, to use instead of valuing them again.
+    model : optional
+        `fedbary.research.training.Logistic()` (default), ``MLP()``, ``CNN()``, or a function (width, classes) → torch
+        module.
+    training : FedAvg, optional
+        Rounds, local epochs, batch size, learning rate.
+    seed : int
+        Of the valuation and, unless ``training`` says otherwise, of the training.
+    threads : int, optional
+        Threads for training; by default as many as there are cores.
+    folder : path, optional
+        Where the valuation and each model's accuracy are kept as soon as they are known: the same call goes on after
+        an interruption. They are removed when all is done; ``save`` writes the result.
+    progress : callable, optional
+        Told what is being done, in words.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits")
+    >>> parts = fb.partitions.by_size(digits.test, [150, 150], seed=0).clients
+    >>> clients = fb.partitions.by_size(digits.train, [200, 200], seed=0).clients
+    >>> clients["client_2"], wrong = fb.corruptions.flip_labels(clients["client_2"], 0.5, seed=0)
+    >>> result = fb.boost(clients, parts["client_1"], parts["client_2"], how=["none", "drop"])
+    >>> result.to_frame().columns.tolist()
+    ['how', 'rows', 'dropped', 'relabelled', 'accuracy', 'gain']
+    """
+    from fedbary.research.training import FedAvg, Logistic
+    from fedbary.research.training.backend import require_torch
+
+    require_torch()
+    ways = _ways(how)
+    if reference is None:
+        raise SettingsError(
+            "Flags need a reference, clean rows that the clients are compared with: give one. Without it fb.value "
+            "ranks rows, but flags none."
+        )
+    tell = progress or (lambda _: None)
+    target = _server_table(reference, "reference", None)
+    asked = _server_table(test, "test rows", target.label_name)
+    judge, notes = _test_rows(asked, target)
+    model, training = model or Logistic(), training or FedAvg(seed=seed)
+    tables = {str(name): table_or_error(data, target.label_name) for name, data in clients.items()}
+    unfinished = Unfinished(
+        folder if valuation is None else None,
+        lambda: {
+            **{"version": __version__, "protocol": repr(protocol), "fdr": fdr, "calibration": calibration},
+            **{"model": repr(model), "training": repr(training), "seed": seed},
+            **{"clients": fingerprints(tables), "server": fingerprints({"reference": target, "test": asked})},
+        },
+    )
+    if valuation is None:
+        tell("valuing the clients")
+        run = partial(value, clients, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
+        valuation = _kept_valuation(unfinished, run)
+    _check_flags(valuation, ways)
+    able, unable = _able(tables, target)
+    if not able:
+        raise DataError(next(iter(unable.values())))
+    flags, unflagged = _flags(valuation, able) if set(ways) != {"none"} else ({}, {})
+    notes += _seen(asked, {"the reference": target, **able})
+    notes += [f"{name} takes no part in the training: {why}" for name, why in unable.items()]
+    notes += [f"{name} is used as it is, as it has no flags: {why}" for name, why in unflagged.items()]
+    outcomes: dict[str, Trained] = {}
+    refusals: list[FedbaryError] = []
+    for way in ways:
+        tell(f"training, {way}")
+        left, dropped, relabelled, gone = _left(able, flags, way, target)
+        notes += gone
+        rows, accuracy = 0, math.nan
+        if left:
+            federation, more = _federation(left, target)
+            notes += more
+            rows = int(federation.counts.sum())
+            try:
+                train = partial(trained_accuracy, model, federation, judge, training, threads=threads)
+                accuracy = _kept_accuracy(unfinished, way, train)
+            except FedbaryError as error:  # what diverges with wrong rows may do well without them
+                refusals.append(error)
+                notes.append(f"There is no model under '{way}': {error}")
+        outcomes[way] = Trained(rows, dropped, relabelled, accuracy)
+    if refusals and all(math.isnan(done.accuracy) for done in outcomes.values()):
+        raise refusals[0]
+    settings = {
+        "model": repr(model),
+        "training": asdict(training),
+        "seed": seed,
+        "reference_rows": len(target),
+        "test_rows": len(judge),
+    }
+    unfinished.clear()
+    troubled = {*unable, *unflagged, *valuation.failed}
+    failed = tuple(str(name) for name in clients if str(name) in troubled)
+    return Boost(outcomes, valuation, failed, settings, tuple(dict.fromkeys(notes)))
+
+
+def trained_accuracy(
+    model: Any, federation: Federation, test: Rows, training: FedAvg, *, threads: int | None = None
+) -> float:
+    """Accuracy on test rows of the model that FedAvg makes of a federation.
+
+    Examples
+    --------
+    >>> from fedbary.research.training import FedAvg, Federation, Logistic
+    >>> X, y = [[-1.0], [1.0]], [0, 1]
+    >>> federation = Federation.from_arrays({"ann": (X, y)}, (X, y))
+    >>> trained_accuracy(Logistic(), federation, federation.test, FedAvg(rounds=50))
+    1.0
+    """
+    from fedbary.research.training import Evaluator, run
+
+    log = run(model, federation, training, threads=threads)
+    evaluator = Evaluator(model, test, len(federation.classes), dtype=training.dtype, threads=threads)
+    return float(evaluator.accuracy(log.final)[0])
+
+
+def _kept_valuation(unfinished: Unfinished, run: Callable[[], Valuation]) -> Valuation:
+    """The valuation that an interrupted call has made, or that of a run now."""
+    done = unfinished.find(_VALUATION)
+    if done is not None:
+        return Valuation.load(done)
+    valuation = run()
+    unfinished.keep(_VALUATION, valuation.save)
+    return valuation
+
+
+def _kept_accuracy(unfinished: Unfinished, way: str, train: Callable[[], float]) -> float:
+    """The accuracy that an interrupted call has found, or that of training now."""
+    done = unfinished.find(way)
+    if done is not None:
+        return float((done / _ACCURACY).read_text(encoding="utf-8"))
+    accuracy = train()
+    unfinished.keep(way, lambda place: (place / _ACCURACY).write_text(repr(accuracy), encoding="utf-8"))
+    return accuracy
+
+
+def _ways(how: Sequence[str]) -> list[str]:
+    if isinstance(how, str):
+        raise SettingsError(f"The 'how' parameter of boost must be a list of names. Got the text {how!r} instead.")
+    for name in how:
+        if name not in HOWS:
+            guess = did_you_mean(name, HOWS)
+            raise SettingsError(f"There is no way {name!r} to act on flags{guess}; there is {', '.join(HOWS)}.")
+    if not how:
+        raise SettingsError(f"No way to act on flags was given: name at least one of {', '.join(HOWS)}.")
+    return list(dict.fromkeys(how))
+
+
+def _server_table(data: Data, what: str, label: str | None) -> Table:
+    try:
+        return as_table(data, label=label)
+    except DataError as error:
+        raise DataError(f"{what}: {error.marked}") from error
+
+
+def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
+    """The test rows, scaled like the clients' rows: by the reference."""
+    if content_digest(test) == content_digest(reference):
+        raise DataError(
+            "The test rows are the reference, which already valued the clients: keep other rows for testing."
+        )
+    federation, notes = _federation({"test rows": test}, reference)
+    return federation.clients[0], notes
+
+
+def _seen(test: Table, others: Mapping[str, Table]) -> list[str]:
+    """Notes on test rows that are among the rows that value or train: they flatter the accuracy."""
+    keys = row_keys(test)
+    found = {name: int(np.isin(keys, row_keys(table)).sum()) for name, table in others.items()}
+    return [
+        f"{count} of {len(test)} test rows are also rows of {name}: accuracies are too high"
+        for name, count in found.items()
+        if count
+    ]
+
+
+def _federation(tables: Mapping[str, Table], reference: Table) -> tuple[Federation, list[str]]:
+    """A federation whose scales and classes are the reference's, and notes that call it so."""
+    from fedbary.research.training import Federation
+
+    try:
+        federation = Federation.from_tables(tables, reference)
+    except FedbaryError as error:
+        raise type(error)(_renamed(error.marked)) from error
+    return federation, [_renamed(note) for note in federation.notes]
+
+
+def _renamed(sentence: str) -> str:
+    """A sentence of the training, for which the table that fixes scales and classes is the test set."""
+    return sentence.replace("the test set", "the reference").replace("The test set", "The reference")
+
+
+def _able(tables: Mapping[str, Table | FedbaryError], reference: Table) -> tuple[dict[str, Table], dict[str, str]]:
+    """The clients that can train, and why the others cannot."""
+    able: dict[str, Table] = {}
+    unable: dict[str, str] = {}
+    for name, table in tables.items():
+        try:
+            if isinstance(table, FedbaryError):
+                raise table
+            _federation({name: table}, reference)
+            able[name] = table
+        except FedbaryError as error:
+            unable[name] = str(error)
+    return able, unable
+
+
+def _check_flags(valuation: Valuation, ways: Sequence[str]) -> None:
+    """Acting needs a run that flags; a client of it may still have failed."""
+    frames = valuation.row_tables.values()
+    if set(ways) != {"none"} and frames and all(frame["flag"].isna().any() for frame in frames):
+        raise SettingsError(
+            "This valuation flags no rows: use the sketch protocol, or a valuation with rule='sign', and a reference."
+        )
+    if "relabel" in ways and any(frame["reason"].isna().any() for frame in frames):
+        raise SettingsError(
+            "This valuation suggests no labels, so that no row can be relabelled: use the sketch protocol, or leave "
+            "'relabel' out."
+        )
+
+
+def _flags(valuation: Valuation, clients: Mapping[str, Table]) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    """Row values with flags by client, and why the others have none."""
+    flags: dict[str, pd.DataFrame] = {}
+    missing: dict[str, str] = {}
+    for name in clients:
+        try:
+            rows = valuation.rows(name)
+        except FedbaryError as error:
+            missing[name] = valuation.failed.get(name, str(error)).removeprefix("failed: ")
+            continue
+        if rows["flag"].isna().any():
+            missing[name] = "this valuation flags none of its rows"
+        else:
+            flags[name] = rows
+    return flags, missing
+
+
+def _left(
+    tables: Mapping[str, Table], flags: Mapping[str, pd.DataFrame], how: str, reference: Table
+) -> tuple[dict[str, Table], int, int, list[str]]:
+    """What acting leaves to train on, how many rows it drops and relabels, and notes on clients that drop out."""
+    acted, relabelled = dict(tables), 0
+    for name, rows in flags.items() if how != "none" else ():
+        acted[name] = clean(tables[name], rows, how)  # type: ignore[arg-type]  # checked
+        if how == "relabel":
+            relabelled += int((rows["flag"].astype(bool) & (rows["reason"] == "label")).sum())
+    left, unable = _able({name: table for name, table in acted.items() if len(table)}, reference)
+    why = {name: f"each of its {len(tables[name])} rows is flagged." for name in acted if not len(acted[name])}
+    dropped = sum(map(len, tables.values())) - sum(map(len, acted.values()))
+    notes = [f"{name} takes no part under '{how}': {reason}" for name, reason in (why | unable).items()]
+    return left, dropped, relabelled, notes

@@ -1,0 +1,152 @@
+"""Which clients are cleaner: rank correlation of distance, excess and quality with the true share of spoilt rows.
+
+Twenty clients with 0 to 40 % spoilt rows, of equal and of mixed size, with and without label skew, and with
+differential privacy. 1 is the right order, 0 none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import fedbary as fb
+from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.federations import World, world
+from fedbary.research.experiments.tables import mean_and_spread, pivots
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATASETS = ("fashion-mnist", "cifar10-embeddings")
+MOST_NOISE = 0.4
+METRICS = ("distance", "excess", "quality")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All federations of one draw under one privacy budget (0: none), valued in one run."""
+
+    dataset: str
+    seed: int
+    epsilon: float
+    reference_rows: int = 2000
+    clients: int = 20
+    equal_rows: int = 300
+    least_rows: int = 50
+    most_rows: int = 1000
+
+    def __str__(self) -> str:
+        return f"{self.dataset}, seed {self.seed}, ε = {self.epsilon:g}"
+
+
+@dataclass(frozen=True)
+class Federation:
+    """What the clients of a federation have in common."""
+
+    noise: str
+    sizes: str
+    alpha: float
+
+    def __str__(self) -> str:
+        return f"{self.noise}, {self.sizes}, {self.alpha:g}"
+
+
+FEDERATIONS = tuple(
+    Federation(*choice) for choice in product(("labels", "features"), ("equal", "mixed"), (0.1, 1.0, np.inf))
+)
+
+
+def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
+    """Compute the rank correlations."""
+    experiment = Tabulated("ranking", compute, table, markdown)
+    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
+
+
+def cells(smoke: bool) -> list[Cell]:
+    """Data sets × seeds × ε; the smoke test has five clients of few digits."""
+    if smoke:
+        return [Cell("digits", 0, epsilon, 300, 5, 60, 40, 120) for epsilon in (0.0, 1.0)]
+    return [Cell(dataset, seed, epsilon) for dataset in DATASETS for seed in range(3) for epsilon in (0.0, 1.0, 0.1)]
+
+
+def compute(cell: Cell) -> list[Record]:
+    """One record per federation: Spearman correlation of each number with the share of spoilt rows."""
+    from scipy.stats import spearmanr
+
+    place = world(cell.dataset, cell.reference_rows, seed=cell.seed)
+    clients = {
+        f"{federation}/{number}": client
+        for federation in FEDERATIONS
+        for number, client in enumerate(_clients(cell, place, federation))
+    }
+    result = fb.value(
+        clients,
+        place.reference,
+        protocol=fb.Sketch(epsilon=cell.epsilon or None),
+        seed=cell.seed,
+        engine=fb.LocalEngine(workers=1),
+    )
+    frame = result.clients.assign(federation=[name.rpartition("/")[0] for name in result.clients["client"]])
+    shares = _shares(cell)
+    records = []
+    for federation in FEDERATIONS:
+        part = frame[frame["federation"] == str(federation)]
+        alpha = f"{federation.alpha:g}" if np.isfinite(federation.alpha) else "∞"
+        record: Record = {"noise": federation.noise, "sizes": federation.sizes, "alpha": alpha}
+        failed = [result.failed[name] for name in part["client"] if name in result.failed]
+        if failed:
+            record["error"] = f"{len(failed)} clients failed, the first: {failed[0]}"
+        for metric, sign in zip(METRICS, (1, 1, -1), strict=True):
+            known = part[metric].to_numpy(dtype=float)
+            if np.isfinite(known).all() and np.ptp(known) > 0:
+                record[metric] = sign * float(spearmanr(shares, known)[0])
+        records.append(record)
+    return records
+
+
+def table(records: pd.DataFrame) -> pd.DataFrame:
+    """Means over seeds, one row per number that ranks the clients."""
+    import pandas as pd
+
+    named = records.assign(epsilon=[f"{e:g}" if e else "none" for e in records["epsilon"]])
+    if "noise" not in named:
+        named = named.assign(noise=None, sizes=None, alpha=None)
+    keys = ["dataset", "noise", "sizes", "alpha", "epsilon"]
+    parts = [
+        mean_and_spread(named.assign(spearman=named.get(metric), ranked_by=metric), [*keys, "ranked_by"], ["spearman"])
+        for metric in METRICS
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def markdown(final: pd.DataFrame) -> str:
+    """One table per data set: federations down, what ranks them under which ε across."""
+    columns = final.assign(by=[f"{by}, ε {e}" for by, e in zip(final["ranked_by"], final["epsilon"], strict=True)])
+    return "# Ranking of clients by cleanliness\n\nMean ± standard deviation over seeds.\n\n" + pivots(
+        columns,
+        by="dataset",
+        down=["noise", "sizes", "alpha"],
+        across="by",
+        titles={"spearman": "Spearman correlation with the share of spoilt rows"},
+        digits=2,
+    )
+
+
+def _clients(cell: Cell, place: World, federation: Federation) -> Iterator[fb.Table]:
+    sizes = np.full(cell.clients, cell.equal_rows)
+    if federation.sizes == "mixed":  # in an order that has nothing to do with the noise
+        spaced = np.linspace(cell.least_rows, cell.most_rows, cell.clients).astype(int)
+        sizes = np.random.default_rng([cell.seed, 2]).permutation(spaced)
+    for number, (rows, share) in enumerate(zip(sizes, _shares(cell), strict=True)):
+        seed = 10_000 * (cell.seed + 1) + number
+        chosen = place.rows(int(rows), federation.alpha, seed=seed)
+        yield place.client(chosen, federation.noise, float(share), seed=seed).table
+
+
+def _shares(cell: Cell) -> np.ndarray:
+    return np.linspace(0.0, MOST_NOISE, cell.clients)

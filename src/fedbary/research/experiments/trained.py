@@ -1,0 +1,126 @@
+"""One federation trained once: exactFed, the same game judged by other test rows, and every method on its log."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data import Table
+from fedbary.games import Game, exact_shapley
+from fedbary.research.baselines.clients import METHODS, Setting, prepare
+from fedbary.research.training import Evaluator, FedAvg, Federation
+from fedbary.valuation.scores import ClientScores
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# The regression that pools the rows: as strong as cross-validation chooses for these data sets, stopped early.
+_POOLED = dict(C=0.01, max_iter=30, tol=1e-3)
+
+
+class Trained:
+    """Clients, and two disjoint sets of test rows: the first judges all methods, the other the ceiling."""
+
+    def __init__(self, tables: Mapping[str, Table], test: Table, other: Table, *, rounds: int, seed: int) -> None:
+        training = FedAvg(rounds=rounds, seed=seed)
+        self._prepared = prepare(Federation.from_tables(tables, test), training=training, seed=seed, threads=1)
+        self._remembered = _Remembering(self._prepared.setting)
+        # As a client of the same federation the other rows are scaled like those that the models were trained on.
+        self._other = Federation.from_tables({"other": other}, test).clients[0]
+
+    @cached_property
+    def exactfed(self) -> ClientScores:
+        """Shapley value of FedAvg retrained on every coalition."""
+        return METHODS["exactfed"].compute(replace(self._prepared.setting, retrain=self._remembered))
+
+    @cached_property
+    def ceiling(self) -> ClientScores:
+        """The same trained coalitions, judged by the other test rows."""
+        assert self.exactfed.converged  # which has trained them
+        federation = self._prepared.federation
+        judge = Evaluator(self._prepared.model, self._other, len(federation.classes), threads=1)
+        again = replace(self._prepared.setting, evaluate=judge.accuracy, retrain=self._remembered.again)
+        return METHODS["exactfed"].compute(again)
+
+    def others(self) -> dict[str, ClientScores]:
+        """Every method but exactFed."""
+        return {name: method.compute(self._prepared.setting) for name, method in METHODS.items() if name != "exactfed"}
+
+    def pooled(self) -> tuple[ClientScores, ClientScores]:
+        """Shapley value of a logistic regression fitted to a coalition's rows in one place; and its ceiling."""
+        federation = self._prepared.federation
+        started = perf_counter()
+        fitted = _Pooled(federation)
+        found = [
+            exact_shapley(Game(federation.names, fitted.accuracy_on(rows.features, rows.codes)))
+            for rows in (federation.test, self._other)
+        ]
+        seconds = perf_counter() - started
+        first, second = (
+            ClientScores(name, federation.names, e.values, e.standard_errors, e.evaluations, seconds)
+            for name, e in zip(("pooled", "pooled ceiling"), found, strict=True)
+        )
+        return first, second
+
+
+class _Remembering:
+    """Trains coalitions, and keeps their weights for another test set."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self.known: dict[bytes, Floats] = {}
+
+    def __call__(self, coalitions: Bools) -> Floats:
+        assert self._setting.retrain is not None
+        found = self._setting.retrain(coalitions)
+        self.known |= {mask.tobytes(): weights for mask, weights in zip(coalitions, found, strict=True)}
+        return found
+
+    def again(self, coalitions: Bools) -> Floats:
+        """Weights of coalitions that were trained before."""
+        return np.stack([self.known[mask.tobytes()] for mask in coalitions])
+
+
+class _Pooled:
+    """Logistic regressions on the rows of coalitions, each fitted once."""
+
+    def __init__(self, federation: Federation) -> None:
+        self._features = np.vstack([rows.features for rows in federation.clients]).astype(np.float32)
+        self._codes = np.concatenate([rows.codes for rows in federation.clients])
+        self._owner = np.repeat(np.arange(len(federation.clients)), [len(rows) for rows in federation.clients])
+        self._classes = len(federation.classes)
+        self._known: dict[bytes, Callable[[NDArray[Any]], NDArray[np.int64]]] = {}
+
+    def accuracy_on(self, features: NDArray[Any], codes: NDArray[np.int64]) -> Callable[[Bools], Floats]:
+        """The utility that these rows judge; without any client it is chance."""
+
+        def utility(coalitions: Bools) -> Floats:
+            return np.array(
+                [(self._fit(row)(features) == codes).mean() if row.any() else 1.0 / self._classes for row in coalitions]
+            )
+
+        return utility
+
+    def _fit(self, coalition: Bools) -> Callable[[NDArray[Any]], NDArray[np.int64]]:
+        key = coalition.tobytes()
+        if key not in self._known:
+            from sklearn.exceptions import ConvergenceWarning
+            from sklearn.linear_model import LogisticRegression
+
+            rows = coalition[self._owner]
+            codes = self._codes[rows]
+            if codes.min() == codes.max():
+                only = int(codes[0])
+                self._known[key] = lambda features: np.full(len(features), only)
+            else:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    self._known[key] = LogisticRegression(**_POOLED).fit(self._features[rows], codes).predict
+        return self._known[key]

@@ -1,0 +1,271 @@
+"""A Flower training run as a training log, from which contributions are computed afterwards."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
+from numpy.typing import NDArray
+
+from fedbary.engines.flower.choosing import Wrapper
+from fedbary.errors import DataError, SettingsError
+from fedbary.research.flower_layout import Layout, Vector
+from fedbary.research.training.log import Head, Round, TrainingLog
+
+NAME_KEY = "client-name"
+_LONGEST_NAME = 200
+_TOLERANCE = 1e-4
+
+
+class Recording(Wrapper):
+    """A strategy that is passed through unchanged, and whose run is kept as a `TrainingLog`.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Any strategy of ``flwr.serverapp.strategy`` whose replies hold one ``ArrayRecord``, the client's model after
+        training, and the number of its rows in a ``MetricRecord``.
+    names : mapping of int to str, optional
+        Names of nodes. Otherwise a client is called as it says under ``client-name`` in a record of its reply (a
+        ``ConfigRecord`` for text), or else by its node id.
+    examples_key : str, optional
+        Where the number of rows stands. Default: the strategy's ``weighted_by_key``, or ``num-examples``.
+    folder : path, optional
+        Write each round to a file there, ``round-00001.npz`` and so on, instead of keeping it in memory.
+    head : Head, optional
+        Where the last layer lies in the vector, for ShapFed.
+
+    Notes
+    -----
+    A model becomes one vector: its arrays of floating-point numbers, in the order of the initial model. Running
+    statistics of batch normalisation are among them, as they are in FedAvg. Whole numbers, such as its counter
+    ``num_batches_tracked``, are left out, for they would drown the weights in every cosine; `unflatten` puts in the
+    initial model's.
+
+    Only nodes whose reply arrived without an error count as selected in a round, and a round without any is left out.
+
+    The run needs clients × rounds × weights × 4 bytes, 8 for double precision, of memory or of ``folder``; `log` takes
+    8 bytes a number while it is used.
+
+    Recording never ends a training: what cannot be recorded is warned of, and `log` then says it in an error.
+
+    Examples
+    --------
+    ::
+
+        recording = Recording(FedAvg())
+        recording.start(grid, initial_arrays, num_rounds=5)
+        setting = Setting(recording.log, recording.evaluate(accuracy))  # accuracy(ArrayRecord) -> float
+        METHODS["gtg"].compute(setting)
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        *,
+        names: Mapping[int, str] | None = None,
+        examples_key: str | None = None,
+        folder: str | Path | None = None,
+        head: Head | None = None,
+    ) -> None:
+        super().__init__(strategy)
+        self.names = {int(node): str(name) for node, name in (names or {}).items()}
+        if len(set(self.names.values())) < len(self.names):
+            raise SettingsError("The 'names' parameter gives two nodes the same name: names must differ.")
+        self.examples_key = examples_key or str(getattr(strategy, "weighted_by_key", "num-examples"))
+        self.folder = None if folder is None else _empty(Path(folder))
+        self.head = head
+        self._layout: Layout | None = None
+        self._initial: Vector | None = None
+        self._nodes: dict[int, str] = {}
+        self._counts: dict[int, int] = {}
+        self._rounds: list[Path | tuple[list[int], Vector]] = []
+        self._average: Vector | None = None
+        self._problem: str | None = None
+        self._differs = False
+
+    @property
+    def log(self) -> TrainingLog:
+        """What was recorded so far.
+
+        Raises
+        ------
+        DataError
+            If no round was recorded, or one could not be.
+        """
+        if self._problem is not None:
+            raise DataError(f"The run could not be recorded: {self._problem}")
+        if self._initial is None or not self._rounds:
+            raise DataError("Nothing was recorded: run start of this object, not of the strategy inside.")
+        place = {node: position for position, node in enumerate(self._nodes)}
+        rounds = []
+        for kept in self._rounds:
+            nodes, models = _read(kept) if isinstance(kept, Path) else kept
+            rounds.append(Round(np.array([place[node] for node in nodes]), models.astype(np.float64)))
+        return TrainingLog(
+            tuple(self._nodes.values()),
+            np.array([self._counts[node] for node in self._nodes]),
+            self._initial.astype(np.float64),
+            tuple(rounds),
+            head=self.head,
+        )
+
+    @property
+    def nodes(self) -> dict[str, int]:
+        """Flower's node id of each client in the log: what `choosing.from_result` asks for."""
+        return {name: node for node, name in self._nodes.items()}
+
+    @property
+    def layout(self) -> Layout:
+        """How a model becomes a vector; known from the first round on."""
+        if self._layout is None:
+            raise DataError("The layout of the model is known from the first round on: start the training.")
+        return self._layout
+
+    def save(self, path: str | Path) -> Path:
+        """Write `log` to one ``.npz`` file, which `TrainingLog.load` and ``fedbary compare --training-log`` read."""
+        return self.log.save(path)
+
+    def flatten(self, arrays: ArrayRecord) -> Vector:
+        """A model as one vector of weights."""
+        return self.layout.flatten(arrays)
+
+    def unflatten(self, weights: NDArray[Any]) -> ArrayRecord:
+        """A vector of weights as a model."""
+        return self.layout.unflatten(weights)
+
+    def evaluate(self, utility: Callable[[ArrayRecord], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """A utility of one model as the methods want it: many vectors of weights in, as many numbers out."""
+
+        def utilities(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.array([float(utility(self.unflatten(vector))) for vector in weights])
+
+        return utilities
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Pass on; note the model that the round starts from."""
+        self._try(server_round, self._note_start, arrays)
+        return super().configure_train(server_round, arrays, config, grid)
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Pass on; keep the clients' models."""
+        messages = list(replies)
+        # Before the strategy sees them: some change the replies in place.
+        self._try(server_round, self._note_replies, messages)
+        arrays, metrics = super().aggregate_train(server_round, messages)
+        if arrays is not None:
+            self._try(server_round, self._compare, arrays)
+        return arrays, metrics
+
+    def _try(self, server_round: int, step: Callable[..., None], *arguments: Any) -> None:
+        if self._problem is not None:
+            return
+        try:
+            step(*arguments)
+        except Exception as error:
+            self._problem = f"round {server_round}: {error}"
+            warnings.warn(f"Recording stopped, the training goes on. {self._problem}", stacklevel=3)
+
+    def _note_start(self, arrays: ArrayRecord) -> None:
+        if self._initial is None:
+            self._layout = Layout.of(arrays)
+            self._initial = self._layout.flatten(arrays)
+        else:
+            self._compare(arrays)
+
+    def _note_replies(self, messages: list[Message]) -> None:
+        valid = [message for message in messages if message.has_content()]
+        if not valid:
+            return
+        nodes = [int(message.metadata.src_node_id) for message in valid]
+        if len(set(nodes)) < len(nodes):
+            raise DataError("a node replied twice.")
+        counts = [self._examples(message.content, node) for message, node in zip(valid, nodes, strict=True)]
+        models = np.stack([self._model(message.content, node) for message, node in zip(valid, nodes, strict=True)])
+        for message, node, count in zip(valid, nodes, counts, strict=True):
+            if node not in self._nodes:
+                self._nodes[node] = self._name(message.content, node)
+                self._counts[node] = count
+        shares = np.array([self._counts[node] for node in nodes], dtype=float)
+        self._average = (shares / shares.sum()) @ models
+        if self.folder is None:
+            self._rounds.append((nodes, models))
+        else:
+            self._rounds.append(_write(self.folder / f"round-{len(self._rounds) + 1:05d}.npz", nodes, models))
+
+    def _examples(self, content: RecordDict, node: int) -> int:
+        found = [
+            metrics[self.examples_key] for metrics in content.metric_records.values() if self.examples_key in metrics
+        ]
+        if len(found) != 1 or isinstance(found[0], list) or not float(found[0]).is_integer() or found[0] < 1:
+            raise DataError(
+                f"node {node} replied with {found or 'nothing'} under '{self.examples_key}', but the log needs its "
+                "number of rows, at least 1: name its key by examples_key, and put Recording around 'weighted', not "
+                "inside."
+            )
+        return int(found[0])
+
+    def _model(self, content: RecordDict, node: int) -> Vector:
+        if len(content.array_records) != 1:
+            raise DataError(f"node {node} replied with {len(content.array_records)} ArrayRecords, but must with one.")
+        try:
+            return self.layout.flatten(next(iter(content.array_records.values())))
+        except DataError as error:
+            raise DataError(f"the model of node {node}: {error}") from error
+
+    def _name(self, content: RecordDict, node: int) -> str:
+        if node in self.names:
+            return self.names[node]
+        said = [record.get(NAME_KEY) for record in content.config_records.values()]
+        said += [record.get(NAME_KEY) for record in content.metric_records.values()]
+        name = str(next((word for word in said if isinstance(word, str | int)), ""))[:_LONGEST_NAME].strip()
+        # A client chooses this name itself: it must not pass for another one.
+        taken = {*self._nodes.values(), *self.names.values()}
+        return name if name and name not in taken else f"{name} ({node})" if name else str(node)
+
+    def _compare(self, arrays: ArrayRecord) -> None:
+        """Say so, once, if the strategy does not average as the log does."""
+        if self._average is None or self._differs:
+            return
+        given = self.layout.flatten(arrays)
+        gap = float(np.abs(given - self._average).max(initial=0.0))
+        if not gap <= _TOLERANCE * (1.0 + float(np.abs(given).max(initial=0.0))):
+            warnings.warn(
+                f"The strategy's global model differs by {gap:.3g} from the average of the clients' models, weighted "
+                "by their rows, which the methods on a training log assume: read their values as an approximation.",
+                stacklevel=4,
+            )
+            self._differs = True
+
+
+def _empty(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.glob("round-*.npz")):
+        raise SettingsError(f"'{folder}' already holds the rounds of a run: choose an empty folder.")
+    return folder
+
+
+def _write(file: Path, nodes: list[int], models: Vector) -> Path:
+    part = file.with_name(file.name + ".part")
+    with part.open("wb") as stream:
+        np.savez(stream, nodes=np.array(nodes, dtype=np.uint64), models=models)
+    part.replace(file)
+    return file
+
+
+def _read(file: Path) -> tuple[list[int], Vector]:
+    try:
+        with np.load(file, allow_pickle=False) as kept:
+            return [int(node) for node in kept["nodes"]], kept["models"]
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"The recorded round '{file}' cannot be read ({error}): it was moved or changed.") from error

@@ -1,0 +1,146 @@
+"""How good many models are on one set of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedbary.errors import SettingsError
+from fedbary.research.training.backend import Precision, in_parallel, workers
+from fedbary.research.training.data import Federation, Rows
+from fedbary.research.training.flat import FlatModel, as_tensors
+from fedbary.research.training.models import Model
+
+if TYPE_CHECKING:
+    import torch
+
+    Measure = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+Doubles = NDArray[np.float64]
+
+# Rows that are scored at once, so that their activations stay in the cache.
+_ROWS_AT_A_TIME = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluator:
+    """Accuracy and loss of weight vectors on fixed rows, many vectors at once.
+
+    Parameters
+    ----------
+    model : model
+        What the vectors are weights of, as given to `run`.
+    rows : Rows
+        The rows to judge by, such as a federation's test rows.
+    classes : int
+        Number of classes.
+    dtype : {"float32", "float64"}
+        Precision of the scores.
+    threads : int, optional
+        Threads that share the vectors; by default as many as there are cores.
+
+    Examples
+    --------
+    >>> from fedbary.research.training import Logistic
+    >>> evaluator = Evaluator(Logistic(), Rows([[-1.0], [2.0]], [0, 1]), classes=2)
+    >>> weights = [[-1.0, 1.0, 0.0, 0.0], [1.0, -1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
+    >>> evaluator.accuracy(weights)
+    array([1. , 0. , 0.5])
+    >>> evaluator.loss(weights).round(3)
+    array([0.073, 3.073, 0.693])
+    """
+
+    model: Model
+    rows: Rows
+    classes: int
+    dtype: Precision = "float32"
+    threads: int | None = None
+    _flat: FlatModel = field(init=False, repr=False)
+    _tensors: tuple[torch.Tensor, torch.Tensor] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.rows.codes.max() >= self.classes:
+            raise SettingsError(
+                f"The rows hold the class code {self.rows.codes.max()}, but there are {self.classes} classes: pass "
+                "classes=len(federation.classes)."
+            )
+        flat = FlatModel.of(self.model, self.rows.features.shape[1], self.classes, dtype=self.dtype)
+        object.__setattr__(self, "_flat", flat)
+        object.__setattr__(self, "_tensors", as_tensors(self.rows, self.dtype))
+
+    @classmethod
+    def on_test(cls, model: Model, federation: Federation, **options: Any) -> Evaluator:
+        """Judge by the federation's test rows.
+
+        Examples
+        --------
+        >>> from fedbary.research.training import Federation, Logistic
+        >>> X, y = [[-1.0], [1.0]], [0, 1]
+        >>> federation = Federation.from_arrays({"ann": (X, y)}, (X, y))
+        >>> Evaluator.on_test(Logistic(), federation).accuracy([-1.0, 1.0, 0.0, 0.0])
+        array([1.])
+        """
+        return cls(model, federation.test, len(federation.classes), **options)
+
+    @property
+    def size(self) -> int:
+        """P, the number of weights."""
+        return self._flat.size
+
+    def accuracy(self, weights: ArrayLike) -> Doubles:
+        """Share of the rows whose class has the highest score, for each of the vectors (B, P)."""
+        return self._mean(weights, _hits)
+
+    def loss(self, weights: ArrayLike) -> Doubles:
+        """Mean cross-entropy, −log p of the true class, for each of the vectors (B, P)."""
+        return self._mean(weights, _surprise)
+
+    def _mean(self, weights: ArrayLike, measure: Measure) -> Doubles:
+        import torch
+
+        vectors = self._checked(weights)
+        totals = np.zeros(len(vectors))
+        features, codes = self._tensors
+
+        def judge(blocks: list[slice]) -> None:
+            flat = self._flat if pool == 1 else self._flat.twin()
+            with torch.no_grad():
+                for block in blocks:
+                    for here in _chunks(len(codes)):
+                        scores = flat.logits(vectors[block], features[here])
+                        totals[block] += measure(scores, codes[here]).sum(dim=1, dtype=torch.float64).numpy()
+
+        blocks = list(self._flat.blocks(vectors, min(_ROWS_AT_A_TIME, len(codes))))
+        pool = min(workers(self.threads), len(blocks))
+        in_parallel(judge, [blocks[start::pool] for start in range(pool)], pool)
+        return totals / len(codes)
+
+    def _checked(self, weights: ArrayLike) -> torch.Tensor:
+        import torch
+
+        vectors = np.atleast_2d(np.asarray(weights))
+        if vectors.ndim != 2 or vectors.shape[1] != self.size or vectors.dtype.kind not in "iuf":
+            raise SettingsError(
+                f"The weights have shape {np.shape(weights)} and type {vectors.dtype}, but must be vectors of the "
+                f"model's {self.size} weights, (vectors, {self.size})."
+            )
+        if not np.isfinite(vectors).all():
+            raise SettingsError("The weights are not finite: the training diverged; lower its learning rate.")
+        return torch.tensor(vectors, dtype=self._flat.initial.dtype)
+
+
+def _chunks(rows: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS_AT_A_TIME) for start in range(0, rows, _ROWS_AT_A_TIME))
+
+
+def _hits(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
+    return scores.argmax(dim=2) == codes
+
+
+def _surprise(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
+    own = scores.gather(2, codes.expand(len(scores), -1)[:, :, None])[:, :, 0]
+    return scores.logsumexp(dim=2) - own

@@ -1,0 +1,24 @@
+"""Pictures of results: objects with `.plot()`, `.frame()` and `.save()`, the same for reports, experiments and docs."""
+
+from fedbary.views.plots.client_plots import client_map, convergence, shapley_values, shares
+from fedbary.views.plots.curves import curves
+from fedbary.views.plots.display import Display
+from fedbary.views.plots.method_plots import method_aurocs, method_likeness, method_shares
+from fedbary.views.plots.plan import transport_plan
+from fedbary.views.plots.row_plots import label_pairs, row_map, value_histogram
+
+__all__ = [
+    "Display",
+    "client_map",
+    "convergence",
+    "curves",
+    "label_pairs",
+    "method_aurocs",
+    "method_likeness",
+    "method_shares",
+    "row_map",
+    "shapley_values",
+    "shares",
+    "transport_plan",
+    "value_histogram",
+]

@@ -1,0 +1,94 @@
+"""Curves of experiments: one number against another, a line for each method, a panel for each data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fedbary.views.plots.display import Display
+from fedbary.views.plots.look import CYCLE, DASHES, as_text, empty_figure, finite
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+_MARKS = ("circle", "diamond", "square", "x", "cross", "triangle-up")
+
+
+def curves(
+    table: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    by: str,
+    panel: str | None = None,
+    name: str = "curves",
+    title: str = "",
+    logarithmic: Sequence[str] = (),
+    labels: dict[str, str] | None = None,
+) -> Display:
+    """Column ``y`` against column ``x``, a line for each value of ``by``, a panel for each value of ``panel``.
+
+    Values of ``x`` stand at equal steps in the order of the table, unless they are logarithmic or few numbers;
+    ``logarithmic`` names the axes ("x", "y") with a logarithmic scale.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import fedbary as fb
+    >>> table = pd.DataFrame({"alpha": ["0.1", "1"], "auroc": [0.9, 0.95], "method": ["ours", "ours"]})
+    >>> len(fb.plots.curves(table, x="alpha", y="auroc", by="method").plot().data)
+    1
+    """
+    said = labels or {}
+
+    def draw(table: pd.DataFrame) -> Figure:
+        from plotly.subplots import make_subplots
+
+        panels = [None] if panel is None else list(dict.fromkeys(table[panel]))
+        figure = make_subplots(
+            rows=1,
+            cols=len(panels),
+            shared_yaxes=True,
+            horizontal_spacing=0.03,
+            subplot_titles=None if panel is None else [as_text(part) for part in panels],
+        )
+        base = empty_figure()
+        figure.update_layout(template="none")
+        figure.update_layout(**{key: base.layout[key] for key in ("font", "paper_bgcolor", "plot_bgcolor", "legend")})
+        figure.update_layout(height=400, margin={"t": 70, "r": 16, "b": 48, "l": 60}, legend_y=1.1)
+        figure.update_xaxes(base.layout.xaxis, title_text=said.get(x, x))
+        figure.update_yaxes(base.layout.yaxis, title_text="")
+        figure.update_yaxes(title_text=said.get(y, y), col=1)
+        ticks = list(dict.fromkeys(table[x]))
+        for place, line in enumerate(dict.fromkeys(table[by])):
+            for column, part in enumerate(panels, start=1):
+                mine = table[(table[by] == line) & (True if part is None else table[panel] == part)]
+                across = finite(mine[x]) if "x" in logarithmic else [ticks.index(value) for value in mine[x]]
+                figure.add_trace(_line(across, finite(mine[y]), str(line), place, first=column == 1), 1, column)
+        if "x" in logarithmic:
+            figure.update_xaxes(type="log")
+        else:
+            figure.update_xaxes(tickvals=list(range(len(ticks))), ticktext=[as_text(tick) for tick in ticks])
+        if "y" in logarithmic:
+            figure.update_yaxes(type="log")
+        return figure
+
+    return Display(name, title or f"{said.get(y, y)} against {said.get(x, x)}, by {by}.", table, draw)
+
+
+def _line(x: Sequence[float | None], y: Sequence[float | None], name: str, place: int, *, first: bool) -> object:
+    from plotly.graph_objects import Scatter
+
+    colour = CYCLE[place % len(CYCLE)]
+    return Scatter(
+        name=as_text(name),
+        legendgroup=as_text(name),
+        showlegend=first,
+        mode="lines+markers",
+        x=list(x),
+        y=list(y),
+        line={"color": colour, "dash": DASHES[place // len(CYCLE) % len(DASHES)]},
+        marker={"symbol": _MARKS[place % len(_MARKS)], "size": 8, "color": colour},
+        hovertemplate="%{y:.4g}<extra>%{fullData.name}</extra>",
+    )

@@ -1,0 +1,193 @@
+"""What the coordinator's report says: every sentence and number, before it gets a look.
+
+It is made of what a coordinator learns in every federation, so it holds no row and no row value, also where one
+process held all the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fedbary.valuation.verdict import FAILED, INCLUDE, LEAVE, LOOK, Opinion
+from fedbary.views.report.learned import learned, spent
+from fedbary.wording import dash, number, percent, shortened, tenths
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedbary.valuation import Valuation
+
+# A verdict group names so many clients; the rest is in the table.
+_NAMED = 8
+_GROUPS = (
+    (INCLUDE, "Include", "good"),
+    (LOOK, "Look at first", "warn"),
+    (LEAVE, "Leave out", "bad"),
+    (FAILED, "Not valued", "bad"),
+)
+
+
+def facts(result: Valuation) -> dict[str, Any]:
+    """Everything that the template shows, as text and plain numbers."""
+    ranked = [{str(key): value for key, value in row.items()} for row in result.ranking().to_dict("records")]
+    valued = [client for client in ranked if dash(client["share"]) != "–"]
+    reference = result.settings.get("reference_rows")
+    scores = result.scores
+    values = {} if scores is None else dict(zip(scores.clients, scores.values.tolist(), strict=True))
+    opinions, told = result.verdict(), result.told
+    return {
+        "headline": headline(opinions),
+        "verdict": groups(opinions),
+        "rules": _rules(result),
+        "target": f"{number(reference)} reference rows" if reference else "what the clients have in common",
+        "has_reference": bool(reference),
+        "has_quality": bool(result.clients["quality"].notna().any()),
+        "has_values": scores is not None,
+        "has_flags": bool(result.clients["flagged"].notna().any()),
+        "noisy": result.settings.get("epsilon") is not None,
+        "has_interval": bool(result.clients["high"].notna().any()),
+        "tiles": [
+            ("clients valued", f"{len(result.clients) - len(result.failed)} of {len(ranked)}"),
+            ("their rows", number(sum(int(client["rows"]) for client in valued))),
+            ("reference rows", number(reference) if reference else "none"),
+            ("lowest to highest share", _range(valued)),
+            ("ε spent by each client", spent(result.settings)),
+        ],
+        "clients": [
+            _client(place, client | {"status": told[str(client["client"])]}, values, opinion)
+            for place, (client, opinion) in enumerate(zip(ranked, opinions, strict=True), start=1)
+        ],
+        "equal_share": percent(1.0 / len(valued)) if valued else "–",
+        "rounds": _rounds(result.history),
+        "learned": learned(result.settings),
+        "protocol": str(result.settings.get("protocol", "unknown")),
+        "settings": _flat({k: v for k, v in result.settings.items() if k not in ("versions", "sources")}),
+        "versions": dict(result.settings.get("versions", {})),
+        "schema": None if result.schema is None else result.schema.fingerprint,
+        "notes": list(result.notes),
+        "one_process": result.has_rows,
+    }
+
+
+def headline(opinions: Sequence[Opinion]) -> str:
+    """The verdict in one line.
+
+    Examples
+    --------
+    >>> headline([Opinion("a", INCLUDE, ""), Opinion("b", INCLUDE, ""), Opinion("c", LOOK, "")])
+    'Include 2 of 3 clients; look at 1 first.'
+    >>> headline([Opinion("a", INCLUDE, "")])
+    'Include the one client.'
+    """
+    count = {advice: sum(opinion.advice == advice for opinion in opinions) for advice, _, _ in _GROUPS}
+    total = len(opinions)
+    parts = []
+    if count[INCLUDE] == total:
+        parts.append("Include the one client" if total == 1 else f"Include all {total} clients")
+    elif count[INCLUDE]:
+        parts.append(f"Include {count[INCLUDE]} of {total} clients")
+    if count[LOOK]:
+        parts.append(f"look at {count[LOOK]} first")
+    if count[LEAVE]:
+        parts.append(f"leave out {count[LEAVE]}")
+    if count[FAILED]:
+        parts.append(f"{count[FAILED]} could not be valued")
+    sentence = "; ".join(parts)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def groups(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
+    """The clients by advice, best first, of many only the first few: those in trouble from the worst on."""
+    shown = []
+    for advice, title, look in _GROUPS:
+        mine = [opinion for opinion in opinions if opinion.advice == advice]
+        if advice == LOOK:
+            mine.reverse()
+        if mine:
+            named = [{"name": opinion.client, "why": opinion.why} for opinion in mine[:_NAMED]]
+            rest = len(mine) - len(named)
+            shown.append({"title": title, "look": look, "count": len(mine), "clients": named, "rest": rest})
+    return shown
+
+
+def _rules(result: Valuation) -> str:
+    said = ["A client is to be looked at first where at least 5 % of its rows are flagged"]
+    if result.clients["quality"].notna().any():
+        said.append("where its quality is well below the median client's")
+    else:
+        said.append("where it is much further from the target than the median client")
+    if result.scores is not None:
+        said.append("where its value is not above zero; it is to be left out where that is clearly below zero")
+    rules = (
+        ", or ".join(said) + ". The rest is included. No flag does not mean no error: flags need enough reference rows."
+    )
+    epsilon = result.settings.get("epsilon")
+    if epsilon is not None:
+        rules += f" Distances and qualities carry the noise of ε = {epsilon:g}, which alone can make such a difference."
+    if result.clients["flagged"].isna().all():
+        rules += (
+            " Nobody's flags are known here, because the owners keep them or the protocol makes none, so that wrong "
+            "rows can go unseen."
+        )
+    return rules
+
+
+def _range(valued: list[dict[str, Any]]) -> str:
+    shares = sorted(float(client["share"]) for client in valued)
+    if len(shares) < 2:
+        return percent(shares[0]) if shares else "–"
+    return f"{percent(shares[0]).removesuffix(' %')} – {percent(shares[-1])}"
+
+
+def _client(place: int, client: Mapping[str, Any], values: Mapping[str, float], opinion: Opinion) -> dict[str, Any]:
+    failed = opinion.advice == FAILED
+    return {
+        "place": "–" if failed else str(place),
+        "name": str(client["client"]),
+        "rows": number(client["rows"]),
+        "distance": number(client["distance"]),
+        "interval": "–" if dash(client["high"]) == "–" else f"{number(client['low'])} – {number(client['high'])}",
+        "value": number(values.get(str(client["client"]))),
+        "share": percent(client["share"]),
+        "share_interval": ""
+        if dash(client["share_high"]) == "–"
+        else f"{percent(client['share_low']).removesuffix(' %')} – {percent(client['share_high'])}",
+        "quality": tenths(client["quality"]),
+        "flagged": dash(client["flagged"]),
+        "advice": opinion.advice,
+        "look": {advice: look for advice, _, look in _GROUPS}[opinion.advice],
+        "status": str(client["status"]),
+        "kind": "failed" if failed else "ok" if client["status"] == "ok" else "noted",
+        # What the browser sorts by.
+        "sort": {name: _sortable(client[name]) for name in ("rows", "distance", "quality", "flagged", "share")}
+        | {"place": place, "value": _sortable(values.get(str(client["client"])))},
+    }
+
+
+def _sortable(value: Any) -> str:
+    return "" if dash(value) == "–" else repr(float(value))
+
+
+def _rounds(history: pd.DataFrame) -> list[dict[str, str]]:
+    return [
+        {
+            "name": str(name),
+            "first": number(rounds["estimate"].iloc[0]),
+            "last": number(rounds["estimate"].iloc[-1]),
+            "best": number(rounds["estimate"].min()),
+            "rounds": number(rounds["round"].iloc[-1]),
+            "support": number(rounds["support"].iloc[-1]),
+        }
+        for name, rounds in history.groupby("client", sort=False)
+    ]
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = "not set" if value is None else shortened(str(value), 200)
+    return flat

@@ -1,0 +1,134 @@
+"""What flags promise their owner, in plain words and from what the run noted of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fedbary.wording import counted, number, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_REASONS = (("label", "by their label"), ("features", "by their features"), ("label and features", "by both"))
+
+
+def owner_headline(rows: pd.DataFrame) -> str:
+    """What is wrong with the rows, in one line.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> flags = pd.array([True, True, False], dtype="boolean")
+    >>> rows = pd.DataFrame({"flag": flags, "reason": ["label", "features", "label"]})
+    >>> owner_headline(rows)
+    '2 of 3 rows look wrong: 1 by their label, 1 by their features.'
+    >>> owner_headline(rows.assign(flag=pd.array([False] * 3, dtype="boolean")))
+    'None of the 3 rows is flagged.'
+    >>> rows = rows.assign(flag=pd.array([False] * 3, dtype="boolean"))
+    >>> rows.attrs["noise_share"] = 0.4
+    >>> owner_headline(rows)
+    'None of the 3 rows is flagged, but about 1 of the labels is estimated to be wrong.'
+    """
+    total = len(rows)
+    if rows["flag"].isna().all():
+        return f"{counted(total, 'row')}, ranked; this run flags none."
+    flagged = rows[rows["flag"].fillna(False).astype(bool)]
+    if flagged.empty:
+        none = "The one row is not flagged" if total == 1 else f"None of the {total:,} rows is flagged"
+        share = rows.attrs.get("noise_share") or 0.0
+        doubted = round(share * total) if math.isfinite(share) else 0
+        if not doubted:
+            return f"{none}."
+        return f"{none}, but about {doubted:,} of the labels {'is' if doubted == 1 else 'are'} estimated to be wrong."
+    counts = [(int((flagged["reason"] == reason).sum()), words) for reason, words in _REASONS]
+    parts = [f"{count:,} {words}" for count, words in counts if count]
+    if len(parts) == 1 and len(flagged) > 1:
+        parts = ["all" + parts[0].removeprefix(f"{len(flagged):,}")]
+    look = "row looks" if total == 1 else "rows looks" if len(flagged) == 1 else "rows look"
+    return f"{len(flagged):,} of {total:,} {look} wrong{': ' + ', '.join(parts) if parts else ''}."
+
+
+def promises(rows: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Titles and sentences: what a flag means, what it does not, and what was not tested."""
+    said = [_rate(rows, settings)]
+    if rows["flag"].notna().any():
+        said.append(
+            {
+                "title": "What a flag means",
+                "text": "The row is unlike the reference's clean rows. That can be a mistake, or something rare and "
+                "right, such as another scanner or an uncommon case: look at a row before you remove it.",
+            }
+        )
+    share = rows.attrs.get("noise_share")
+    if share is not None and math.isfinite(share):
+        said.append(
+            {
+                "title": "Wrong labels, estimated",
+                "text": _estimated(share, len(rows)) + " It is an estimate without a guarantee.",
+            }
+        )
+    untested = rows.attrs.get("untested")
+    if untested and rows["flag"].notna().any():
+        said.append(
+            {
+                "title": "Not tested",
+                "text": f"{counted(int(untested), 'row')} could not be tested, because the reference has hardly any "
+                "rows of their class. They are ranked, but never flagged.",
+            }
+        )
+    return said
+
+
+def _estimated(share: float, rows: int) -> str:
+    wrong = round(share * rows)
+    if not wrong:
+        return "No label is estimated to be wrong."
+    are = "is" if wrong == 1 else "are"
+    return (
+        f"About {percent(share)} of the labels, {counted(wrong, 'row')}, {are} estimated to be wrong, flagged or not."
+    )
+
+
+def _rate(rows: pd.DataFrame, settings: Mapping[str, Any]) -> dict[str, str]:
+    guarantee = str(rows.attrs.get("guarantee", ""))
+    flagged = int(rows["flag"].fillna(False).astype(bool).sum())
+    rate = settings.get("fdr")
+    if rows["flag"].isna().all():
+        reason = guarantee.removeprefix("none: ") or (
+            f"the {settings.get('protocol', 'chosen')} protocol sends nothing that flags could be calibrated with"
+        )
+        return {
+            "title": "Why nothing is flagged",
+            "text": f"This run ranks rows and flags none ({reason}). The least valuable rows come first: look at "
+            "these, and stop where they look right.",
+        }
+    if guarantee.startswith("false-discovery rate") and rate is not None:
+        return {"title": "How far to trust the flags", "text": _controlled(rows, flagged, float(rate), guarantee)}
+    return {
+        "title": "How far to trust the flags",
+        "text": "Nothing is promised about how many flagged rows are in fact fine"
+        + (f": {guarantee.partition(': ')[2]}." if ": " in guarantee else "."),
+    }
+
+
+def _controlled(rows: pd.DataFrame, flagged: int, rate: float, guarantee: str) -> str:
+    condition = guarantee.partition("if ")[2] or "clean rows are exchangeable within classes"
+    promise = (
+        f"On average at most {100 * rate:g} % of flagged rows are in fact fine (the "
+        "false-discovery rate). It holds if your clean rows are like the reference's of the same class (in the words "
+        f"of the proof: {condition})."
+    )
+    if flagged:
+        about = round(rate * flagged)
+        wrongly = f"about {counted(about, 'row')}" if about else "hardly any row"
+        return f"{promise} Of the {counted(flagged, 'row')} here, expect up to {wrongly} to be fine."
+    smallest = rows.attrs.get("smallest_q")
+    hint = ""
+    if smallest is not None and math.isfinite(smallest) and smallest < 1.0:
+        hint = f" The first row would be flagged at a rate of {number(float(smallest))}."
+    return (
+        f"{promise} No row stands out so clearly here.{hint} With few reference rows that says little: "
+        "calibration = crossfit uses each of them twice, and a larger fdr flags more."
+    )

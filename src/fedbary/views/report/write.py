@@ -1,0 +1,92 @@
+"""Reports as files: one HTML file each, which needs nothing else and is whole or not there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedbary.errors import DataError
+from fedbary.views.plots import client_map, convergence, shapley_values, shares
+from fedbary.views.plots.page import render
+from fedbary.views.report.coordinator import facts
+
+if TYPE_CHECKING:
+    from fedbary.valuation import Valuation
+    from fedbary.valuation.result import ImageShape
+
+_HERE = "fedbary.views.report"
+_HEAD = 4096  # bytes, in which a report of ours has its title
+
+
+def write_report(result: Valuation, path: str | Path) -> Path:
+    """Write the coordinator's report: no request, light and dark, readable on paper and on a phone.
+
+    Parameters
+    ----------
+    result : Valuation
+        What to report.
+    path : path
+        The HTML file. A reader never sees half of it: it takes its place when it is whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import fedbary as fb
+    >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [50, 50], seed=0)
+    >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, seed=0)
+    >>> write_report(result, Path(tempfile.mkdtemp()) / "report.html").name
+    'report.html'
+    """
+    return _write(coordinator_html(result), path)
+
+
+def write_owner_report(
+    result: Valuation, path: str | Path, *, client: str, table: Any = None, images: ImageShape = "auto"
+) -> Path:
+    """Write a data owner's report of its own rows; it holds rows, so it is for the owner alone."""
+    from fedbary.views.report.owner import owner_html
+
+    return _write(owner_html(result, client=client, table=table, images=images), path, mode=0o600)
+
+
+def coordinator_html(result: Valuation) -> str:
+    """The coordinator's report as HTML."""
+    pictures = (shares(result), client_map(result), shapley_values(result), convergence(result))
+    drawn = [picture for picture in pictures if picture is not None and len(picture.table)]
+    content = facts(result) | {"drawn": {picture.name: picture.title for picture in drawn}}
+    return render("coordinator.html", content, drawn, package=_HERE, scripts=("tables.js",))
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a report of ours, or empty, so that nothing is lost where another takes its place."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(_HEAD)
+    return not start or (start.startswith(b"<!doctype html>") and b"<title>FedBary" in start)
+
+
+def check_report(path: Path) -> None:
+    """Refuse a place where something lies that is no report of ours."""
+    if path.exists() and not is_report(path):
+        raise DataError(f"{path}: what is there is no report of fedbary and would be overwritten; choose another place")
+
+
+def _write(text: str, path: str | Path, *, mode: int = 0o666) -> Path:
+    home = Path(path)
+    if not home.parent.is_dir():
+        raise DataError(f"{home}: the folder {home.parent} does not exist; make it first")
+    temporary = home.with_name(f".{home.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        check_report(home)
+        # A name from a file system may hold what UTF-8 cannot: a reference shows it as a replacement character.
+        temporary.touch(mode, exist_ok=False)
+        temporary.write_bytes(text.encode("utf-8", errors="xmlcharrefreplace"))
+        os.replace(temporary, home)  # noqa: PTH105 - os.replace is atomic on every platform
+    except OSError as error:
+        raise DataError(f"{home}: the report cannot be written ({error.strerror}); check the folder") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return home

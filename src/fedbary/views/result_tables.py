@@ -1,0 +1,148 @@
+"""Results as notebooks and wikis show them: a plain HTML table, a Markdown table; data is text in both."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fedbary.wording import dash, number, percent, shortened
+
+if TYPE_CHECKING:
+    from fedbary.valuation.result import Valuation
+    from fedbary.valuation.scores import ClientScores
+
+_MOST = 50
+_NUMERIC = frozenset({"rows", "distance", "interval", "quality", "flagged", "value", "standard error", "share"})
+# What Markdown would read as markup, and what would end a cell.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>!|~@$&]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+# What would turn the direction of the rest of the line, or is no character at all.
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+def valuation_html(result: Valuation) -> str:
+    """The ranked clients with their verdict, as a notebook shows them."""
+    return _html(_summary(result), *_valuation_table(result))
+
+
+def valuation_markdown(result: Valuation) -> str:
+    """The same as Markdown.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [60, 60], seed=0)
+    >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, seed=0)
+    >>> result.to_markdown().splitlines()[2]
+    '| client | rows | distance | interval | quality | flagged | share | verdict | why |'
+    """
+    return _markdown(_summary(result), *_valuation_table(result))
+
+
+def scores_html(scores: ClientScores) -> str:
+    """A method's values of clients, as a notebook shows them."""
+    return _html(_scores_summary(scores), *_scores_table(scores))
+
+
+def scores_markdown(scores: ClientScores) -> str:
+    r"""The same as Markdown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fedbary as fb
+    >>> print(fb.ClientScores("mr", ("a|b",), np.array([0.3]), np.zeros(1)).to_markdown())
+    Values of 1 client by mr.
+    <BLANKLINE>
+    | client | value | standard error | share |
+    | --- | ---: | ---: | ---: |
+    | a\|b | 0.300 | 0 | 100.0 % |
+    """
+    return _markdown(_scores_summary(scores), *_scores_table(scores))
+
+
+def _summary(result: Valuation) -> str:
+    valued = len(result.clients) - len(result.failed)
+    reference = result.settings.get("reference_rows")
+    target = f"{number(reference)} reference rows" if reference else "what the clients have in common"
+    many = f"{valued} of {len(result.clients)} clients" if result.failed else f"{valued} client{'s' * (valued != 1)}"
+    return f"{many} valued by the {result.settings.get('protocol', 'unknown')} protocol against {target}."
+
+
+def _valuation_table(result: Valuation) -> tuple[list[str], list[list[str]]]:
+    ranked = result.ranking()
+    opinions = {opinion.client: opinion for opinion in result.verdict()}
+    values = {} if result.scores is None else dict(zip(result.scores.clients, result.scores.values, strict=True))
+    shown: list[tuple[str, Any]] = [
+        ("rows", lambda row: number(row["rows"])),
+        ("distance", lambda row: number(row["distance"])),
+    ]
+    if ranked["high"].notna().any():
+        shown.append(("interval", _interval))
+    for name in ("quality", "flagged"):
+        if ranked[name].notna().any():
+            shown.append((name, lambda row, name=name: number(row[name])))
+    if values:
+        shown.append(("value", lambda row: number(values.get(str(row["client"])))))
+    shown.append(("share", lambda row: percent(row["share"])))
+    rows = []
+    for row in ranked.to_dict("records"):
+        opinion = opinions[str(row["client"])]
+        rows.append([str(row["client"]), *(cell(row) for _, cell in shown), opinion.advice, opinion.why])
+    return ["client", *(name for name, _ in shown), "verdict", "why"], rows
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "–" if dash(row["high"]) == "–" else f"{number(row['low'])} – {number(row['high'])}"
+
+
+def _scores_summary(scores: ClientScores) -> str:
+    count = len(scores.clients)
+    end = "" if scores.converged else " It stopped at its budget before it had converged."
+    return f"Values of {count} client{'s' * (count != 1)} by {scores.method}.{end}"
+
+
+def _scores_table(scores: ClientScores) -> tuple[list[str], list[list[str]]]:
+    ordered = scores.to_frame().sort_values("value", ascending=False, na_position="last", kind="stable")
+    rows = [
+        [str(row["client"]), number(row["value"]), number(row["standard_error"]), percent(row["share"])]
+        for row in ordered.to_dict("records")
+    ]
+    return ["client", "value", "standard error", "share"], rows
+
+
+def _html(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def cell(tag: str, name: str, text: str) -> str:
+        align = "right" if name in _NUMERIC else "left"
+        return f'<{tag} style="text-align:{align}"><bdi>{html.escape(shortened(text, 200))}</bdi></{tag}>'
+
+    head = "".join(cell("th", name, name) for name in header)
+    body = "".join(
+        f"<tr>{''.join(cell('td', name, text) for name, text in zip(header, row, strict=True))}</tr>"
+        for row in rows[:_MOST]
+    )
+    more = f"<p>… and {len(rows) - _MOST:,} more clients: see <code>.clients</code>.</p>" if len(rows) > _MOST else ""
+    return (
+        f"<div><p>{html.escape(summary)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"{more}</div>"
+    )
+
+
+def _markdown(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [
+        _line(header),
+        _line(["---:" if name in _NUMERIC else "---" for name in header]),
+        *(_line([_literal(text) for text in row]) for row in rows),
+    ]
+    return f"{_literal(summary)}\n\n" + "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _literal(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    flat = " ".join(_INVISIBLE.sub(" ", text).split())
+    return _MARKUP.sub(r"\\\1", shortened(flat, 200))

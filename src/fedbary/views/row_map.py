@@ -1,0 +1,160 @@
+"""An owner's rows as a report shows them: by place on a map, and with their labels in the words of the suggestions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table, as_table
+from fedbary.errors import DataError
+from fedbary.space.embed import features
+from fedbary.space.labels import class_names
+from fedbary.space.row_identity import order_digest
+from fedbary.space.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+# The kinds of points beside the reasons of flags.
+NOT_FLAGGED, UNFLAGGED, FLAGGED, TARGET = "not flagged", "row", "flagged", "target"
+# A browser draws so many points without delay.
+MOST_ROWS, MOST_TARGET = 3000, 1000
+
+
+def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = None) -> pd.DataFrame:
+    """Rows and target on the two directions in which they differ most (PCA of both, centred on the rows).
+
+    Of very many rows all flagged ones are kept, worst first, and others by a seeded draw.
+
+    Parameters
+    ----------
+    schema : Schema
+        The space in which the rows were compared.
+    table : Table
+        The rows that were valued.
+    rows : DataFrame
+        Their values, as `Valuation.rows` gives them.
+    target : array, optional
+        Points of the sketch or the barycenter (`Valuation.target`); their features are shown.
+
+    Returns
+    -------
+    DataFrame
+        ``row, x, y, kind, label``; ``kind`` is the reason of a flag, "not flagged", "row" where the run had no flags,
+        "flagged" where a flag has no reason, or "target".
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.views.row_map import row_points
+    >>> digits = fb.datasets.load("digits")
+    >>> mine = digits.train.take(range(60))
+    >>> result = fb.value({"me": mine}, digits.test, seed=0)
+    >>> points = row_points(result.schema, mine, result.rows("me"), result.target)
+    >>> list(points.columns), int((points["kind"] != "target").sum())
+    (['row', 'x', 'y', 'kind', 'label'], 60)
+    """
+    import pandas as pd
+
+    places, kinds = _drawn(rows), _kinds(rows)
+    own = features(table, schema)
+    others = _target_features(target, own.shape[1])
+    flat = _flattened(own, others)
+    mine, theirs = flat[: len(own)][places], flat[len(own) :]
+    names, labels = table.row_names.astype(object), given_labels(table, schema)
+    points = pd.DataFrame(
+        {
+            "row": [str(names[place]) for place in places],
+            "x": mine[:, 0],
+            "y": mine[:, 1],
+            "kind": [kinds[place] for place in places],
+            "label": [labels[place] for place in places],
+        }
+    )
+    around = pd.DataFrame({"row": "", "x": theirs[:, 0], "y": theirs[:, 1], "kind": TARGET, "label": ""})
+    return pd.concat([points, around], ignore_index=True)
+
+
+def given_labels(table: Table, schema: Schema | None) -> list[str]:
+    """The table's labels as text: classes as suggestions name them, numbers as they are.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> given_labels(fb.Table.from_arrays([[0.0], [1.0]], [3.0, 4.0]), None)
+    ['3', '4']
+    """
+    if numeric_label(table, schema):
+        return [repr(float(label)) for label in table.labels]
+    return [str(name) for name in class_names(table.labels)]
+
+
+def numeric_label(table: Table, schema: Schema | None) -> bool:
+    """Whether the label is a quantity; the schema of the run decides, where there is one."""
+    return not table.has_classes if schema is None else schema.label.kind == "number"
+
+
+def table_of_rows(data: Any, rows: pd.DataFrame, *, client: str, label: str | None = None) -> Table:
+    """The client's table in any of its forms, refused unless it holds the valued rows in their order."""
+    table = as_table(data, name=client, label=label)
+    if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
+        raise DataError(
+            f"The table has {len(table)} rows that are not the {len(rows)} rows of '{client}' that were valued: give "
+            "the same rows in the same order, with their ids (fb.read(file, label, id=...))."
+        )
+    if rows.attrs.get("table") not in (None, order_digest(table)):
+        raise DataError(
+            f"The rows of '{client}' were changed or put in another order since they were valued: give the table as "
+            "it was, or value it again."
+        )
+    return table
+
+
+def _drawn(rows: pd.DataFrame) -> NDArray[np.int64]:
+    """Places of the rows to draw, in order."""
+    flag = rows["flag"].fillna(False).to_numpy(dtype=bool)
+    worst = np.argsort(rows["value"].to_numpy(dtype=float, na_value=np.inf), kind="stable")
+    flagged = worst[flag[worst]][:MOST_ROWS]
+    rest = np.flatnonzero(~flag)
+    room = MOST_ROWS - len(flagged)
+    if len(rest) > room:
+        rest = np.random.default_rng(0).choice(rest, room, replace=False)
+    return np.sort(np.concatenate([flagged, rest])).astype(np.int64)
+
+
+def _kinds(rows: pd.DataFrame) -> list[str]:
+    unknown = rows["flag"].isna().to_numpy()
+    flag = rows["flag"].fillna(False).to_numpy(dtype=bool)
+    reason = rows["reason"].fillna(FLAGGED).astype(str)
+    return [
+        UNFLAGGED if silent else why if flagged else NOT_FLAGGED
+        for silent, flagged, why in zip(unknown, flag, reason, strict=True)
+    ]
+
+
+def _target_features(target: Any, width: int) -> Floats:
+    """The features of at most a thousand of the target's points; none where it is of another space."""
+    points = np.empty((0, width)) if target is None else np.asarray(target, dtype=float)
+    if points.ndim != 2 or points.shape[1] < width or not np.isfinite(points).all():
+        return np.empty((0, width))
+    if len(points) > MOST_TARGET:
+        points = points[np.sort(np.random.default_rng(0).choice(len(points), MOST_TARGET, replace=False))]
+    return np.asarray(points[:, :width])
+
+
+def _flattened(own: Floats, others: Floats) -> Floats:
+    """Both on the first two principal directions; each direction points to where its largest entry is positive."""
+    from scipy.linalg import eigh
+
+    centred = np.vstack([own, others]) - own.mean(axis=0)
+    size = float(np.abs(centred).max(initial=0.0)) or 1.0
+    scaled = centred / size  # so that no outlier overflows the squares
+    width = scaled.shape[1]
+    found = eigh(scaled.T @ scaled, subset_by_index=[max(width - 2, 0), width - 1])[1][:, ::-1]
+    found = found * np.where(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])] < 0, -1.0, 1.0)
+    flat = centred @ found
+    return flat if width > 1 else np.column_stack([flat, np.zeros(len(flat))])

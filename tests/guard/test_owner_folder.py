@@ -1,0 +1,33 @@
+"""What a node keeps for its owner comes back as it was, and nothing else is taken for it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fedbary as fb
+from fedbary.errors import DataError
+from fedbary.guard.owner_folder import is_owned, load_owned, owned, save_owned
+from fedbary.valuation import row_frame
+
+
+def test_an_owners_view_comes_back_as_it_was(tmp_path):
+    table = fb.Table.from_arrays(np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 0, 1])
+    frame = row_frame(table.row_names, np.arange(6.0), flag=np.arange(6) < 2)
+    frame.attrs = {"guarantee": "none", "smallest_q": 0.25}
+    schema = fb.fit_schema(table)
+    view = owned("me <b>", frame, {"protocol": "sketch", "fdr": 0.1}, schema, np.ones((3, schema.point_width)))
+    again = load_owned(save_owned(view, tmp_path))
+    pd.testing.assert_frame_equal(again.rows("me <b>"), frame)
+    assert again.rows("me <b>").attrs == frame.attrs
+    assert again.settings == view.settings == {"protocol": "sketch", "fdr": 0.1, "owner": "me <b>"}
+    assert again.schema.fingerprint == schema.fingerprint
+    np.testing.assert_array_equal(again.target, view.target)
+    assert again.clients["flagged"].tolist() == [2]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"fedbary": "owner", "version": 9, "settings": {"owner": "me"}}'])
+def test_a_damaged_or_foreign_file_is_named(tmp_path, text):
+    assert not is_owned(tmp_path)
+    (tmp_path / "owner.json").write_text(text)
+    with pytest.raises(DataError, match="does not hold a node's results"):
+        load_owned(tmp_path)

@@ -1,0 +1,174 @@
+"""The owner's policy: what it refuses, what it tightens, and what a wrong file says."""
+
+from dataclasses import fields, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fedbary as fb
+from fedbary.errors import PrivacyError, SettingsError
+from fedbary.guard.policy import OwnerPolicy
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.triangle import Triangle
+
+EVERYTHING = tuple(PROTOCOLS)
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "key"),
+    [
+        ({}, fb.Consensus(), "protocols"),
+        ({"min_group": 10}, fb.Sketch(min_group=9), "min_group"),
+        ({"epsilon_budget": 2.0}, fb.Sketch(), "epsilon_budget"),
+        ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(), "require_epsilon"),
+        ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(epsilon=1.1), "max_epsilon"),
+        ({"epsilon_budget": 2.0}, fb.Sketch(epsilon=2.1), "epsilon_budget"),
+        ({"protocols": EVERYTHING}, Triangle(allow_reconstruction=True), "allow_reconstruction"),
+        ({"protocols": EVERYTHING}, fb.Interpolation(allow_reconstruction=True), "allow_reconstruction"),
+        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Interpolation(rounds=4), "max_rounds"),
+        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Coalition(), "max_rounds"),
+        ({"protocols": EVERYTHING}, fb.Consensus(starts=3), "max_starts"),
+        ({"protocols": EVERYTHING}, fb.Coalition(points_per_class=11), "max_points_per_class"),
+    ],
+)
+def test_what_goes_beyond_the_policy_is_refused_by_its_key(policy, asked, key):
+    with pytest.raises(PrivacyError, match=key):
+        OwnerPolicy(**policy).check(asked)
+    with pytest.raises(PrivacyError, match=key):
+        OwnerPolicy(**policy).applied(asked)
+
+
+def test_trust_does_not_allow_reconstruction():
+    with pytest.raises(PrivacyError, match="allow_reconstruction"):
+        OwnerPolicy(protocols=EVERYTHING, trust_server=True).check(Triangle(allow_reconstruction=True))
+
+
+def test_settings_that_only_call_themselves_a_protocol_are_refused():
+    class Loose(fb.Sketch):
+        pass
+
+    with pytest.raises(PrivacyError, match="protocols"):
+        OwnerPolicy().check(Loose())
+
+
+@given(
+    asked=st.builds(
+        fb.Sketch,
+        min_group=st.integers(1, 20),
+        epsilon=st.none() | st.floats(1e-3, 1e6),
+        policy=st.sampled_from(["trusted", "coarsen"]),
+        max_sketches=st.none() | st.integers(1, 10**6),
+        lower=st.sampled_from(["improved", "triangle"]),
+    ),
+    least=st.integers(1, 20),
+)
+def test_no_sketch_settings_are_looser_than_the_owner_s(asked, least):
+    own = OwnerPolicy(min_group=least)
+    if asked.min_group < least:
+        with pytest.raises(PrivacyError):
+            own.applied(asked)
+        return
+    used = own.applied(asked)
+    assert used.min_group >= max(least, asked.min_group)
+    assert used.most_sketches == 1
+    assert used.policy != "trusted"
+    assert used.epsilon == asked.epsilon
+    assert own.applied(used) == used
+
+
+def test_an_untrusted_server_neither_fixes_t_nor_turns_off_coarsening():
+    own = OwnerPolicy(protocols=EVERYTHING)
+    assert own.applied(fb.Interpolation(t=0.5)).t is None
+    assert getattr(own.applied(fb.Coalition()), "policy", "coarsen") == "coarsen"
+    assert own.applied(fb.Sketch(epsilon=1.0)).policy == "dp"
+
+
+def test_a_trusted_server_gets_what_it_asks_for_within_limits():
+    own = OwnerPolicy(protocols=EVERYTHING, trust_server=True)
+    assert own.applied(fb.Sketch()).policy == "trusted"
+    assert own.applied(fb.Sketch(max_sketches=1000)).most_sketches == 16
+    assert own.applied(fb.Interpolation(t=0.5)).t == 0.5
+    assert own.applied(fb.Consensus(rounds=4)) == fb.Consensus(rounds=4)
+
+
+# What only the server or only the row values read: a client that answers does not depend on it, or checks it itself.
+HARMLESS = {
+    "sketch": {"support", "lower", "adapt"},
+    "consensus": {"weights", "tolerance"},
+    "coalition": {"utility", "exact_up_to", "permutations"},
+    "interpolation": {"support", "p", "tolerance", "gradient"},
+    "triangle": {"support", "t", "p"},
+}
+BOUNDED = {"min_group", "epsilon", "policy", "max_sketches", "rounds", "starts", "points_per_class"}
+BOUNDED |= {"t", "allow_reconstruction", "interpolation"}
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_every_setting_is_bounded_or_known_to_be_harmless(name):
+    """A setting that is new must be thought about here, before a server can use it."""
+    assert {field.name for field in fields(PROTOCOLS[name])} <= HARMLESS[name] | BOUNDED
+
+
+policies = st.builds(
+    OwnerPolicy,
+    min_group=st.integers(1, 50),
+    max_epsilon=st.none() | st.floats(1e-6, 1e6),
+    protocols=st.lists(st.sampled_from(EVERYTHING), unique=True).map(tuple),
+    share_flag_counts=st.booleans(),
+    trust_server=st.booleans(),
+    max_rounds=st.integers(1, 99),
+    max_runs=st.none() | st.integers(1, 99),
+)
+
+
+@given(policy=policies)
+def test_a_written_policy_is_read_back(policy, tmp_path_factory):
+    file = tmp_path_factory.mktemp("policy") / "policy.toml"
+    file.write_text(policy.to_toml(), encoding="utf-8")
+    assert OwnerPolicy.load(file) == policy
+
+
+def test_a_budget_is_written_and_read_back(tmp_path):
+    policy = OwnerPolicy(epsilon_budget=2.5, require_epsilon=True, max_epsilon=0.5)
+    (tmp_path / "policy.toml").write_text(policy.to_toml(), encoding="utf-8")
+    assert OwnerPolicy.load(tmp_path / "policy.toml") == policy
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("min_groop = 5", "unknown key 'min_groop': did you mean 'min_group'?"),
+        ("min_group = '5'", "'min_group' parameter of OwnerPolicy must be a whole number"),
+        ("min_group = true", "'min_group' parameter of OwnerPolicy must be a whole number"),
+        ("trust_server = 'no'", "'trust_server' parameter of OwnerPolicy must be true or false"),
+        ("epsilon_budget = nan", "'epsilon_budget' parameter of OwnerPolicy must be a finite number"),
+        ("protocols = 'sketch'", "'protocols' parameter of OwnerPolicy must be a list"),
+        ("protocols = [1]", "'protocols' parameter of OwnerPolicy must be a list"),
+        ("protocols = ['sketsh']", "names 'sketsh'; there is sketch"),
+        ("require_epsilon = true", "however large"),
+        ("epsilon_budget = 1.0\nprotocols = ['consensus']", "consensus protocol answers without epsilon"),
+        ("epsilon_budget = 1.0\nshare_flag_counts = true", "share_flag_counts tells an exact number"),
+        ("min_group = ", "is not a TOML file"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence_that_names_it(tmp_path, text, sentence):
+    file = tmp_path / "policy.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as caught:
+        OwnerPolicy.load(file)
+    assert sentence in str(caught.value)
+    assert "policy.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["missing.toml", "."])
+def test_a_file_that_cannot_be_read(tmp_path, name):
+    with pytest.raises(SettingsError, match="cannot be read"):
+        OwnerPolicy.load(tmp_path / name)
+
+
+def test_a_policy_is_frozen():
+    with pytest.raises(AttributeError):
+        OwnerPolicy().min_group = 1
+    assert replace(OwnerPolicy(), min_group=7).min_group == 7

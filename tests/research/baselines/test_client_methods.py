@@ -1,0 +1,228 @@
+"""Client-level methods on logs whose answers are known, and on real training."""
+
+import time
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fedbary as fb
+from fedbary.research.baselines.clients import METHODS, Setting, prepare
+from fedbary.research.training import FedAvg, Federation, Head, Logistic, Round, TrainingLog
+
+FROM_LOG = [name for name, method in METHODS.items() if not method.retrains]
+SHAPLEY_ON_ROUNDS = ["mr", "gtg", "gtg-ti", "gtg-tib", "fedshapley", "fedshapley-gt"]
+
+
+def log(clients=4, rounds=3, size=6, *, seed=0, selected=None, counts=None):
+    rng = np.random.default_rng(seed)
+    chosen = selected or [range(clients)] * rounds
+    turns = [Round(list(one), rng.standard_normal((len(one), size))) for one in chosen]
+    names = [f"c{i}" for i in range(clients)]
+    counts = rng.integers(1, 50, clients) if counts is None else counts
+    return TrainingLog(names, counts, rng.standard_normal(size), turns, head=Head(0, 2, 2, 4))
+
+
+def curved(weights):
+    """A utility that is no accuracy, so that nothing is equal by chance."""
+    return np.tanh(weights.sum(axis=1)) + 0.3 * np.cos(weights[:, 0])
+
+
+def brute_force(players, value):
+    found = np.zeros(players)
+    orders = list(permutations(range(players)))
+    for order in orders:
+        before: frozenset[int] = frozenset()
+        for player in order:
+            found[player] += value(before | {player}) - value(before)
+            before = before | {player}
+    return found / len(orders)
+
+
+def round_value(trained, turn, utility):
+    def value(members):
+        if not members:
+            return float(utility(trained.before(turn)[None])[0])
+        places = [list(trained.rounds[turn].selected).index(i) for i in members]
+        counts = trained.counts[list(members)]
+        return float(utility((counts / counts.sum() @ trained.rounds[turn].models[places])[None])[0])
+
+    return value
+
+
+@given(seed=st.integers(0, 10_000))
+def test_mr_is_the_sum_of_every_rounds_shapley_values(seed):
+    trained = log(seed=seed)
+    found = METHODS["mr"].compute(Setting(trained, curved))
+    expected = sum(brute_force(4, round_value(trained, turn, curved)) for turn in range(3))
+    np.testing.assert_allclose(found.values, expected, atol=1e-10)
+    # What all rounds gained is what the training gained: everybody was selected.
+    gained = curved(trained.final[None]) - curved(trained.initial[None])
+    np.testing.assert_allclose(found.values.sum(), gained[0], atol=1e-10)
+
+
+def test_or_plays_one_game_on_all_updates():
+    trained = log()
+    moved = sum(trained.updates(turn) for turn in range(3))
+
+    def value(members):
+        counts = trained.counts[list(members)]
+        shift = counts / counts.sum() @ moved[list(members)] if members else 0.0
+        return float(curved((trained.initial + shift)[None])[0])
+
+    found = METHODS["or"].compute(Setting(trained, curved))
+    np.testing.assert_allclose(found.values, brute_force(4, value), atol=1e-10)
+    assert found.evaluations == 16
+
+
+@pytest.mark.parametrize("name", SHAPLEY_ON_ROUNDS[1:])
+def test_sampled_methods_agree_with_mr_within_their_errors(name):
+    setting = Setting(log(clients=5), curved, seed=3)
+    truth, found = METHODS["mr"].compute(setting), METHODS[name].compute(setting)
+    # Truncation may hide up to 0.01 a round.
+    assert (np.abs(found.values - truth.values) <= 5 * found.standard_errors + 0.03).all()
+    assert found.evaluations <= truth.evaluations
+
+
+def test_gtg_oti_agrees_with_or():
+    setting = Setting(log(clients=5), curved)
+    truth, found = METHODS["or"].compute(setting), METHODS["gtg-oti"].compute(setting)
+    assert (np.abs(found.values - truth.values) <= 5 * found.standard_errors + 0.01).all()
+
+
+def test_flat_rounds_score_nothing_in_tmr_and_gtg():
+    trained = log(rounds=2)
+    still = Round(range(4), np.tile(trained.final, (4, 1)))
+    longer = replace(trained, rounds=(*trained.rounds, still))
+    noisy = Setting(longer, lambda w: curved(w) + 0.004 * np.sin(1e6 * w[:, 1]))
+    for name in ("tmr", "gtg", "gtg-tib"):
+        with_it, without = METHODS[name].compute(noisy), METHODS[name].compute(replace(noisy, log=trained))
+        np.testing.assert_array_equal(with_it.values, without.values)
+
+
+@pytest.mark.parametrize("name", ["mr", "fedshapley", "fedshapley-gt", "gtg"])
+def test_clients_that_a_round_did_not_select_get_nothing_from_it(name):
+    found = METHODS[name].compute(Setting(log(clients=3, selected=[[0, 1], [1, 0]]), curved))
+    assert found.values[2] == 0.0
+    assert (found.values[:2] != 0.0).all()
+
+
+@pytest.mark.parametrize("name", ["shapfed", "fedce"])
+def test_a_client_that_was_never_selected_has_no_similarity(name):
+    trained = log(clients=3, selected=[[0, 1], [1, 0]])
+    found = METHODS[name].compute(Setting(trained, curved, evaluate_own=lambda _, w: curved(w)))
+    assert np.isnan(found.values[2])
+    assert "no round selected c2" in found.notes[0]
+    assert np.isfinite(found.shares[:2]).all()
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_equal_clients_are_equal_to_every_method(name, digits):
+    part = fb.partitions.by_size(digits, [60, 60, 300], seed=0).clients
+    tables = {"a": part["client_1"], "b": part["client_2"], "again": part["client_1"]}
+    prepared = prepare(Federation.from_tables(tables, part["client_3"]), training=FedAvg(rounds=3, seed=1))
+    found = METHODS[name].compute(prepared.setting)
+    error = 5 * np.nan_to_num(found.standard_errors).max() + 1e-6
+    assert abs(found.values[0] - found.values[2]) <= error
+    assert found.clients == ("a", "b", "again")
+
+
+@pytest.mark.parametrize("name", ["exactfed", "loo", "datasv"])
+def test_a_client_without_influence_is_worth_nothing(name):
+    effect = np.array([3.0, 2.0, 1.0, 0.0])
+    setting = Setting(log(), lambda w: w[:, 0], retrain=lambda masks: (masks @ effect)[:, None])
+    found = METHODS[name].compute(setting)
+    np.testing.assert_allclose(found.values, effect, atol=1e-12)
+
+
+def test_exactfed_adds_up_to_what_training_gains(digits):
+    part = fb.partitions.by_size(digits, [80, 40, 60, 400], seed=2).clients
+    test = part.pop("client_4")
+    prepared = prepare(Federation.from_tables(part, test), training=FedAvg(rounds=3, seed=0))
+    setting = prepared.setting
+    found = METHODS["exactfed"].compute(setting)
+    gained = setting.evaluate(setting.log.final[None]) - setting.evaluate(setting.log.initial[None])
+    np.testing.assert_allclose(found.values.sum(), gained[0], atol=1e-9)
+    assert found.evaluations == 8
+    assert METHODS["datasv"].compute(setting).evaluations <= 8
+
+
+def test_cgsv_follows_its_formula_for_one_round():
+    trained = TrainingLog(("a", "b"), [1, 3], [0.0, 0.0], [Round([0, 1], [[2.0, 0.0], [0.0, 5.0]])])
+    # u = (.5, 0), (0, .5); u_N = (.125, .375); the cosines are 1/√10 and 3/√10.
+    r = 0.95 * np.array([0.25, 0.75]) + 0.05 * np.array([1, 3]) / np.sqrt(10)
+    np.testing.assert_allclose(METHODS["cgsv"].compute(Setting(trained, curved)).values, r / r.sum(), atol=1e-6)
+
+
+def test_shapfed_sees_the_class_in_which_a_client_differs():
+    # Two classes of one weight and one bias each; b moves against the others in class 1.
+    moves = [[1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0], [1.0, 1.0, 1.0, 1.0]]
+    trained = TrainingLog("abc", [1, 1, 1], np.zeros(4), [Round([0, 1, 2], moves)], head=Head(0, 2, 1, 2))
+    np.testing.assert_allclose(METHODS["shapfed"].compute(Setting(trained, curved)).values, [1, 0, 1], atol=1e-12)
+    with pytest.raises(fb.FedbaryError, match="head"):
+        METHODS["shapfed"].compute(Setting(replace(trained, head=None), curved))
+
+
+def test_fedce_rewards_what_is_different():
+    trained = TrainingLog("abc", [1, 1, 1], np.zeros(2), [Round([0, 1, 2], [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])])
+    found = METHODS["fedce"].compute(Setting(trained, curved, evaluate_own=lambda _, w: np.zeros(len(w))))
+    # cos with the others: 1/√2, 1/√2, 0; the errors are all 1 in the first round.
+    cos = np.array([1 - 0.5**0.5, 1 - 0.5**0.5, 1.0])
+    np.testing.assert_allclose(found.values, (cos / cos.sum() + 1 / 3) / 2)
+    with pytest.raises(fb.FedbaryError, match="evaluate_own"):
+        METHODS["fedce"].compute(Setting(trained, curved))
+
+
+def test_fedce_takes_a_client_out_of_the_average_as_it_went_in():
+    models = np.eye(3)
+    trained = TrainingLog("abc", [900, 50, 50], np.zeros(3), [Round([0, 1, 2], models), Round([0, 1, 2], models)])
+    asked = []
+    METHODS["fedce"].compute(Setting(trained, curved, evaluate_own=lambda _, w: (asked.append(w[0]), w[:, 0])[1]))
+    np.testing.assert_allclose(asked[0], [0.0, 0.5, 0.5], atol=1e-12)
+    np.testing.assert_allclose(asked[1], [900 / 950, 0.0, 50 / 950], atol=1e-12)
+
+
+def test_a_difference_of_exactly_the_threshold_is_one_whatever_its_digits():
+    """Accuracies are k/1000: 0.585 − 0.575 is 0.010000000000000009."""
+    for low in range(1, 990):
+        ends = {False: low / 1000, True: (low + 10) / 1000}
+        setting = Setting(log(rounds=1), lambda w, ends=ends: np.array([ends[bool(abs(v).max() < 9)] for v in w]))
+        trained = replace(setting.log, initial=np.full(6, 10.0))
+        assert not METHODS["tmr"].compute(replace(setting, log=trained)).values.any()
+
+
+@pytest.mark.parametrize("name", ["mr", "gtg", "fedshapley-gt", "or", "fedce"])
+@pytest.mark.parametrize("budget", [{"max_evaluations": 12}, {"max_evaluations": 1}, {"max_seconds": 0.01}])
+def test_a_budget_ends_with_an_estimate_and_says_so(name, budget):
+    def slow(weights):
+        time.sleep(0.003 * len(weights))
+        return curved(weights)
+
+    setting = Setting(log(clients=8), slow, evaluate_own=lambda _, w: slow(w), **budget)
+    found = METHODS[name].compute(setting)
+    assert not found.converged
+    assert found.notes
+    # One evaluation, or as much as a busy machine does in a moment, may be too little for any estimate.
+    assert np.isfinite(found.values).all() or budget in ({"max_evaluations": 1}, {"max_seconds": 0.01})
+    assert found.evaluations <= budget.get("max_evaluations", np.inf)
+    if name == "mr":
+        assert np.isnan(found.standard_errors).all()
+
+
+def test_too_many_clients_for_exactfed_and_missing_parts_are_one_sentence():
+    many = log(clients=15, rounds=1)
+    with pytest.raises(fb.FedbaryError, match="14 are the most"):
+        METHODS["exactfed"].compute(Setting(many, curved, retrain=lambda masks: masks.astype(float)))
+    with pytest.raises(fb.FedbaryError, match="LOO needs 'retrain'"):
+        METHODS["loo"].compute(Setting(many, curved))
+    federation = Federation.from_arrays({"x": ([[0.0], [1.0]], [0, 1])}, ([[0.0], [1.0]], [0, 1]))
+    with pytest.raises(fb.FedbaryError, match="training log is of the clients"):
+        prepare(federation, log=many)
+    other = replace(many, names=("x",), counts=[2], rounds=[Round([0], many.rounds[0].models[:1])])
+    with pytest.raises(fb.FedbaryError, match="counts \\[9\\] rows"):
+        prepare(federation, log=replace(other, counts=[9]))
+    with pytest.raises(fb.FedbaryError, match="6 weights, the chosen model 4"):
+        prepare(federation, log=other, model=Logistic())

@@ -1,0 +1,79 @@
+"""The runner: every cell once, whatever happens."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fedbary.research.experiments.cells import Tabulated, run_cells
+
+
+@dataclass(frozen=True)
+class Square:
+    number: int
+    log: str
+
+
+def compute(cell):
+    with Path(cell.log).open("a") as file:
+        file.write(f"{cell.number}\n")
+    if cell.number < 0:
+        raise ValueError("no roots here")
+    return [{"power": power, "result": cell.number**power} for power in (2, 3)]
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log"
+    path.touch()
+    return path
+
+
+def cells(log, *numbers):
+    return [Square(number, str(log)) for number in numbers]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_records_carry_their_cell_and_keep_its_order(tmp_path, log, workers):
+    frame = run_cells(cells(log, 3, 1, 2), compute, tmp_path / "cells", workers=workers)
+    assert frame["number"].tolist() == [3, 3, 1, 1, 2, 2]
+    assert frame["result"].tolist() == [9, 27, 1, 1, 4, 8]
+
+
+def test_a_second_run_computes_only_what_is_missing(tmp_path, log):
+    run_cells(cells(log, 1, 2), compute, tmp_path)
+    told = []
+    frame = run_cells(cells(log, 1, 2, 3), compute, tmp_path, progress=told.append)
+    assert log.read_text().split() == ["1", "2", "3"]
+    assert frame["result"].tolist() == [1, 1, 4, 8, 9, 27]
+    assert [(done.done, done.total) for done in told] == [(1, 3), (2, 3), (3, 3)]
+    assert [done.seconds > 0 for done in told[:2]] == [False, False]
+
+
+def test_an_error_is_recorded_and_tried_again(tmp_path, log):
+    frame = run_cells(cells(log, -1, 2), compute, tmp_path)
+    assert frame["error"].iloc[0] == "ValueError: no roots here"
+    assert frame["result"].tolist()[1:] == [4, 8]
+    told = []
+    run_cells(cells(log, -1, 2), compute, tmp_path, progress=told.append)
+    assert log.read_text().split() == ["-1", "2", "-1"]
+    assert told[-1].error == "ValueError: no roots here"
+
+
+def test_a_half_written_cell_is_computed_again(tmp_path, log):
+    run_cells(cells(log, 5), compute, tmp_path)
+    (path,) = tmp_path.glob("*.json")
+    whole = json.loads(path.read_text())
+    path.write_text(path.read_text()[:20])
+    assert run_cells(cells(log, 5), compute, tmp_path)["result"].tolist() == [25, 125]
+    assert json.loads(path.read_text())["records"] == whole["records"]
+
+
+def test_a_smoke_test_leaves_the_real_table_alone(tmp_path, log):
+    experiment = Tabulated("squares", compute, lambda records: records, lambda table: f"{len(table)} records\n")
+    for smoke, numbers in ((False, (1, 2)), (True, (1,))):
+        experiment.run(cells(log, *numbers), tmp_path, smoke=smoke, workers=1, progress=None)
+    assert (tmp_path / "squares" / "table.md").read_text() == "4 records\n"
+    assert (tmp_path / "squares-smoke" / "table.md").read_text() == "2 records\n"
+    assert {path.name for path in (tmp_path / "squares").iterdir()} == {"cells", "records.csv", "table.csv", "table.md"}

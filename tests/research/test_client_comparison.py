@@ -1,0 +1,163 @@
+"""`fb.compare`: several methods on the same clients, one frame, files that load again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fedbary as fb
+from fedbary.research.training import FedAvg, TrainingLog
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def federation(digits):
+    part = fb.partitions.by_size(digits, [80, 80, 80, 300], seed=0).clients
+    test = part.pop("client_4")
+    part["client_3"], _ = fb.corruptions.flip_labels(part["client_3"], 0.8, seed=0)
+    return part, test
+
+
+@pytest.fixture(scope="module")
+def compared(federation):
+    return fb.compare(*federation, methods=["mr", "exactfed", "sketch", "cgsv"], training=FedAvg(rounds=4), seed=1)
+
+
+def test_all_methods_see_the_client_of_wrong_labels(compared):
+    for name, scores in compared.scores.items():
+        assert scores.clients == ("client_1", "client_2", "client_3")
+        assert scores.values.argmin() == 2, name
+    frame = compared.to_frame()
+    assert list(frame.columns) == ["method", "client", "value", "standard_error", "share"]
+    assert len(frame) == 12
+    np.testing.assert_allclose(frame.groupby("method")["share"].sum(), 1.0)
+
+
+def test_the_summary_measures_by_exactfed(compared):
+    summary = compared.summary().set_index("method")
+    assert summary.loc["exactfed", "spearman"] == pytest.approx(1.0)
+    assert summary.loc["exactfed", "share_error"] == 0.0
+    assert summary.loc["mr", "evaluations"] == 4 * 8
+    assert summary["converged"].all()
+    assert compared.summary(truth="mr").set_index("method").loc["mr", "kendall"] == pytest.approx(1.0)
+    with pytest.raises(fb.FedbaryError, match="not among the methods compared"):
+        compared.summary(truth="gtg")
+
+
+def test_shares_of_a_protocol_are_those_of_its_own_result(federation, compared):
+    own = fb.value(*federation, protocol="sketch", seed=1).clients["share"].to_numpy(dtype=float)
+    np.testing.assert_allclose(compared.scores["sketch"].shares, own)
+
+
+def test_a_comparison_loads_to_the_same_and_its_log_can_be_used_again(federation, compared, tmp_path):
+    compared.save(tmp_path / "out")
+    again = fb.Comparison.load(tmp_path / "out")
+    pd.testing.assert_frame_equal(again.to_frame(), compared.to_frame())
+    pd.testing.assert_frame_equal(again.summary(), compared.summary())
+    assert again.settings["training"]["rounds"] == 4
+    log = TrainingLog.load(tmp_path / "out" / "training-log.npz")
+    anew = fb.compare(*federation, methods=["mr"], log=log, seed=1)
+    np.testing.assert_allclose(anew.scores["mr"].values, compared.scores["mr"].values)
+    assert pd.read_csv(tmp_path / "out" / "scores.csv").shape == (12, 5)
+
+
+def test_one_method_that_cannot_run_leaves_the_others_alone(digits):
+    part = fb.partitions.by_size(digits, [20] * 15 + [200], seed=0).clients
+    test = part.pop("client_16")
+    found = fb.compare(part, test, methods=["exactfed", "cgsv"], training=FedAvg(rounds=1))
+    assert "14 are the most" in found.failed["exactfed"]
+    assert list(found.scores) == ["cgsv"]
+
+
+def test_mistakes_are_one_sentence(federation, tmp_path):
+    with pytest.raises(fb.FedbaryError, match="There is no method 'magic'"):
+        fb.compare(*federation, methods=["magic"])
+    with pytest.raises(fb.FedbaryError, match="No method"):
+        fb.compare(*federation, methods=[])
+    with pytest.raises(fb.FedbaryError, match="no comparison"):
+        fb.Comparison.load(tmp_path)
+    good = '{"fedbary": "comparison", "version": 1, "failed": {}, "settings": {}, "notes": [], "methods": %s}'
+    for text, sentence in (
+        (good % '["../../x"]', "outside its own folder"),
+        ("{}", "not a comparison"),
+        (good.replace("[]", "null") % "[]", "not a comparison"),
+        ("[" * 100_000, "not a comparison"),
+    ):
+        (tmp_path / "comparison.json").write_text(text)
+        with pytest.raises(fb.FedbaryError, match=sentence):
+            fb.Comparison.load(tmp_path)
+    with pytest.raises(fb.FedbaryError, match="list of names"):
+        fb.compare(*federation, methods="mr")
+    with pytest.raises(fb.FedbaryError, match="same name"):
+        fb.compare({1: federation[0]["client_1"], "1": federation[0]["client_2"]}, federation[1])
+
+
+def test_a_folder_with_foreign_files_is_left_alone_and_an_earlier_comparison_replaced(compared, federation, tmp_path):
+    compared.save(tmp_path / "out")
+    fb.compare(*federation, methods=["sketch"], seed=1).save(tmp_path / "out")
+    again = fb.Comparison.load(tmp_path / "out")
+    assert list(again.scores) == ["sketch"]
+    assert again.log is None
+    (tmp_path / "out" / "scores" / "mine.json").write_text("precious")
+    with pytest.raises(fb.FedbaryError, match=r"mine\.json"):
+        compared.save(tmp_path / "out")
+    assert (tmp_path / "out" / "scores" / "mine.json").read_text() == "precious"
+
+
+def test_a_client_that_cannot_train_leaves_the_others_alone(federation):
+    clients, test = federation
+    holes = clients["client_1"].columns["x"].astype(float).copy()
+    holes[0, 0] = np.nan
+    strange = fb.Table.from_arrays(clients["client_1"].columns["x"], ["alien"] * 80)
+    clients = {
+        **clients,
+        "holes": fb.Table.from_arrays(holes, clients["client_1"].labels),
+        "alien": strange,
+        "empty": (np.zeros((0, 64)), []),
+    }
+    found = fb.compare(clients, test, methods=["mr", "sketch"], training=FedAvg(rounds=2))
+    frame = found.to_frame().pivot_table(index="client", columns="method", values="value", dropna=False)
+    assert frame.loc[["client_1", "client_2", "client_3"]].notna().all(axis=None)
+    assert frame.loc[["holes", "alien", "empty"], "mr"].isna().all()
+    assert frame.loc["alien", "sketch"] > 0  # a distance can be had of any labels
+    for name in ("holes", "alien", "empty"):
+        assert any(note.startswith(f"{name} takes no part") for note in found.notes)
+    found.summary(truth="mr")
+
+
+def test_what_cannot_be_trained_on_can_still_be_measured(digits):
+    data = fb.datasets.load("diabetes")
+    part = fb.partitions.by_size(data.train, [60, 60], seed=0).clients
+    found = fb.compare(part, data.test, methods=["mr", "sketch"])
+    assert "needs classes" in found.failed["mr"]
+    assert list(found.scores) == ["sketch"]
+
+
+def test_a_client_equal_to_the_reference_has_a_finite_value(federation):
+    test = federation[1]
+    scores = fb.compare({"same": test}, test, methods=["triangle"]).scores["triangle"]
+    assert np.isfinite(scores.values).all()
+    assert np.isnan(scores.standard_errors).all()
+
+
+def test_a_log_with_another_start_serves_the_methods_that_do_not_retrain(federation, compared):
+    moved = replace(compared.log, initial=compared.log.initial + 1.0)
+    found = fb.compare(*federation, methods=["mr", "loo"], log=moved, training=FedAvg(rounds=4), seed=1)
+    assert list(found.scores) == ["mr"]
+    assert "retrain" in found.failed["loo"]
+
+
+def test_scores_survive_a_file(tmp_path):
+    scores = fb.ClientScores(
+        "x", ("a", "<b>"), np.array([np.nan, -1.0]), np.array([0.0, np.nan]), 3, 1.5, False, ("n",)
+    )
+    again = fb.ClientScores.load(scores.save(tmp_path / "x.json"))
+    np.testing.assert_array_equal(again.values, scores.values)
+    np.testing.assert_array_equal(again.standard_errors, scores.standard_errors)
+    assert (again.clients, again.converged, again.notes) == (("a", "<b>"), False, ("n",))
+    assert np.isnan(again.shares).all()
+    (tmp_path / "x.json").write_text("[]")
+    with pytest.raises(fb.FedbaryError, match="compute them again"):
+        fb.ClientScores.load(tmp_path / "x.json")

@@ -1,0 +1,96 @@
+"""Federations from tables and arrays: scaled by the reference, classes in one numbering, clear refusals."""
+
+import numpy as np
+import pytest
+
+import fedbary as fb
+from fedbary.errors import DataError, FedbaryError, SchemaError
+from fedbary.research.training import Federation, Rows
+
+
+def table(values, labels, **columns):
+    return fb.Table({"x": np.array(values, dtype=float), **columns}, labels=labels)
+
+
+def test_features_are_scaled_by_the_reference_and_classes_numbered_by_it():
+    reference = table([0.0, 2.0, 0.0, 2.0], ["b", "a", "b", "a"])
+    federation = Federation.from_tables({"ann": table([3.0, 1.0], ["b", "a"])}, reference)
+    assert federation.classes == ("a", "b")
+    assert federation.clients[0].features == pytest.approx(np.array([[2.0], [0.0]]))
+    assert federation.clients[0].codes.tolist() == [1, 0]
+    assert federation.test.features.mean() == pytest.approx(0.0)
+    assert federation.notes == ()
+
+
+def test_wide_features_are_not_projected():
+    rng = np.random.default_rng(0)
+    wide = fb.Table.from_arrays(rng.random((20, 300)), np.arange(20) % 2)
+    assert Federation.from_tables({"ann": wide}, wide).width == 300
+
+
+def test_a_client_may_lack_a_class():
+    reference = table([0.0, 1.0, 2.0], ["a", "b", "c"])
+    federation = Federation.from_tables({"ann": table([0.0, 1.0], ["c", "c"])}, reference)
+    assert federation.clients[0].codes.tolist() == [2, 2]
+    assert len(federation.classes) == 3
+
+
+def test_rows_of_classes_that_the_reference_lacks_are_left_out_with_a_note():
+    reference = table([0.0, 1.0], [1, 2])
+    federation = Federation.from_tables({"ann": table([0.0, 5.0, 7.0], ["1", "9", "2"])}, reference)
+    assert len(federation.clients[0]) == 2
+    assert federation.notes == ("ann: 1 of 3 rows left out, as the test set lacks their class (9)",)
+
+
+def test_a_client_without_any_known_class_is_refused_by_name():
+    with pytest.raises(DataError, match=r"ann: the test set has none of its classes \(z\)"):
+        Federation.from_tables({"ann": table([0.0], ["z"])}, table([0.0, 1.0], ["a", "b"]))
+
+
+def test_regression_labels_are_refused():
+    numbers = table([0.0, 1.0, 2.0], [0.5, 1.25, 7.75])
+    with pytest.raises(DataError, match="is a number, but training here needs classes"):
+        Federation.from_tables({"ann": numbers}, numbers)
+    with pytest.raises(SchemaError, match=r"ann: .*fractions"):
+        Federation.from_tables({"ann": numbers}, table([0.0, 1.0], ["a", "b"]))
+
+
+def test_missing_values_follow_the_space_and_errors_name_the_client():
+    reference, holes = table([0.0, 2.0], ["a", "b"]), table([np.nan, 1.0], ["a", "b"])
+    with pytest.raises(SchemaError, match="ann: column 'x' has 1 missing value"):
+        Federation.from_tables({"ann": holes}, reference)
+    filled = Federation.from_tables({"ann": holes}, reference, space=fb.Space(missing="impute", metric="within"))
+    assert filled.clients[0].features[0] == pytest.approx([0.0])
+
+
+def test_a_reference_of_one_class_is_refused():
+    with pytest.raises(DataError, match="fewer than two classes"):
+        Federation.from_tables({"ann": table([0.0], ["a"])}, table([0.0, 1.0], ["a", "a"]))
+
+
+ROWS = Rows([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Rows([0.0, 1.0], [0, 1]), "flatten images"),
+        (lambda: Rows([["a"]], [0]), "encode text"),
+        (lambda: Rows(np.zeros((0, 2)), np.zeros(0, dtype=int)), "at least one"),
+        (lambda: Rows([[0.0]], [0, 1]), "one whole number for each"),
+        (lambda: Rows([[0.0]], [0.5]), "one whole number for each"),
+        (lambda: Rows([[np.nan]], [0]), "not finite"),
+        (lambda: Rows([[0.0]], [-1]), "must be 0, 1"),
+        (lambda: Federation((), (), ROWS, ("a", "b")), "at least one"),
+        (lambda: Federation(("a",), (ROWS, ROWS), ROWS, ("a", "b")), "1 names for 2 clients"),
+        (lambda: Federation(("a", "a"), (ROWS, ROWS), ROWS, ("a", "b")), "same name"),
+        (lambda: Federation(("a",), (ROWS,), ROWS, ("a",)), "at least two different names"),
+        (lambda: Federation(("a",), (Rows([[0.0]], [2]),), ROWS, ("a", "b")), "a: the code 2 stands for no class"),
+        (lambda: Federation(("a",), (Rows([[0.0, 1.0]], [0]),), ROWS, ("a", "b")), "a: the rows have 2 coordinates"),
+        (lambda: Federation.from_arrays({"a": ([[0.0]], [0, 1])}, ([[0.0], [1.0]], [0, 1])), "a: features of shape"),
+    ],
+    ids=range(14),
+)
+def test_what_cannot_be_trained_on_is_refused(make, message):
+    with pytest.raises(FedbaryError, match=message):
+        make()

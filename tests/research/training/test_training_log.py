@@ -1,0 +1,157 @@
+"""The log: averages and updates by hand, the way to a file and back, and what is refused."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from training_fixtures import blobs
+
+from fedbary.errors import DataError
+from fedbary.research.training import FedAvg, Head, Logistic, Round, TrainingLog, run
+
+
+def small_log(**changes):
+    fields = {
+        "names": ("ann", "bob", "Zoë"),
+        "counts": [1, 3, 4],
+        "initial": [0.0, 1.0],
+        "rounds": (Round([0, 1], [[4.0, 0.0], [0.0, 4.0]]), Round([2, 0], [[1.0, 1.0], [6.0, 6.0]])),
+    }
+    return TrainingLog(**(fields | changes))
+
+
+def test_a_log_filled_by_hand_has_the_averages_and_updates_of_pen_and_paper():
+    log = small_log()
+    assert log.shares(0) == pytest.approx([0.25, 0.75])
+    assert log.global_models == pytest.approx(np.array([[1.0, 3.0], [2.0, 2.0]]))
+    assert log.final == pytest.approx([2.0, 2.0])
+    assert log.before(0) == pytest.approx([0.0, 1.0])
+    assert log.updates(0) == pytest.approx(np.array([[4.0, -1.0], [0.0, 3.0]]))
+    assert log.updates(1) == pytest.approx(np.array([[0.0, -2.0], [5.0, 3.0]]))
+    assert log.updates(-1) == pytest.approx(log.updates(1))
+
+
+def test_a_log_comes_back_from_its_file_as_it_was(tmp_path):
+    log = run(Logistic(), blobs([5, 9, 7]), FedAvg(rounds=3, clients_per_round=2))
+    back = TrainingLog.load(log.save(tmp_path / "run.npz"))
+    assert back.names == log.names
+    assert back.head == log.head == Head(0, 3, 4, 12)
+    assert (back.counts == log.counts).all()
+    assert (back.initial == log.initial).all()
+    for one, other in zip(back.rounds, log.rounds, strict=True):
+        assert (one.selected == other.selected).all()
+        assert (one.models == other.models).all()
+
+
+def test_a_log_without_a_head_is_written_to_exactly_the_path_asked_for(tmp_path):
+    path = small_log().save(tmp_path / "log.of.bob")
+    assert TrainingLog.load(path).head is None
+    assert [file.name for file in tmp_path.iterdir()] == ["log.of.bob"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"names": ("ann", "ann", "bob")}, "different texts"),
+        ({"names": (), "counts": []}, "at least one"),
+        ({"counts": [1, 2]}, "for each of the 3 clients"),
+        ({"counts": [1, 2, 0]}, "at least 1"),
+        ({"counts": [1.0, 2.0, 3.0]}, "number of rows"),
+        ({"initial": [[0.0, 1.0]]}, "one vector"),
+        ({"initial": [0.0, np.nan]}, "not finite"),
+        ({"initial": ["a", "b"]}, "must be numbers"),
+        ({"initial": [0.0, 1.0, 2.0]}, "Round 0 has models of 2 weights"),
+        ({"rounds": ()}, "no rounds"),
+        ({"rounds": (Round([3], [[0.0, 0.0]]),)}, "only 0 to 2"),
+        ({"rounds": (Round([-1], [[0.0, 0.0]]),)}, "only 0 to 2"),
+        ({"head": (0, 2, 2, -1)}, "does not lie inside"),
+        ({"head": (0, 1, 1, 2)}, "does not lie inside"),
+    ],
+    ids=range(14),
+)
+def test_bad_logs_are_refused(changes, message):
+    with pytest.raises(DataError, match=message):
+        small_log(**changes)
+
+
+@pytest.mark.parametrize(
+    ("selected", "models", "message"),
+    [
+        ([], np.zeros((0, 2)), "at least one"),
+        ([0.5], [[1.0]], "positions"),
+        ([1, 1], [[1.0], [2.0]], "each may stand there once"),
+        ([0, 1], [[1.0, 2.0]], "each of the 2 selected clients"),
+        ([0], [1.0, 2.0], "must be one vector of weights for each"),
+        ([0], [[np.inf]], "not finite"),
+        ([0, 1], [[1.0], [1.0, 2.0]], "must be numbers"),
+    ],
+    ids=range(7),
+)
+def test_bad_rounds_are_refused(selected, models, message):
+    with pytest.raises(DataError, match=message):
+        Round(selected, models)
+
+
+def rewritten(path, change):
+    """The file at this path with its arrays changed."""
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    change(arrays)
+    np.savez(path.open("wb"), **arrays)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda arrays: arrays.update(fedbary_training_log=np.array(2)), "has version 2"),
+        (lambda arrays: arrays.pop("fedbary_training_log"), "is not a training log"),
+        (lambda arrays: arrays.pop("models_1"), "is not a training log"),
+        (lambda arrays: arrays.update(rounds=np.array(10**9)), "claims 1000000000 rounds"),
+        (lambda arrays: arrays.update(initial=np.array([np.nan, 0.0])), "not finite"),
+        (lambda arrays: arrays.update(head=np.array([1, 2])), "is not a training log"),
+        (lambda arrays: arrays.update(names=np.array([object()])), "is not a training log"),
+    ],
+    ids=range(7),
+)
+def test_a_file_that_was_tampered_with_is_refused_by_name(tmp_path, change, message):
+    path = rewritten(small_log().save(tmp_path / "log.npz"), change)
+    with pytest.raises(DataError, match=message) as refused:
+        TrainingLog.load(path)
+    assert str(path) in str(refused.value)
+
+
+def test_files_that_are_no_log_are_refused(tmp_path):
+    (tmp_path / "text.npz").write_text("hello")
+    for name in ("text.npz", "missing.npz"):
+        with pytest.raises(DataError, match=name):
+            TrainingLog.load(tmp_path / name)
+    with pytest.raises(DataError, match="cannot be written"):
+        small_log().save(tmp_path / "no" / "folder.npz")
+
+
+def test_a_header_that_claims_more_than_the_file_holds_costs_no_memory(tmp_path):
+    path = small_log().save(tmp_path / "log.npz")
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("extra.npy", stream.getvalue())
+    with pytest.raises(DataError, match="not what its header says"):
+        TrainingLog.load(path)
+
+
+def test_a_compressed_file_that_would_fill_the_memory_is_refused(tmp_path):
+    path = small_log().save(tmp_path / "log.npz")
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    np.savez_compressed(path, **arrays, bomb=np.zeros(10**6))
+    with pytest.raises(DataError, match="more than its size"):
+        TrainingLog.load(path)
+
+
+def test_a_truncated_file_is_refused(tmp_path):
+    path = small_log().save(tmp_path / "log.npz")
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(DataError, match="is not a training log"):
+        TrainingLog.load(path)

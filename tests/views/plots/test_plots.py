@@ -1,0 +1,143 @@
+"""Pictures: what they draw is what their frames hold, names are text, and they save themselves."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fedbary as fb
+from fedbary.errors import DataError, SettingsError
+from fedbary.valuation import Valuation, client_frame
+from fedbary.valuation.scores import ClientScores
+from fedbary.views.plots import look
+from fedbary.views.plots.bundle import json_inside_html
+from fedbary.views.plots.display import browser as local_browser
+
+
+def result(**changes) -> Valuation:
+    records = [
+        {"client": "a", "rows": 100, "distance": 1.0, "low": 0.9, "high": 1.2, "quality": 0.9, "status": "ok"},
+        {"client": "<b>b</b>", "rows": 50, "distance": 3.0, "low": 2.0, "high": 3.0, "quality": 0.8, "status": "ok"},
+        {"client": "gone", "status": "failed: no rows"},
+    ]
+    history = pd.DataFrame(
+        {"client": ["a", "a", "<b>b</b>", "<b>b</b>"], "round": [0, 1, 0, 1], "estimate": [2.0, 1.0, 4.0, 3.0]}
+    )
+    frame = client_frame(records, spread=1.0)
+    frame["flagged"] = pd.array([0, 10, None], dtype="Int64")
+    made = Valuation(frame, history.assign(support=8), {"protocol": "sketch", "reference_rows": 10})
+    return replace(made, **changes)
+
+
+def bare(text: str) -> str:
+    return text.replace("\u2068", "").replace("\u2069", "")
+
+
+def test_shares_stand_best_first_with_their_whiskers():
+    picture = fb.plots.shares(result())
+    bars = picture.plot().data[0]
+    assert list(picture.frame()["client"]) == ["a", "<b>b</b>"]
+    assert list(bars.x) == pytest.approx([0.75, 0.25])
+    assert bars.x[0] + bars.error_x.array[0] == pytest.approx(picture.frame()["share_high"][0])
+    assert [bare(text) for text in picture.plot().layout.yaxis.ticktext] == ["a", "&lt;b&gt;b&lt;/b&gt;"]
+
+
+def test_the_map_has_a_mark_for_each_valued_client_by_verdict():
+    figure = fb.plots.client_map(result()).plot()
+    assert {trace.name: list(trace.x) for trace in figure.data} == {"include": [1.0], "look at first": [3.0]}
+    assert fb.plots.client_map(result(clients=result().clients.assign(quality=np.nan))) is None
+
+
+def test_names_on_the_map_do_not_cover_each_other():
+    clients = pd.concat([result().clients.iloc[[0]]] * 30, ignore_index=True)
+    clients["client"] = [f"client_{place}" for place in range(30)]
+    (trace,) = fb.plots.client_map(result(clients=clients)).plot().data
+    assert sum(bool(text) for text in trace.text) < 30
+    assert len(trace.customdata) == 30  # the others are named when one points at them
+
+
+def test_convergence_has_a_line_for_each_client_and_needs_rounds():
+    lines = fb.plots.convergence(result()).plot().data
+    assert [list(line.y) for line in lines] == [[2.0, 1.0], [4.0, 3.0]]
+    assert fb.plots.convergence(result(history=result().history.iloc[::2])) is None
+
+
+def test_shapley_values_keep_their_sign():
+    scores = ClientScores("coalition", ("a", "<b>b</b>"), np.array([0.3, -0.1]), np.array([0.0, 0.01]))
+    bars = fb.plots.shapley_values(result(scores=scores)).plot().data[0]
+    assert list(bars.x) == [0.3, -0.1]
+    assert fb.plots.shapley_values(result()) is None
+
+
+@given(st.text(max_size=400))
+def test_any_name_becomes_text_without_tags_or_control_characters(name):
+    for shown in (look.as_text(name), look.as_hover(name).replace("<br>", "")):
+        assert "<" not in shown
+        assert ">" not in shown
+        inside = bare(shown)
+        assert not any(ord(character) < 32 or "\u202a" <= character <= "\u202e" for character in inside)
+    assert len(bare(look.as_text(name))) <= 5 * 36
+
+
+@given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists, max_leaves=10))
+def test_json_in_a_page_cannot_end_its_element(content):
+    import json
+
+    text = json_inside_html(content)
+    assert "<" not in text
+    assert json.loads(text) == content
+
+
+@pytest.mark.parametrize("colour", look.CYCLE)
+def test_colours_stand_out_from_a_white_and_a_dark_page(colour):
+    def luminance(text: str) -> float:
+        parts = [int(text[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for page in ("#ffffff", "#12171e"):
+        light, dark = sorted((luminance(colour), luminance(page)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 3.0
+
+
+def test_a_picture_saves_itself_as_a_page_that_works_offline(opened, tmp_path):
+    page = opened(fb.plots.client_map(result()).save(tmp_path / "map.html"))
+    assert page.locator(".scatterlayer .point").count() >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")])
+def test_a_picture_saves_itself_as_an_image_by_the_local_browser(tmp_path, kind, start):
+    assert fb.plots.shares(result()).save(tmp_path / f"shares.{kind}").read_bytes().startswith(start)
+
+
+def test_what_stands_in_the_way_of_an_image_is_said(monkeypatch, tmp_path):
+    picture = fb.plots.shares(result())
+    with pytest.raises(SettingsError, match=r"\.html, \.png, \.svg or \.pdf"):
+        picture.save(tmp_path / "shares.gif")
+    with pytest.raises(DataError, match="does not exist"):
+        picture.save(tmp_path / "nowhere" / "shares.html")
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no-such-browser"))
+    assert local_browser() is None
+    with pytest.raises(SettingsError, match="needs Chromium or Chrome"):
+        picture.save(tmp_path / "shares.png")
+    monkeypatch.setitem(sys.modules, "kaleido", None)
+    with pytest.raises(SettingsError, match=r"fedbary\[images\]"):
+        picture.save(tmp_path / "shares.png")
+
+
+@pytest.mark.parametrize("values", [[1.0, 1.0 + 2.3e-16], [1e17, 1e17], [np.nan, np.nan]])
+def test_values_that_hardly_differ_still_make_a_histogram(values):
+    flags = pd.array([True, False], dtype="boolean")
+    figure = fb.plots.value_histogram(pd.DataFrame({"row": [0, 1], "value": values, "flag": flags})).plot()
+    assert sum(sum(trace.y) for trace in figure.data) == np.isfinite(values).sum()
+
+
+def test_a_line_called_like_a_template_keeps_its_name():
+    table = pd.DataFrame({"x": ["1", "2"], "y": [0.1, 0.2], "by": "%{x}"})
+    (line,) = fb.plots.curves(table, x="x", y="y", by="by").plot().data
+    assert "%{x}" not in line.hovertemplate

@@ -1,0 +1,222 @@
+"""The owner's report: what it says, which rows and columns it carries, and what it refuses."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from owner_fixtures import HOSTILE, animals, hostile_table, pictures, values_of, view_of
+
+import fedbary as fb
+from fedbary.errors import DataError, PrivacyError, SettingsError
+from fedbary.space.embed import features
+from fedbary.space.row_identity import order_digest
+from fedbary.valuation import row_frame
+from fedbary.views.report.owner import owner_html
+from fedbary.views.report.promises import owner_headline
+from fedbary.views.report.row_table import row_table
+from fedbary.views.row_map import MOST_ROWS, row_points
+
+pytest_plugins = ["report_fixtures"]
+
+
+def json_of(text: str) -> str:
+    return re.search(r'id="row-data">(.*?)</script>', text, re.DOTALL).group(1)
+
+
+def carried(text: str) -> dict:
+    """The rows that the page's script reads."""
+    return json.loads(json_of(text))
+
+
+def column(text: str, name: str) -> list:
+    data = carried(text)
+    return data["values"][[one["name"] for one in data["columns"]].index(name)]
+
+
+def test_the_headline_counts_rows_by_reason():
+    frame = values_of(animals(), flagged=6)
+    assert owner_headline(frame) == "6 of 90 rows look wrong: 2 by their label, 2 by their features, 2 by both."
+    assert owner_headline(frame[frame["reason"] == "label"]) == "2 of 30 rows look wrong: all by their label."
+    assert owner_headline(values_of(animals(), flagged=1)) == "1 of 90 rows looks wrong: 1 by their label."
+
+
+def test_it_says_what_flags_promise_what_to_do_and_what_left():
+    table = animals()
+    text = owner_html(view_of(table, values_of(table, flagged=20)), client="shelter", table=table)
+    words = " ".join(re.sub(r"<[^>]+>", " ", text).split())
+    for said in (
+        "It is for their owner; do not send it to the coordinator.",
+        "On average at most 10 % of flagged rows are in fact fine",
+        "Of the 20 rows here, expect up to about 2 rows to be fine.",
+        "About 10.0 % of the labels, 9 rows, are estimated to be wrong",
+        "fedbary rows DIR --client shelter --export relabelled --data FILE",
+        "How many rows each client has.",
+    ):
+        assert said in words
+    assert "nothing left it" not in words
+
+
+def test_columns_are_whole_values_flagged_rows_come_first_and_worst_first():
+    table = animals()
+    frame = values_of(table, flagged=6)
+    shuffled = np.random.default_rng(0).permutation(len(table))
+    text = owner_html(
+        view_of(table.take(shuffled), frame.iloc[shuffled].reset_index(drop=True)), client="shelter",
+        table=table.take(shuffled),
+    )  # fmt: skip
+    assert column(text, "row") == [f"a{i}" for i in range(90)]
+    assert column(text, "value") == frame["value"].tolist()
+    assert column(text, "label_p") == frame["label_p"].tolist()
+    assert column(text, "given_label") == table.labels.tolist()
+    assert column(text, "weight")[9] is None
+    assert column(text, "place")[:3] == ["farm", "town", ""]
+    assert [one["name"] for one in carried(text)["columns"]][-3:] == ["weight", "tame", "place"]
+
+
+def test_a_column_that_is_called_like_ours_keeps_its_own_name():
+    table = hostile_table()
+    shown = row_table(values_of(table, flagged=3), table, table.labels.tolist(), None, numbers=False)
+    assert [one.name for one in shown.columns].count("value") == 1
+    assert shown.columns[-1].name == "value (column)"
+
+
+def test_of_very_many_rows_all_flagged_and_the_least_valuable_are_carried():
+    rows = 7000
+    table = fb.Table({"x": np.arange(float(rows))}, np.arange(rows) % 2)
+    frame = values_of(table, flagged=0, classes=("0", "1"))
+    best = np.arange(rows) >= rows - 40  # flagged, though of high value
+    frame = frame.assign(flag=pd.array(best, dtype="boolean"))
+    text = owner_html(view_of(table, frame), client="shelter", table=table)
+    names = column(text, "row")
+    assert len(names) == 5000
+    assert names[:40] == [str(i) for i in range(rows - 40, rows)]
+    assert names[40:] == [str(i) for i in range(4960)]
+    assert "2,000 were left out" in text
+    points = row_points(view_of(table, frame).schema, table, frame)
+    assert len(points) == MOST_ROWS
+    assert set(points["row"][points["kind"] != "not flagged"]) == {str(i) for i in range(rows - 40, rows)}
+
+
+def test_the_map_keeps_distances_of_flat_data_and_does_not_turn():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 6))
+    table = fb.Table.from_arrays(flat, np.arange(40) % 2)
+    schema = fb.fit_schema(table, fb.Space(scaling="none", projection="none"))
+    frame = values_of(table, flagged=4, classes=("0", "1"))
+    points = row_points(schema, table, frame)
+    there = points[["x", "y"]].to_numpy()
+    spread = [np.linalg.norm(a[:, None] - a[None], axis=2) for a in (features(table, schema), there)]
+    np.testing.assert_allclose(spread[0], spread[1], atol=1e-8)
+    pd.testing.assert_frame_equal(points, row_points(schema, table, frame))
+    assert points["kind"].tolist()[:5] == ["label", "features", "label and features", "label", "not flagged"]
+
+
+def test_the_sketch_is_on_the_map_of_a_real_run(digits):
+    mine = digits.take(range(80))
+    for protocol in (fb.Sketch(), fb.Coalition()):
+        result = fb.value(
+            {"me": mine, "you": digits.take(range(80, 160))}, digits.take(range(160, 600)), protocol=protocol, seed=0
+        )
+        points = row_points(result.schema, mine, result.rows("me"), result.target)
+        assert (points["kind"] == "target").sum() == result.settings["sketch_points"]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [{"guarantee": "none: without clean rows values rank rows and nothing is flagged"}, {}],
+    ids=["consensus", "interpolation"],
+)
+def test_without_flags_the_least_valuable_rows_come_first_and_it_says_why(attributes):
+    table = animals()
+    frame = row_frame(table.row_names, -np.arange(90.0))
+    frame.attrs = attributes
+    text = owner_html(view_of(table, frame, protocol="consensus"), client="shelter", table=table)
+    assert column(text, "row")[:2] == ["a89", "a88"]
+    assert "90 rows, ranked; this run flags none." in text
+    assert "Why nothing is flagged" in text
+    assert "--export" not in text
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_one_row_and_one_column_are_enough(rows):
+    table = fb.Table({"x": np.arange(float(rows))}, np.array(["a", "b"][:rows], dtype=object))
+    frame = values_of(table, flagged=rows)
+    whole = fb.Table({"x": [0.0, 1.0]}, np.array(["a", "b"], dtype=object))
+    view = replace(view_of(whole, values_of(whole, flagged=1)), _rows={"shelter": frame})
+    text = owner_html(view, client="shelter", table=table)
+    assert len(column(text, "row")) == rows
+
+
+def test_numbers_as_labels_are_numbers_in_the_table_and_points_in_the_picture():
+    rng = np.random.default_rng(0)
+    table = fb.Table({"x": rng.normal(size=30)}, rng.normal(size=30))
+    frame = values_of(table, flagged=6, classes=("1.5", "-2.25"))
+    text = owner_html(view_of(table, frame), client="shelter", table=table)
+    assert column(text, "given_label") == table.labels.tolist()
+    # Nothing is suggested to a row whose features alone are odd.
+    assert column(text, "suggested_label")[:4] == [1.5, None, 1.5, -2.25]
+    assert "Given against suggested numbers" in text
+    assert "relabelled" not in text
+
+
+def test_without_a_table_it_says_how_to_get_more():
+    table = animals()
+    text = owner_html(view_of(table, values_of(table, flagged=3)), client="shelter")
+    assert "--data FILE" in text
+    assert "Where the rows lie" not in text
+    assert [one["name"] for one in carried(text)["columns"]][:3] == ["row", "suggested_label", "reason"]
+    with pytest.raises(SettingsError, match="Pictures need the rows"):
+        owner_html(view_of(table, values_of(table, flagged=3)), client="shelter", images=(8, 8))
+
+
+def test_other_rows_an_unknown_client_and_a_server_without_rows_are_refused(made_up):
+    table = animals()
+    view = view_of(table, values_of(table, flagged=3))
+    with pytest.raises(DataError, match="that are not the 90 rows of 'shelter' that were valued"):
+        owner_html(view, client="shelter", table=table.take(range(89)))
+    with pytest.raises(DataError, match="the same order, with their ids"):
+        owner_html(view, client="shelter", table=table.replace(ids=None))
+    known = values_of(table, flagged=3)
+    known.attrs["table"] = order_digest(table)
+    turned = table.take(range(89, -1, -1)).replace(ids=table.ids)
+    for other in (turned, table.replace(labels=table.labels[::-1])):
+        with pytest.raises(DataError, match="changed or put in another order since they were valued"):
+            owner_html(view_of(table, known), client="shelter", table=other)
+    assert owner_html(view_of(table, known), client="shelter", table=table)
+    with pytest.raises(SettingsError, match="no client 'sheltr'"):
+        owner_html(view, client="sheltr")
+    with pytest.raises(PrivacyError, match="never left its owner's machine"):
+        owner_html(made_up(["a"], rows=False), client="a")
+
+
+def test_pairs_and_frames_will_do_as_a_table():
+    table = pictures(30, side=12)
+    view = view_of(table, values_of(table, flagged=3, classes=("0", "1", "2")))
+    assert carried(owner_html(view, client="shelter", table=(table.columns["x"], table.labels)))["pictures"][0]
+    plain = fb.Table({"x": np.arange(9.0)}, np.arange(9) % 2)
+    view = view_of(plain, values_of(plain, flagged=2, classes=("0", "1")))
+    text = owner_html(view, client="shelter", table=pd.DataFrame({"x": np.arange(9.0), "label": np.arange(9) % 2}))
+    assert column(text, "given_label")[:2] == ["0", "1"]
+
+
+def test_hostile_text_is_never_markup():
+    table = hostile_table()
+    name = "".join(HOSTILE[:6])
+    text = owner_html(view_of(table, values_of(table, flagged=9, classes=HOSTILE), name), client=name, table=table)
+    outside = re.sub(r"<script type=[^>]*>.*?</script>", "", text, flags=re.DOTALL)
+    assert not re.search(r"<script>alert|<img src=x|<a href", outside)
+    assert not re.search(r"</script><|<img|<a ", json_of(text))
+    assert column(text, "row")[0] == f"{HOSTILE[0]} 0"
+
+
+def test_a_table_that_was_changed_since_a_real_run_is_refused_also_from_its_folder(digits, tmp_path):
+    mine = digits.take(range(60))
+    fb.value({"me": mine}, digits.take(range(60, 360)), seed=0).save(tmp_path)
+    result = fb.Valuation.load(tmp_path)
+    with pytest.raises(DataError, match="put in another order"):
+        result.report(tmp_path / "r.html", client="me", table=mine.take(range(59, -1, -1)).replace(ids=mine.ids))
+    path = result.report(tmp_path / "r.html", client="me", table=mine)
+    assert path.stat().st_mode & 0o077 == 0  # rows are for their owner alone
