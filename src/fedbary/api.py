@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from importlib.metadata import version
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedbary import __version__
 from fedbary.checks import did_you_mean
 from fedbary.data.table import Table, as_table, table_or_error
 from fedbary.engines.events import Listener
 from fedbary.engines.local import LocalEngine
-from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.engines.run import Engine
+from fedbary.engines.session import run_session
+from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
 from fedbary.protocols.consensus import Consensus
-from fedbary.protocols.messages import ClientProtocol, Settings
-from fedbary.protocols.randomness import derived_seed
+from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
-from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.options import Space
-from fedbary.space.row_identity import content_digest, order_digest
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rules import RowRules
 
@@ -34,11 +28,10 @@ if TYPE_CHECKING:
     Data = Table | pd.DataFrame | tuple[Any, Any]
 
 _NEED_A_REFERENCE = ("sketch", "triangle")
-_NUMERICAL_PACKAGES = ("numpy", "scipy", "POT", "scikit-learn")
 
 
 def value(
-    clients: Mapping[str, Data | FedbaryError],
+    clients: Mapping[str, Data | FedbaryError] | None,
     reference: Data | None = None,
     *,
     protocol: Settings | str | None = None,
@@ -47,7 +40,7 @@ def value(
     rule: Literal["bh", "sign"] = "bh",
     calibration: Literal["split", "crossfit"] = "split",
     seed: int | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     progress: Listener | None = None,
 ) -> Valuation:
     """Say what each client's data is worth, and how good each row is, before any training.
@@ -56,7 +49,8 @@ def value(
     ----------
     clients : mapping
         Client name → ``(X, y)``, a DataFrame with a ``label`` column, or a `Table` (see `read_clients`).
-        A client that cannot be used is reported in the result's ``status``; the others are valued.
+        A client that cannot be used is reported in the result's ``status``; the others are valued. None with an
+        engine whose clients hold their own rows.
     reference : optional
         The validation rows that the clients are compared with, in the same forms. Without it the clients are
         compared with what they have in common, a robust barycenter of all of them.
@@ -74,8 +68,9 @@ def value(
         How rows are flagged: Benjamini–Hochberg, or the paper's rule, a positive calibrated gradient.
     seed : int, optional
         Makes the run repeatable. Left out, one is drawn and kept in ``result.settings``.
-    engine : LocalEngine, optional
-        Where the clients run, with how many workers, and in which folder the run is logged.
+    engine : Engine, optional
+        What carries messages to the clients and back. Default: `LocalEngine`, which says with how many workers the
+        clients run here, and in which folder the run is logged.
     progress : callable, optional
         Called with an `Event` whenever a client has answered.
 
@@ -95,40 +90,20 @@ def value(
     """
     chosen = _protocol(protocol, reference)
     _check_settings(clients, space, engine, seed)
-    if len(clients) == 1 and reference is None and chosen.name not in _NEED_A_REFERENCE:
-        raise SettingsError("One client alone has nobody to be compared with: give a reference, or more clients.")
-    rules = RowRules(fdr, rule, calibration)
-    space = chosen.space(space)
-    run_seed = secrets.randbits(48) if seed is None else int(seed)
+    if clients is not None and len(clients) == 1 and reference is None and chosen.name not in _NEED_A_REFERENCE:
+        raise SettingsError("settings.one-client")
     target = None if reference is None else _reference(reference)
     label = None if target is None else target.label_name
-    # In one process the owners' secrets are one: clients with equal rows then get equal distances.
-    secret = derived_seed(run_seed, "clients")
-    halves: dict[str, ClientProtocol] = {}
-    digests: dict[str, str] = {}
-    for name, data in clients.items():
-        table = table_or_error(data, label)
-        if isinstance(table, Table):
-            halves[str(name)] = chosen.client(table, rules=rules, seed=secret)
-            digests[str(name)] = order_digest(table)
-        else:
-            halves[str(name)] = UnusableClient(table)
-    settings = {
-        **asdict(rules),
-        "seed": run_seed,
-        "reference_rows": None if target is None else len(target),
-        "reference_digest": None if target is None else content_digest(target),
-        "versions": {"fedbary": __version__} | {name: version(name) for name in _NUMERICAL_PACKAGES},
-    }
-    result = (engine or LocalEngine()).run(
-        lambda host: chosen.server(list(halves), target, space, rules=rules, seed=run_seed, host=host),
-        halves,
-        identity=_identity(chosen, space, settings, list(halves)),
+    return run_session(
+        chosen,
+        engine or LocalEngine(),
+        reference=target,
+        space=chosen.space(space),
+        rules=RowRules(fdr, rule, calibration),
+        seed=secrets.randbits(48) if seed is None else int(seed),
+        tables=None if clients is None else {str(name): table_or_error(data, label) for name, data in clients.items()},
         progress=progress,
     )
-    for name, frame in result.row_tables.items():
-        frame.attrs["table"] = digests[name]  # so that a report refuses other rows
-    return replace(result, settings=result.settings | settings)
 
 
 def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
@@ -137,48 +112,40 @@ def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
     if isinstance(protocol, str):
         if protocol not in PROTOCOLS:
             guess = did_you_mean(protocol, PROTOCOLS)
-            raise SettingsError(f"There is no protocol {protocol!r}{guess}; there is {', '.join(PROTOCOLS)}.")
+            raise SettingsError("settings.no-protocol", name=protocol, guess=guess, known=", ".join(PROTOCOLS))
         return PROTOCOLS[protocol]()
     if not isinstance(protocol, tuple(PROTOCOLS.values())):  # type: ignore[arg-type]
-        raise SettingsError(f"The 'protocol' parameter must be a protocol's settings or name. Got {protocol!r}.")
+        raise wrong_parameter("protocol", "value", "a protocol's settings or name", protocol)
     return protocol
 
 
 def _check_settings(clients: object, space: object, engine: object, seed: int | None) -> None:
+    if clients is not None or engine is None:
+        _check_names(clients)
+    if space is not None and not isinstance(space, Space):
+        raise wrong_parameter("space", "value", "an fb.Space(...)", space)
+    if engine is not None and not all(hasattr(engine, call) for call in ("clients", "exchange", "finish")):
+        raise wrong_parameter("engine", "value", "an engine, such as fb.LocalEngine(...)", engine)
+    if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
+        raise wrong_parameter("seed", "value", "a non-negative whole number or None", seed)
+
+
+def _check_names(clients: object) -> None:
     if not isinstance(clients, Mapping):
-        raise SettingsError(
-            "The 'clients' parameter must map names to data, such as {'a': (Xa, ya), 'b': (Xb, yb)}. "
-            f"Got {type(clients).__name__} instead."
-        )
+        expected = "a mapping of names to data, such as {'a': (Xa, ya), 'b': (Xb, yb)}"
+        raise wrong_parameter("clients", "value", expected, type(clients))
     if not clients:
-        raise SettingsError("There is no client to value: give at least one.")
+        raise SettingsError("settings.no-client")
     for name in clients:
         if str(name) != str(name).encode("utf-8", "ignore").decode("utf-8"):
-            raise SettingsError(f"The client name {str(name)!a} is not valid Unicode: rename the client.")
+            raise SettingsError("settings.not-unicode", name=ascii(str(name)))
     if len({str(name) for name in clients}) < len(clients):
-        raise SettingsError("Two clients have the same name once written as text: rename one of them.")
-    if space is not None and not isinstance(space, Space):
-        raise SettingsError(f"The 'space' parameter must be an fb.Space(...). Got {space!r} instead.")
-    if engine is not None and not isinstance(engine, LocalEngine):
-        raise SettingsError(f"The 'engine' parameter must be an fb.LocalEngine(...). Got {engine!r} instead.")
-    if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
-        raise SettingsError(f"The 'seed' parameter must be a non-negative whole number or None. Got {seed!r}.")
+        raise SettingsError("settings.same-name")
 
 
 def _reference(data: Data) -> Table:
     try:
         table = as_table(data)
     except DataError as error:
-        raise DataError(f"reference: {error.marked}") from error
+        raise error.at("reference") from error
     return table if table.origin else table.replace(origin="reference")
-
-
-def _identity(protocol: Settings, space: Space, settings: dict[str, Any], clients: list[str]) -> str:
-    """What must be the same for a checkpoint to fit: the settings and who takes part."""
-    content = {
-        **asdict(protocol),  # type: ignore[call-overload]
-        "space": asdict(space),
-        **settings,
-        "clients": clients,
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 
-from fedbary.errors import SettingsError
+from fedbary.errors import wrong_parameter
 
 _LEAST_BEGINNING = 3  # letters that say something about a name
 
@@ -22,9 +22,7 @@ def whole(value: object, name: str, owner: str, *, least: int) -> int:
     3
     """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise SettingsError(
-            f"The '{name}' parameter of {owner} must be a whole number of at least {least}. Got {value!r} instead."
-        )
+        raise wrong_parameter(name, owner, f"a whole number of at least {least}", value)
     return int(value)
 
 
@@ -42,7 +40,7 @@ def number(value: object, name: str, owner: str, *, zero: bool = False) -> float
         if math.isfinite(found) and (found > 0.0 or (zero and found == 0.0)):
             return found
     wanted = "a finite number, zero or above" if zero else "a finite number above zero"
-    raise SettingsError(f"The '{name}' parameter of {owner} must be {wanted}. Got {value!r} instead.")
+    raise wrong_parameter(name, owner, wanted, value)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

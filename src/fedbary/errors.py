@@ -1,40 +1,69 @@
-"""The one family of exceptions that a user of fedbary can meet."""
+"""The one family of exceptions that a user of fedbary can meet: each carries a code and facts, see `fedbary.notes`."""
 
 from __future__ import annotations
 
-import re
+from typing import Any, Self, TypeVar
 
-# Invisible mark around what only the owner of the data may read.
-_MARK = "\u2060"
+from fedbary.notes import Fact, Note
 
-
-def private(text: str) -> str:
-    """Mark a part of a message, such as the example of a bad cell, that must not leave the owner's machine.
-
-    Examples
-    --------
-    >>> error = DataError("column 'age' holds text" + private(" such as 'Ann'"))
-    >>> str(error), error.public
-    ("column 'age' holds text such as 'Ann'", "column 'age' holds text")
-    """
-    return f"{_MARK}{text.replace(_MARK, '')}{_MARK}"
+Kind = TypeVar("Kind", bound="FedbaryError")
 
 
 class FedbaryError(Exception):
-    """Base class: catch this to catch everything fedbary raises on purpose."""
+    """Base class: catch this to catch everything fedbary raises on purpose.
+
+    Parameters
+    ----------
+    code : str
+        What happened, such as ``data.no-rows``; its sentence stands in `fedbary.sentences`.
+    **facts
+        What the sentence names. ``where`` is put before it: the file, client or parameter that it is about.
+
+    Examples
+    --------
+    >>> error = FedbaryError("internal.error", kind="KeyError", text="'Ann'")
+    >>> str(error), error.code, str(error.redacted())
+    ("internal error (KeyError: 'Ann')", 'internal.error', 'internal error (KeyError)')
+    """
+
+    def __init__(self, code: str, /, **facts: Fact) -> None:
+        super().__init__(code)
+        self.note = Note(code, facts)
 
     def __str__(self) -> str:
-        return self.marked.replace(_MARK, "")
+        return str(self.note)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.note)
 
     @property
-    def marked(self) -> str:
-        """The message with its private parts marked, to be put into another message."""
-        return str(self.args[0]) if self.args else ""
+    def code(self) -> str:
+        """What happened, for programs."""
+        return self.note.code
 
     @property
-    def public(self) -> str:
-        """The message without its private parts: what an engine may send to another party."""
-        return re.sub(f"{_MARK}[^{_MARK}]*{_MARK}", "", self.marked)
+    def public(self) -> dict[str, Fact]:
+        """Facts that another party may hear."""
+        return self.note.public
+
+    @property
+    def private(self) -> dict[str, Fact]:
+        """Facts that stay with the owner of the data."""
+        return self.note.private
+
+    def redacted(self) -> Note:
+        """What may leave the owner's machine: the code and the public facts."""
+        return self.note.redacted()
+
+    def at(self, where: str) -> Self:
+        """The same error, about a file, a client or a part; one that says already where it was stays as it is."""
+        if not where or self.note.facts.get("where"):
+            return self
+        return _rebuilt(type(self), Note(self.code, {**self.note.facts, "where": where}))
+
+
+def _rebuilt(kind: type[Kind], note: Note) -> Kind:
+    return kind(note.code, **note.facts)
 
 
 class DataError(FedbaryError):
@@ -63,3 +92,27 @@ class ProtocolError(FedbaryError):
 
 class PrivacyError(FedbaryError):
     """What was asked would reveal more than the owner allows."""
+
+
+def as_note(error: BaseException) -> Note:
+    """Any exception as a note; the words of one that is not ours stay with the owner.
+
+    Examples
+    --------
+    >>> str(as_note(ZeroDivisionError("row 17"))), str(as_note(ZeroDivisionError("row 17")).redacted())
+    ('internal error (ZeroDivisionError: row 17)', 'internal error (ZeroDivisionError)')
+    """
+    if isinstance(error, FedbaryError):
+        return error.note
+    return Note("internal.error", {"kind": type(error).__name__, "text": str(error) or None})
+
+
+def wrong_parameter(name: str, owner: str, expected: str, got: object) -> SettingsError:
+    """The error for a parameter whose value makes no sense.
+
+    Examples
+    --------
+    >>> str(wrong_parameter("workers", "LocalEngine", "at least 1", 0))
+    "The 'workers' parameter of LocalEngine must be at least 1. Got 0 instead."
+    """
+    return SettingsError("settings.parameter", name=name, owner=owner, expected=expected, got=repr(got))

@@ -1,8 +1,11 @@
-"""Numbers and counts as a reader wants to see them."""
+"""How facts become words: numbers, counts and names as a reader wants to see them, and sentences filled with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -54,10 +57,11 @@ def counted(count: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class")
+    ('1 row', '1,200 rows', '2 classes')
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{ending}"
 
 
 def shortened(name: str, longest: int = 60) -> str:
@@ -94,3 +98,131 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def quoted(names: Sequence[Any], most: int = 5) -> str:
+    """The first few names of a list, in quotation marks.
+
+    Examples
+    --------
+    >>> quoted(["a", "b", "c"], most=2)
+    "'a', 'b', …"
+    """
+    first = ", ".join(repr(on_one_line(str(name))) for name in names[:most])
+    return f"{first}, …" if len(names) > most else first or "none"
+
+
+def on_one_line(name: str, longest: int = 40) -> str:
+    r"""A name as a sentence can hold it: on one line, and cut where it gets long.
+
+    Examples
+    --------
+    >>> on_one_line("a\nb"), len(on_one_line("b" * 1000))
+    ('a b', 41)
+    """
+    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in name[: 4 * longest]).split())
+    return plain if len(plain) <= longest and len(name) <= 4 * longest else plain[:longest] + "…"
+
+
+def is_plain(text: str) -> bool:
+    r"""Whether a text from elsewhere is nothing but printable characters.
+
+    Examples
+    --------
+    >>> is_plain("hospital north"), is_plain("a\x1b[31m"), is_plain("\ud800")
+    (True, False, False)
+    """
+    return all(letter.isprintable() for letter in text)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How settings are written: as parameters of Python, or as options of the command line."""
+
+    command: bool = False
+
+    def option(self, name: str) -> str:
+        """A setting's name."""
+        return f"--{name.replace('_', '-')}" if self.command else name
+
+    def setting(self, name: str, value: str) -> str:
+        """A setting with its value."""
+        return f"{self.option(name)} {value}" if self.command else f"{name}={value!r}"
+
+
+PYTHON, COMMAND = Dialect(), Dialect(command=True)
+_SETTING = re.compile(r"<([a-z_]+)(?:=([a-z-]+))?>")
+_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
+_UNKNOWN = "…"
+_FORMS: dict[str, Callable[[Any], str]] = {
+    "quoted": quoted,
+    "listed": lambda names: listed([on_one_line(name) for name in names], most=4),
+    "number": number,
+    "percent": percent,
+}
+
+
+def filled(template: str, facts: Mapping[str, Any], dialect: Dialect = PYTHON) -> str:
+    """A sentence filled with facts; see `fedbary.sentences` for what may stand in it.
+
+    Examples
+    --------
+    >>> filled("{rows:counted row}[[ such as {cell!r}]]: use <missing=impute>", {"rows": 2})
+    "2 rows: use missing='impute'"
+    >>> filled("column {column!r}: use <missing=impute>", {}, COMMAND)
+    "column '…': use --missing impute"
+    """
+    known = {name for name, fact in facts.items() if fact is not None}
+    text = _OPTIONAL.sub(lambda part: _chosen(part[1], known), template)
+    text = _SETTING.sub(lambda part: dialect.setting(part[1], part[2]) if part[2] else dialect.option(part[1]), text)
+    return Formatter().vformat(text, (), dict(facts))
+
+
+def _chosen(part: str, known: set[str]) -> str:
+    said, _, otherwise = part.partition("|")
+    return said if _fields(said) <= known else otherwise
+
+
+def fields(template: str) -> set[str]:
+    """The facts that a sentence names.
+
+    Examples
+    --------
+    >>> sorted(fields("{rows:counted row}[[ such as {cell!r}]]"))
+    ['cell', 'rows']
+    """
+    return _fields(_OPTIONAL.sub(lambda part: part[1], template))
+
+
+class Formatter(string.Formatter):
+    """Python's format specifications, and words for counts and lists.
+
+    ``counted row`` is a count with its noun, ``either is are`` the first word for one and the second for more,
+    ``quoted`` a list of names in quotation marks, ``listed`` one without, ``number`` and ``percent`` as reports print
+    them. A fact that is not known is an ellipsis.
+    """
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The fact, or that it is not known."""
+        return _Unknown() if kwargs.get(str(key)) is None else super().get_value(key, args, kwargs)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """A fact in words."""
+        if isinstance(value, _Unknown):
+            return _UNKNOWN
+        how, _, words = format_spec.partition(" ")
+        if how in ("counted", "either"):
+            return counted(value, words) if how == "counted" else words.split()[0 if value == 1 else 1]
+        return _FORMS[how](value) if how in _FORMS else str(super().format_field(value, format_spec))
+
+
+class _Unknown:
+    def __str__(self) -> str:
+        return _UNKNOWN
+
+    def __repr__(self) -> str:
+        return f"'{_UNKNOWN}'"
+
+
+def _fields(part: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(part) if name}

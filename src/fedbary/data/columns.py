@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.errors import DataError, private
+from fedbary.errors import DataError
 
 Array: TypeAlias = npt.NDArray[Any]
 Kind: TypeAlias = Literal["number", "bool", "text", "block"]
@@ -62,16 +62,14 @@ def naming(place: str) -> Iterator[None]:
     Examples
     --------
     >>> with naming("bank.csv"):
-    ...     raise DataError("there are no rows")
+    ...     raise DataError("data.no-rows")
     Traceback (most recent call last):
-    fedbary.errors.DataError: bank.csv: there are no rows
+    fedbary.errors.DataError: bank.csv: the table has no rows; expected at least one
     """
     try:
         yield
     except DataError as error:
-        if not place:
-            raise
-        raise DataError(f"{place}: {error.marked}") from error.__cause__
+        raise error.at(place) from error.__cause__
 
 
 def as_column(name: str, values: npt.ArrayLike) -> Array:
@@ -147,11 +145,8 @@ def as_ids(name: str, values: npt.ArrayLike) -> Array:
         raise DataError(f"the id column {name!r} is missing in {missing} rows; fill it in or leave out the id")
     repeated = pd.Series(ids).duplicated().to_numpy()
     if repeated.any():
-        raise DataError(
-            f"the id column {name!r} repeats an earlier id in {repeated.sum()} rows, "
-            f"{private(f'such as {str(ids[repeated.argmax()])!r} in row {repeated.argmax()} (counted from 0)')}; "
-            "make the ids unique or leave them out"
-        )
+        row = int(repeated.argmax())
+        raise DataError("data.ids-repeat", name=name, count=int(repeated.sum()), example=str(ids[row]), row=row)
     return ids
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fedbary.checks import did_you_mean
 from fedbary.data.columns import ACCEPTED, Array, as_labels, block_dtype, refuse_infinite
-from fedbary.errors import DataError, private
+from fedbary.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,10 +163,7 @@ def _column_from_objects(name: str, series: pd.Series[Any], present: npt.NDArray
         return _block_from_objects(name, objects, present)
     if any(isinstance(value, str) for value in values):
         raise _mixed(name, series, present)
-    raise DataError(
-        f"column {name!r} holds {inferred} values{private(f' such as {values[0]!r}')}; expected {ACCEPTED}: "
-        "turn it into numbers (a date, for instance, into days since a fixed day) or drop it"
-    )
+    raise DataError("data.foreign-values", column=name, kind=inferred, example=repr(values[0]), expected=ACCEPTED)
 
 
 def _block_from_objects(name: str, objects: Array, present: npt.NDArray[np.bool_]) -> Array:
@@ -209,8 +206,4 @@ def _mixed(name: str, series: pd.Series[Any], present: npt.NDArray[np.bool_]) ->
     if not odd.any():
         odd = np.array([isinstance(value, str) for value in series])
     row = int(odd.argmax())
-    return DataError(
-        f"column {name!r} mixes numbers and text"
-        f"{private(f', such as {series.iloc[row]!r} in row {row} (counted from 0)')}; "
-        "correct or empty these cells, or make every value text"
-    )
+    return DataError("data.mixed-column", column=name, example=repr(series.iloc[row]), row=row)

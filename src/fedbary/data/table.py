@@ -256,7 +256,7 @@ def as_table(data: Any, *, name: str = "", label: str | None = None) -> Table:
                 f"got {type(data).__name__}; expected a Table, a pair (X, y) or a DataFrame with a label column"
             )
         if len(table) == 0:
-            raise DataError("the table has no rows; expected at least one")
+            raise DataError("data.no-rows")
     return table.replace(origin=name) if name else table
 
 

@@ -61,31 +61,26 @@ class Plan:
         for name in self.nodes:
             # A leading '-' would be read as an option by the programs that the name is given to.
             if not _NAME.fullmatch(name) or name.startswith("-"):
-                raise SettingsError(
-                    f"{name!r} cannot be a node's name: use 1 to 64 letters, digits, '_' and '-'"
-                    f"{', and no hyphen first' if name.startswith('-') else ''}."
-                )
+                raise SettingsError("deploy.node-name", name=name)
         if not self.nodes:
-            raise SettingsError("No node was named: give --nodes with at least one name.")
+            raise SettingsError("deploy.no-nodes")
         # Some file systems do not tell 'North' from 'north'.
         if len({name.lower() for name in self.nodes}) < len(self.nodes):
-            raise SettingsError("Two nodes have the same name: names must differ in more than their case.")
+            raise SettingsError("deploy.same-node-name")
         if not (is_ip(self.host) or _HOST.fullmatch(self.host)):
-            raise SettingsError(f"{self.host!r} is neither a host name nor an IP address.")
+            raise SettingsError("deploy.not-a-host", host=self.host)
         last = self.node_port + len(self.nodes) - 1
         for port in (self.port, self.node_port, last):
             if not 1 <= port <= 65535:
-                raise SettingsError(f"{port} is not a port: ports go from 1 to 65535.")
+                raise SettingsError("deploy.not-a-port", port=port)
         if self.node_port <= self.port <= last:
-            raise SettingsError(
-                f"The nodes' ports {self.node_port} to {last} include the server's, {self.port}: choose others."
-            )
+            raise SettingsError("deploy.ports-overlap", first=self.node_port, last=last, port=self.port)
         if not 1 <= self.days <= 3650:
-            raise SettingsError(f"The certificates cannot be valid for {self.days} days: choose 1 to 3650.")
+            raise SettingsError("deploy.days", days=self.days)
         for entry in self.san:
             kind, _, value = entry.partition(":")
             if not (kind == "DNS" and _HOST.fullmatch(value)) and not (kind == "IP" and is_ip(value)):
-                raise SettingsError(f"{entry!r} is no name of a server: write DNS:name or IP:address.")
+                raise SettingsError("deploy.server-name", entry=entry)
 
     @property
     def address(self) -> str:
@@ -116,15 +111,15 @@ def read_plan(folder: Path) -> Plan:
     """The plan of a federation's folder."""
     file = folder / SETTINGS
     if not file.is_file():
-        raise DataError(f"'{folder}' holds no federation: make one with 'fedbary federation init'.")
+        raise DataError("deploy.no-federation", folder=str(folder))
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         version = content.pop("fedbary_federation")
         if version != 1:
-            raise DataError(f"'{file}' has version {version}, this fedbary reads version 1.")
+            raise DataError("deploy.other-version", file=str(file), version=str(version))
         return Plan(**content)
     except (ValueError, KeyError, TypeError, AttributeError, SettingsError) as error:
-        raise DataError(f"'{file}' is not a federation's ({error}): restore it, or make a new federation.") from error
+        raise DataError("deploy.plan-damaged", file=str(file), why=str(error)) from error
 
 
 def programs() -> Path:
@@ -137,7 +132,7 @@ def need_flower() -> None:
     import importlib.util
 
     if any(importlib.util.find_spec(name) is None for name in ("flwr", "cryptography")):
-        raise SettingsError("A federation runs on Flower: install it with pip install 'fedbary[flower]'")
+        raise SettingsError("deploy.flower-missing")
 
 
 def is_ip(text: str) -> bool:

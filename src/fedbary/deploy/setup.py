@@ -27,7 +27,7 @@ def create(folder: str | Path, plan: Plan) -> Path:
     target = Path(folder).absolute()
     if target.is_symlink() or target.is_file() or (target.is_dir() and any(target.iterdir())):
         what = "already holds a federation" if (target / SETTINGS).exists() else "is not an empty folder"
-        raise SettingsError(f"'{target}' {what}: choose another folder, so that no key is overwritten.")
+        raise SettingsError("deploy.folder-taken", folder=str(target), what=what)
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:

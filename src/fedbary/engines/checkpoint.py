@@ -3,43 +3,71 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedbary.engines.run import Engine, Observer
 from fedbary.errors import ProtocolError
-from fedbary.protocols.messages import State
+from fedbary.protocols.messages import ServerProtocol, State
 from fedbary.protocols.state import below, under
+
+if TYPE_CHECKING:
+    from fedbary.valuation.result import Valuation
 
 NAME = "checkpoint.npz"
 
 
-def save_checkpoint(folder: Path, identity: str, server: State, clients: Mapping[str, State]) -> None:
-    """Write the states of the server and of the clients that run in this process."""
-    arrays: dict[str, np.ndarray] = {"identity": np.array(identity)}
-    arrays |= under("server/", server)
-    for index, state in enumerate(clients.values()):
-        arrays |= under(f"client/{index}/", state)
-    temporary = folder / (NAME + ".part")
-    with temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
-    temporary.replace(folder / NAME)
+class Checkpoint(Observer):
+    """Keeps the states of the protocol and of the engine after every round, until the run is finished.
+
+    Parameters
+    ----------
+    folder : path
+        Where the file is.
+    resume : bool
+        Whether to read what an interrupted run left there.
+    """
+
+    def __init__(self, folder: Path, *, resume: bool) -> None:
+        self._file = folder / NAME
+        self._stored = _read(self._file) if resume else {}
+        self._identity = ""
+
+    @property
+    def engine(self) -> State:
+        """The engine's state before the interruption; empty where there was none."""
+        return below(self._stored, "engine/")
+
+    def restore(self, protocol: ServerProtocol, identity: str) -> None:
+        """Let the protocol go on, if there is something to go on from and it is of the same run."""
+        self._identity = identity
+        if not self._stored:
+            return
+        if str(self._stored.get("identity")) != identity:
+            raise ProtocolError("engines.checkpoint-of-another-run", file=str(self._file))
+        protocol.restore(below(self._stored, "server/"))
+
+    def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
+        """Write both states."""
+        arrays = {"identity": np.array(self._identity)}
+        arrays |= under("server/", protocol.state()) | under("engine/", engine.state())
+        draft = self._file.with_suffix(".part")
+        with draft.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+        draft.replace(self._file)
+
+    def finished(self, result: Valuation) -> None:  # noqa: ARG002 - an observer's signature
+        """Nothing is left to go on with."""
+        self._file.unlink(missing_ok=True)
 
 
-def load_checkpoint(folder: Path, identity: str, clients: list[str]) -> tuple[State, dict[str, State]] | None:
-    """Read the states back; None where there is no checkpoint, an error where it is another run's."""
-    file = folder / NAME
+def _read(file: Path) -> dict[str, np.ndarray]:
     if not file.is_file():
-        return None
+        return {}
     try:
         with np.load(file, allow_pickle=False) as stored:
-            arrays = {key: stored[key] for key in stored.files}
+            return {key: stored[key] for key in stored.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise ProtocolError(f"The checkpoint '{file}' cannot be read ({error}): delete it to start anew.") from error
-    if str(arrays.get("identity")) != identity:
-        raise ProtocolError(
-            f"The checkpoint '{file}' belongs to a run with other settings or clients: "
-            "use the same ones, or another folder."
-        )
-    return below(arrays, "server/"), {name: below(arrays, f"client/{index}/") for index, name in enumerate(clients)}
+        raise ProtocolError("engines.checkpoint-damaged", file=str(file), why=str(error)) from error

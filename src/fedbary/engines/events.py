@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedbary.guard.redaction import safe_reason
+from fedbary.engines.run import Engine, Observer
+from fedbary.errors import as_note
+from fedbary.protocols.messages import Failure, Reply, ServerProtocol
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -24,8 +26,9 @@ class Event:
 
     ``kind`` is one of ``nodes-joined``, ``server-busy`` (with what, in ``detail``), ``run-started``,
     ``round-started``, ``client-replied``, ``client-failed``, ``round-finished``, ``distances`` (client → distance so
-    far, in ``values``), ``run-finished`` and ``run-stopped`` (why, in ``detail``). ``done`` of ``total`` clients have
-    answered in this round; ``clients`` are those that are asked in it, as far as their names are known.
+    far, in ``values``), ``run-finished`` and ``run-stopped``. ``done`` of ``total`` clients have answered in this
+    round; ``clients`` are those that are asked in it, as far as their names are known. Why a client failed or a run
+    stopped is in ``code`` and, in words that may be shown around, in ``detail``.
     """
 
     kind: str
@@ -35,6 +38,7 @@ class Event:
     done: int = 0
     total: int = 0
     detail: str = ""
+    code: str = ""
     clients: tuple[str, ...] = ()
     values: Mapping[str, float] = field(default_factory=dict)
 
@@ -54,38 +58,88 @@ class EventLog:
     def __call__(self, event: Event) -> None:
         """Write one event, without what is empty."""
         record = {"time": round(time.time(), 3)} | {name: value for name, value in asdict(event).items() if value}
-        # A reason may quote a file name that is no Unicode: JSON knows how to escape it.
+        # A name may hold what is no Unicode: JSON knows how to escape it.
         with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
-
-def news(before: Mapping[str, float], now: Mapping[str, float]) -> dict[str, float]:
-    """Distances to tell, with six digits; none where there are none or they were told before.
-
-    Examples
-    --------
-    >>> news({}, {"north": 1.23456789})
-    {'north': 1.23457}
-    >>> news({"north": 1.23457}, {"north": 1.23456789})
-    {}
-    """
-    short = {name: float(f"{distance:.6g}") for name, distance in now.items()}
-    return {} if short == before else short
-
-
-def refused(result: Valuation, told: Container[str]) -> dict[str, str]:
-    """Clients that failed without saying so themselves, such as those whose answer the server refused, and why."""
-    return {name: status.removeprefix("failed: ") for name, status in result.failed.items() if name not in told}
-
-
-@contextmanager
-def told_if_stopped(log: Listener | None) -> Iterator[None]:
-    """Log an exception that ends the run, in words without data, so that nobody who watches waits for ever."""
-    try:
-        yield
-    except BaseException as error:
-        if log is not None:
-            known = isinstance(error, Exception)
+    @contextmanager
+    def until_stopped(self) -> Iterator[None]:
+        """Log an exception that ends the run, in words without data, so that nobody who watches waits for ever."""
+        try:
+            yield
+        except BaseException as error:
+            why = as_note(error).redacted() if isinstance(error, Exception) else None
             with suppress(OSError):  # a full disk must not hide why the run stopped
-                log(Event("run-stopped", detail=safe_reason(error) if known else "interrupted"))
-        raise
+                self(Event("run-stopped", detail=str(why or "interrupted"), code=why.code if why else ""))
+            raise
+
+
+class EventObserver(Observer):
+    """Turns what it sees into events and tells them to listeners."""
+
+    def __init__(self, *listeners: Listener) -> None:
+        self._listeners = listeners
+        self._exchange = self._done = self._total = self._clients = 0
+        self._kind = ""
+        self._failed: set[str] = set()
+        self._distances: dict[str, float] = {}
+
+    def joined(self, clients: Sequence[str], wanted: int) -> None:
+        """``nodes-joined``."""
+        self._tell(Event("nodes-joined", total=wanted, done=len(clients), detail=" ".join(clients)))
+
+    def started(self, clients: Sequence[str]) -> None:
+        """``run-started``."""
+        self._clients = len(clients)
+        self._tell(Event("run-started", total=self._clients))
+
+    def busy(self, what: str) -> None:
+        """``server-busy``."""
+        self._tell(Event("server-busy", detail=what))
+
+    def asked(self, kind: str, clients: Sequence[str], *, total: int | None = None) -> None:
+        """``round-started``."""
+        self._close_round()
+        self._exchange, self._done, self._kind = self._exchange + 1, 0, kind
+        self._total = len(clients) if total is None else total
+        self._tell(Event("round-started", self._exchange, kind, total=self._total, clients=tuple(clients)))
+
+    def heard(self, client: str, answer: Reply | Failure) -> None:
+        """``client-replied`` or ``client-failed``."""
+        self._done += 1
+        if isinstance(answer, Failure):
+            self._failed.add(client)
+            why = answer.note.redacted()
+            self._tell(self._of("client-failed", client, detail=str(why), code=why.code))
+        else:
+            self._tell(self._of("client-replied", client))
+
+    def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
+        """``round-finished`` and, where there is news, ``distances``."""
+        self._close_round()
+        now = {engine.label(name): float(f"{distance:.6g}") for name, distance in protocol.so_far().items()}
+        if now and now != self._distances:
+            self._distances = now
+            self._tell(Event("distances", self._exchange, values=now))
+
+    def finished(self, result: Valuation) -> None:
+        """Clients whose answer the server refused, and ``run-finished``."""
+        self._close_round()
+        for name, outcome in result.outcomes.items():
+            if not outcome.ok and name not in self._failed:
+                why = outcome.notes[0].redacted()
+                total = self._clients
+                self._tell(Event("client-failed", self._exchange, "", name, total, total, str(why), why.code))
+        self._tell(Event("run-finished", total=self._clients))
+
+    def _of(self, kind: str, client: str, *, detail: str = "", code: str = "") -> Event:
+        return Event(kind, self._exchange, self._kind, client, self._done, self._total, detail, code)
+
+    def _close_round(self) -> None:
+        if self._kind:
+            self._tell(Event("round-finished", self._exchange, self._kind, total=self._total))
+            self._kind = ""
+
+    def _tell(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)

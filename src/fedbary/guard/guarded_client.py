@@ -14,7 +14,7 @@ import numpy as np
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError, SchemaError
 from fedbary.guard.ledger import DECLINED, REFUSAL, REPLY, Entry, Ledger
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.redaction import safe_reason, untold
+from fedbary.notes import Note
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -29,11 +29,8 @@ from fedbary.space.row_identity import content_digest
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fedbary.data.table import Table
-
-__all__ = ["GuardedClient", "reply_bytes", "reply_digest", "safe_reason"]
+    from fedbary.valuation.scored_rows import ScoredRows
 
 _GUARD = "guard"
 _FLAGS = "flags"
@@ -58,8 +55,6 @@ class GuardedClient:
         The engine's name of the run.
     data : str
         Digest of the table's rows (`fedbary.space.row_identity.content_digest`).
-    origin : str
-        What the owner calls the table, often its file; it does not leave.
 
     Examples
     --------
@@ -89,11 +84,10 @@ class GuardedClient:
         ledger: Ledger,
         run: str,
         data: str,
-        origin: str = "",
     ) -> None:
         policy.check(settings)
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
-        self._run, self._data, self._origin = run, data, origin
+        self._run, self._data = run, data
         self._session = secrets.token_hex(8)
         # The digest of what left for each question, by the question's digest.
         self._answered: dict[str, str] = {}
@@ -114,7 +108,7 @@ class GuardedClient:
         settings = policy.applied(asked)
         inner = settings.client(table, rules=rules or RowRules(), seed=seed)
         data = content_digest(table)
-        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data, origin=table.origin)
+        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data)
 
     def answer(self, message: Message) -> Reply:
         """The inner half's answer, once it is in the ledger; raises where policy, budget or data forbid it.
@@ -126,13 +120,13 @@ class GuardedClient:
         try:
             self._afford(entry)
         except FedbaryError as error:
-            self._record_refusal(entry, DECLINED, self._reason(error, message))
+            self._record_refusal(entry, DECLINED, error)
             raise
         try:
             reply = self._inner.answer(message)
         except Exception as error:
             what = DECLINED if isinstance(error, ProtocolError) else REFUSAL
-            self._record_refusal(entry, what, self._reason(error, message))
+            self._record_refusal(entry, what, error)
             if what == REFUSAL:
                 self._answered.setdefault(question, "")
             raise
@@ -144,11 +138,11 @@ class GuardedClient:
         return reply
 
     def respond(self, message: Message) -> Reply | Failure:
-        """What leaves for a message, whatever happens: the answer, or words that are safe to pass on."""
+        """What leaves for a message, whatever happens: the answer, or a code with facts that may be passed on."""
         try:
             return self.answer(message)
         except Exception as error:
-            return Failure(self._reason(error, message))
+            return self._failure(error)
 
     def flag_count(self) -> int | None:
         """How many rows are flagged, if the owner shares that and they are ``min_group`` at least; else None.
@@ -158,7 +152,7 @@ class GuardedClient:
         """
         if not self._policy.share_flag_counts or self._epsilon:
             return None
-        flags = self._inner.row_values()["flag"]
+        flags = self._inner.row_values().frame["flag"]
         if flags.isna().any():
             return None
         count = int(flags.astype(bool).sum())
@@ -167,7 +161,7 @@ class GuardedClient:
         reply = Reply(0, {"flagged": count})
         digest = reply_digest(reply)
         if self._answered.setdefault(_FLAGS, digest) != digest:
-            raise PrivacyError("Flags were counted before in this run, with another result; only the first is told.")
+            raise PrivacyError("guard.flags-counted-before")
         self._charge(_filled(self._entry(Message(_FLAGS, 0), 0.0), reply, digest))
         return count
 
@@ -176,7 +170,7 @@ class GuardedClient:
         """The settings in force: what the server asked for, as strict as the policy."""
         return self._settings
 
-    def row_values(self) -> pd.DataFrame:
+    def row_values(self) -> ScoredRows:
         """Values of the owner's rows; never part of a `Reply`."""
         return self._inner.row_values()
 
@@ -190,7 +184,7 @@ class GuardedClient:
         if _GUARD in state:
             own = json.loads(array_text(state[_GUARD]))
             if own["settings"] != _fingerprint(self._settings):
-                raise PrivacyError("The server changed the settings during the run; only the first are answered.")
+                raise PrivacyError("guard.settings-changed")
             self._session, self._answered = str(own["session"]), dict(own["answered"])
         self._inner.restore({key: array for key, array in state.items() if key != _GUARD})
 
@@ -216,12 +210,14 @@ class GuardedClient:
     def _charge(self, entry: Entry) -> None:
         self._ledger.charge(entry, budget=self._policy.epsilon_budget, max_runs=self._policy.max_runs)
 
-    def _reason(self, error: Exception, message: Message) -> str:
+    def _failure(self, error: Exception) -> Failure:
+        found = Failure.of(error).redacted()
         if self._epsilon and isinstance(error, (DataError, SchemaError)):
-            return untold(error)  # counts of rows and cells are not covered by epsilon
-        return safe_reason(error, message, hidden=(self._origin,))
+            return Failure(Note("internal.withheld"), found.status)  # what rows hold is not covered by epsilon
+        return found
 
-    def _record_refusal(self, entry: Entry, what: str, reason: str) -> None:
+    def _record_refusal(self, entry: Entry, what: str, error: Exception) -> None:
+        reason = str(self._failure(error).note)
         cost = entry.epsilon if what == REFUSAL else 0.0
         self._charge(replace(entry, what=what, note=reason, bytes=len(reason.encode()), epsilon=cost))
 

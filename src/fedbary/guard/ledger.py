@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from fedbary.errors import DataError, PrivacyError, SettingsError, private
+from fedbary.errors import DataError, PrivacyError, SettingsError
 
 REPLY, REFUSAL, DECLINED, RESET = "reply", "refusal", "declined", "reset"
 # Ends what a crash left of a line. It was never whole, so its reply never left.
@@ -141,7 +141,7 @@ class Ledger:
         except FileNotFoundError:
             return Account(())
         except OSError as error:
-            raise DataError(f"The ledger{private(f' {self.path}')} cannot be read ({error.strerror}).") from error
+            raise DataError("guard.ledger-unreadable", path=str(self.path), why=error.strerror) from error
 
     def spent(self, data: str | None = None) -> float:
         """ε since the last reset, for all rows or for the table with this digest."""
@@ -165,16 +165,13 @@ class Ledger:
                 written = replace(entry, left=left, time=entry.time or _now(), **_shortened(entry))
                 _append(file, before + written.to_json() + "\n")
         except OSError as error:
-            raise PrivacyError(
-                f"The owner's ledger{private(f' {self.path}')} cannot be written ({error.strerror}), so nothing was "
-                "sent."
-            ) from error
+            raise PrivacyError("guard.ledger-unwritable", path=str(self.path), why=error.strerror) from error
         return written
 
     def reset(self, note: str) -> Entry:
         """Begin a new account; what left before stays in the file."""
         if not note.strip():
-            raise SettingsError("A reset of the ledger needs a reason, such as 'new rows since May'.")
+            raise SettingsError("guard.reset-without-reason")
         return self.charge(Entry(RESET, note=note))
 
     @contextmanager
@@ -197,18 +194,13 @@ def _afford(account: Account, entry: Entry, budget: float | None, max_runs: int 
     if max_runs is not None and entry.what in (REPLY, REFUSAL):
         runs = account.sessions()
         if entry.session not in runs and len(runs) >= max_runs:
-            raise PrivacyError(
-                f"The owner's policy allows no further run (max_runs){private(f'; {max_runs} were answered')}."
-            )
+            raise PrivacyError("guard.no-further-run", answered=max_runs)
     if budget is None:
         return None
     spent = _total(old.epsilon for old in account.current)
     left = Decimal(repr(float(budget))) - spent - Decimal(repr(float(entry.epsilon)))
     if left < 0 and entry.epsilon > 0:
-        raise PrivacyError(
-            "The answer would go beyond the owner's epsilon_budget"
-            f"{private(f' ({spent} of {budget:g} is spent, it costs {entry.epsilon:g})')}: nothing was sent."
-        )
+        raise PrivacyError("guard.budget-spent", spent=float(spent), budget=float(budget), cost=entry.epsilon)
     return float(max(left, Decimal(0)))
 
 
@@ -238,10 +230,7 @@ def _parsed(content: bytes) -> tuple[Account, str]:
                 broken.append(place)
                 continue
             if broken:
-                raise DataError(
-                    f"Line {broken[0]} of the ledger is damaged, so what was spent is not known: restore the file from "
-                    "a copy, or begin another one."
-                )
+                raise DataError("guard.ledger-damaged", line=broken[0])
             entries.append(entry)
     end = "" if not content or content.endswith(b"\n") else "\n"
     return Account(tuple(entries), tuple(torn + broken)), end + (f"{_TORN}\n" if broken else "")

@@ -37,14 +37,14 @@ def load_message(path: str | Path) -> Message:
     """Read a message back; anything else is refused."""
     file = Path(path)
     if not file.is_file():
-        raise DataError(f"There is no message file '{file}': check the path, or ask the coordinator for it.")
+        raise DataError("guard.no-message-file", file=str(file))
     try:
         with zipfile.ZipFile(file) as archive:
             if sum(part.file_size for part in archive.infolist()) > _MOST_BYTES:
-                raise DataError(f"'{file}' is larger than {_MOST_BYTES // 2**20} MB: too large to be a message.")
+                raise DataError("guard.message-too-large", file=str(file), megabytes=_MOST_BYTES // 2**20)
         with np.load(file, allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in stored.files}
         head = json.loads(array_text(arrays["message"]))
         return Message(str(head["kind"]), int(head["round"]), dict(head["scalars"]), below(arrays, "array."))
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise DataError(f"'{file}' is not a message that fedbary saved: ask the coordinator for it again.") from error
+        raise DataError("guard.not-a-message", file=str(file)) from error

@@ -14,9 +14,9 @@ import numpy as np
 
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
-from fedbary.guard.guarded_client import GuardedClient, safe_reason
+from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.node_config import Places, simulated_secret
+from fedbary.guard.node_config import NodeConfig, simulated_secret
 from fedbary.guard.owner_results import keep_rows
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings, array_text, text_array
@@ -56,36 +56,36 @@ class Asked:
             protocol = PROTOCOLS[content["protocol"]](**content["options"])
             return cls(protocol, RowRules(**content["rules"]), dict(content["simulated"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise ProtocolError("The server's settings are not those of a protocol that this fedbary knows.") from error
+            raise ProtocolError("guard.settings-unknown") from error
 
 
 def answer(
-    message: Message, envelope: Envelope, places: Places, partition: int | None
+    message: Message, envelope: Envelope, config: NodeConfig, partition: int | None
 ) -> tuple[Reply | Failure, Envelope]:
-    """What leaves the node for a message: the answer, or why there is none in words that are safe to pass on.
+    """What leaves the node for a message: the answer, or a code with public facts that says why there is none.
 
     The last message gets the same answer again, from the file, so that a server may repeat itself.
     """
-    own = replace(envelope, name=places.name, settings="")
+    own = replace(envelope, name=config.name, settings="")
     try:
-        reply, flagged = _answer(message, envelope, places, partition)
+        reply, flagged = _answer(message, envelope, config, partition)
         return reply, replace(own, flagged=flagged)
     except Exception as error:
-        return Failure(safe_reason(error, message, hidden=_hidden(places))), own
+        return Failure.of(error).redacted(), own
 
 
 def _answer(
-    message: Message, envelope: Envelope, places: Places, partition: int | None
+    message: Message, envelope: Envelope, config: NodeConfig, partition: int | None
 ) -> tuple[Reply | Failure, int | None]:
-    folder = places.run_folder(envelope.session)
+    folder = config.run_folder(envelope.session)
     asked = Asked.from_json(envelope.settings)
     known = _load(folder)
     step = int(known.get("step", 0))
     if step and step == envelope.step and array_text(known["last.digest"]) == _question(message):
         return _stored_reply(known)
     if envelope.step != step + 1:
-        raise ProtocolError(f"The server expects answer {envelope.step} of this run, the node is at {step + 1}.")
-    client = _client(asked, places, partition, envelope.session)
+        raise ProtocolError("guard.out-of-step", asked=envelope.step, here=step + 1)
+    client = _client(asked, config, partition, envelope.session)
     if known:
         client.restore(below(known, "client."))
     reply = Reply(message.round) if message.kind == FINISH else _respond(client, message)
@@ -96,9 +96,9 @@ def _answer(
     flagged = None
     if message.kind == FINISH or message.kind in LAST.get(asked.protocol.name, ()):
         # In a simulation nobody would look at a report of each of perhaps a thousand clients.
-        table = _table(places, _sorted(asked.simulated), None) if partition is None and places.report else None
-        results = places.output / envelope.session
-        keep_rows(client, asked.protocol, asked.rules, places, folder=results, table=table)
+        table = _table(config, _sorted(asked.simulated), None) if partition is None and config.report else None
+        results = config.output / envelope.session
+        keep_rows(client, asked.protocol, asked.rules, config, folder=results, table=table)
         flagged = client.flag_count() if isinstance(client, GuardedClient) else None
     _save(folder, {**_remembered(message, reply, envelope.step, flagged), **under("client.", client.state())})
     return reply, flagged
@@ -110,30 +110,25 @@ def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
     try:
         return client.answer(message)
     except Exception as error:
-        return Failure(safe_reason(error, message))
+        return Failure.of(error).redacted()
 
 
-def _client(asked: Asked, places: Places, partition: int | None, session: str) -> ClientProtocol:
+def _client(asked: Asked, config: NodeConfig, partition: int | None, session: str) -> ClientProtocol:
     """The owner's half behind its policy and ledger; in a simulation the owners are one, who needs neither."""
-    table = _table(places, _sorted(asked.simulated), partition)
+    table = _table(config, _sorted(asked.simulated), partition)
     if partition is not None:
         secret = simulated_secret(int(asked.simulated.get("run_seed", 0)))
         return asked.protocol.client(table, rules=asked.rules, seed=secret)
-    policy = OwnerPolicy() if places.policy is None else OwnerPolicy.load(places.policy)
+    policy = OwnerPolicy() if config.policy is None else OwnerPolicy.load(config.policy)
     return GuardedClient.for_table(
         table,
         asked.protocol,
         policy=policy,
-        ledger=Ledger(places.home / "ledger.jsonl"),
+        ledger=Ledger(config.home / "ledger.jsonl"),
         run=session,
-        seed=places.secret(),
+        seed=config.secret(),
         rules=asked.rules,
     )
-
-
-def _hidden(places: Places) -> tuple[str, ...]:
-    paths = (places.data, places.policy, places.home, places.output)
-    return tuple(text for path in paths if path is not None for text in (str(path), path.name))
 
 
 def _sorted(simulated: Mapping[str, Any]) -> str:
@@ -141,8 +136,8 @@ def _sorted(simulated: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=4)
-def _table(places: Places, simulated: str, partition: int | None) -> Table:
-    return places.table(json.loads(simulated), partition)
+def _table(config: NodeConfig, simulated: str, partition: int | None) -> Table:
+    return config.table(json.loads(simulated), partition)
 
 
 def _question(message: Message) -> str:

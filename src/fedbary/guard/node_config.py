@@ -1,4 +1,4 @@
-"""Where a node keeps things: its rows, what it remembers of a run, its secret, and its own results."""
+"""A node's config: where its rows are, what it remembers of a run, its secret, and its own results."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SESSION = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
-class Places:
-    """One node's file system, as its owner configured it.
+class NodeConfig:
+    """What an owner configured: where its rows are, where the node keeps things, and what it is called.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Places:
     report: bool = True
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], node: int) -> Places:
+    def of(cls, config: Mapping[str, Any], node: int) -> NodeConfig:
         """From a node's config: data-path, label, id, name, state-path, output-path, policy, report."""
         home = Path(str(config.get("state-path") or os.environ.get("FEDBARY_STATE") or Path.home() / ".fedbary"))
         home = home / f"node-{node}"
@@ -71,7 +71,7 @@ class Places:
 
             return read(self.data, self.label, id=self.id)
         if partition is None:
-            raise SettingsError("The node has no data: give data-path in its node config.")
+            raise SettingsError("guard.no-data")
         from fedbary.guard.simulated_tables import partition_table
 
         return partition_table(simulated, partition)
@@ -79,7 +79,7 @@ class Places:
     def run_folder(self, session: str) -> Path:
         """Where a run's state is; the server's name for it must not lead anywhere else."""
         if not _SESSION.fullmatch(session):
-            raise ProtocolError("The server's name of the run is not one of fedbary's.")
+            raise ProtocolError("guard.not-a-session")
         folder = self.home / "runs" / session
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
@@ -95,7 +95,7 @@ class Places:
             pass
         text = file.read_text().strip()
         if not text.isdecimal():
-            raise DataError("The node's secret cannot be read: delete the file 'secret' in its state folder.")
+            raise DataError("guard.secret-damaged")
         return int(text)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +17,17 @@ from fedbary.data.export import write
 from fedbary.errors import DataError
 from fedbary.space.schema import Schema
 from fedbary.valuation.frames import client_frame
-from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
+from fedbary.valuation.outcome import Outcome
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation, with_rows
+from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-VERSION = 1
+VERSION = 2
 _INDEX, _ROWS, _SCHEMA, _TARGET = "owner.json", "rows.parquet", "schema.json", "target.npy"
 _MOST_BYTES = 2**20
 
 
 def owned(
-    client: str, rows: pd.DataFrame, settings: Mapping[str, Any], schema: Schema | None = None, target: Any = None
+    client: str, rows: ScoredRows, settings: Mapping[str, Any], schema: Schema | None = None, target: Any = None
 ) -> Valuation:
     """One owner's view of a run: its own row values, and nothing about anybody else.
 
@@ -36,15 +35,22 @@ def owned(
     --------
     >>> import numpy as np
     >>> from fedbary.valuation import row_frame
-    >>> owned("me", row_frame(np.arange(2), np.zeros(2)), {"protocol": "sketch"}).rows("me")["row"].tolist()
+    >>> rows = ScoredRows(row_frame(np.arange(2), np.zeros(2)))
+    >>> owned("me", rows, {"protocol": "sketch"}).rows("me")["row"].tolist()
     [0, 1]
     """
     import pandas as pd
 
-    clients = client_frame([{"client": client, "rows": len(rows), "status": "ok"}], spread=1.0)
-    history = pd.DataFrame(columns=list(HISTORY_COLUMNS))
-    view = Valuation(clients, history, {**settings, "owner": client}, schema=schema, target=target)
-    return view.with_rows({client: rows})
+    record = {"client": client, "rows": len(rows.frame), "outcome": Outcome()}
+    view = Valuation(
+        client_frame([record], spread=1.0),
+        pd.DataFrame(columns=list(HISTORY_COLUMNS)),
+        {**settings, "owner": client},
+        schema=schema,
+        target=target,
+        outcomes={client: Outcome()},
+    )
+    return with_rows(view, {client: rows})
 
 
 def save_owned(view: Valuation, folder: str | Path) -> Path:
@@ -57,7 +63,8 @@ def save_owned(view: Valuation, folder: str | Path) -> Path:
         view.schema.save(home / _SCHEMA)
     if view.target is not None:
         np.save(home / _TARGET, np.asarray(view.target, dtype=float), allow_pickle=False)
-    index = {"fedbary": "owner", "version": VERSION, "settings": view.settings}
+    facts = view.row_facts(client).to_json()
+    index = {"fedbary": "owner", "version": VERSION, "settings": view.settings, "row_facts": facts}
     text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
     (home / _INDEX).write_text(text + "\n", encoding="utf-8")
     return home
@@ -81,9 +88,9 @@ def load_owned(folder: str | Path) -> Valuation:
         if index["fedbary"] != "owner" or index["version"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
         settings, client = dict(index["settings"]), str(index["settings"]["owner"])
-        rows = pd.read_parquet(home / _ROWS)
+        rows = ScoredRows(pd.read_parquet(home / _ROWS), RowFacts.from_json(index["row_facts"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"'{home}' does not hold a node's results ({error}): check the folder.") from error
+        raise DataError("guard.not-an-owner-folder", folder=str(home), why=str(error)) from error
     schema, target = home / _SCHEMA, home / _TARGET
     return owned(
         client,

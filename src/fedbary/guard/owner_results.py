@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbary.errors import FedbaryError
 from fedbary.guard.guarded_client import GuardedClient
-from fedbary.guard.node_config import Places
+from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_folder import owned, save_owned
 from fedbary.protocols.messages import ClientProtocol, Settings, State, array_text
 from fedbary.protocols.state import below
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def keep_rows(
-    client: ClientProtocol, asked: Settings, rules: RowRules, places: Places, *, folder: Path, table: Table | None
+    client: ClientProtocol, asked: Settings, rules: RowRules, config: NodeConfig, *, folder: Path, table: Table | None
 ) -> None:
     """Row values and flags, for the owner alone; what they cannot be made of does not stop the run.
 
@@ -39,13 +39,13 @@ def keep_rows(
     state = client.state()
     settings = client.settings if isinstance(client, GuardedClient) else asked
     schema, target = _compared_with(state)
-    facts = _facts(settings, rules, state, target) | {"label": places.label, "id": places.id}
+    facts = _facts(settings, rules, state, target) | {"label": config.label, "id": config.id}
     if table is not None:
-        rows.attrs["table"] = order_digest(table)
-    view = owned(places.name, rows, facts, schema, target)
+        rows = replace(rows, facts=replace(rows.facts, table=order_digest(table)))
+    view = owned(config.name, rows, facts, schema, target)
     save_owned(view, folder)
     if table is not None:
-        _draw(view, places.name, table, folder)
+        _draw(view, config.name, table, folder)
 
 
 def _compared_with(state: State) -> tuple[Schema | None, np.ndarray | None]:

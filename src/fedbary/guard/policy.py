@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fedbary.checks import number, whole
-from fedbary.errors import PrivacyError, SettingsError
+from fedbary.errors import PrivacyError, SettingsError, wrong_parameter
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
@@ -85,9 +85,7 @@ class OwnerPolicy:
                 number(getattr(self, key), key, "OwnerPolicy", zero=key == "epsilon_budget")
         for key in ("share_flag_counts", "require_epsilon", "trust_server"):
             if not isinstance(getattr(self, key), bool):
-                raise SettingsError(
-                    f"The '{key}' parameter of OwnerPolicy must be true or false. Got {getattr(self, key)!r} instead."
-                )
+                raise wrong_parameter(key, "OwnerPolicy", "true or false", getattr(self, key))
         self._check_protocols()
         self._check_epsilon()
 
@@ -100,26 +98,16 @@ class OwnerPolicy:
         """Refuse a server's settings that go beyond the policy, naming the key of the policy file."""
         name = str(settings.name)
         if name not in self.protocols or type(settings) is not PROTOCOLS.get(name):
-            raise PrivacyError(
-                f"The server asks for the {name} protocol, the owner's policy has protocols = "
-                f"{json.dumps(list(self.protocols))}."
-            )
+            raise PrivacyError("guard.protocol-not-allowed", protocol=name, allowed=json.dumps(list(self.protocols)))
         min_group = int(getattr(settings, "min_group", 0))
         if min_group < self.min_group:
-            raise PrivacyError(
-                f"The server asks for min_group = {min_group}, the owner's policy has min_group = {self.min_group} at "
-                "least."
-            )
+            raise PrivacyError("guard.min-group", asked=min_group, least=self.min_group)
         if getattr(settings, "allow_reconstruction", False):
-            raise PrivacyError(
-                "The server asks for allow_reconstruction, with which it could read rows: no policy file allows that."
-            )
+            raise PrivacyError("guard.reconstruction")
         self._check_asked_epsilon(name, getattr(settings, "epsilon", None))
         for key, field, asked in self._limits(settings):
             if asked > getattr(self, key):
-                raise PrivacyError(
-                    f"The server asks for {field} = {asked}, the owner's policy has {key} = {getattr(self, key)}."
-                )
+                raise PrivacyError("guard.beyond-limit", field=field, asked=asked, key=key, most=getattr(self, key))
 
     def applied(self, settings: AnySettings) -> AnySettings:
         """The settings that the owner's half of the protocol uses: the stricter of the server's and the owner's.
@@ -156,24 +144,24 @@ class OwnerPolicy:
         file = Path(path)
         try:
             if file.stat().st_size > _LARGEST_FILE:
-                raise SettingsError(f"The policy file '{file}' is too large to be one: check the path.")
+                raise SettingsError("guard.policy-too-large", file=str(file))
             values = tomllib.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise SettingsError(f"The policy file '{file}' cannot be read ({error.strerror}): check it.") from error
+            raise SettingsError("guard.policy-unreadable", file=str(file), why=error.strerror) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"The policy file '{file}' is not a TOML file ({error}): correct it.") from error
+            raise SettingsError("guard.policy-not-toml", file=str(file), why=str(error)) from error
         known = [field.name for field in fields(cls)]
         for key in values:
             if key not in known:
                 close = difflib.get_close_matches(key, known, n=1)
                 guess = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}."
-                raise SettingsError(f"The policy file '{file}' has an unknown key '{key}': {guess}")
+                raise SettingsError("guard.policy-unknown-key", file=str(file), key=key, guess=guess)
         if isinstance(values.get("protocols"), list):
             values["protocols"] = tuple(values["protocols"])
         try:
             return cls(**values)
         except SettingsError as error:
-            raise SettingsError(f"The policy file '{file}': {error.marked}") from error
+            raise error.at(f"The policy file '{file}'") from error
 
     def _limits(self, settings: Settings) -> Iterator[tuple[str, str, int]]:
         """Each limit's key, the field that it bounds, and what the server asks for."""
@@ -187,48 +175,31 @@ class OwnerPolicy:
         if epsilon is None:
             if self.needs_epsilon:
                 key = "require_epsilon" if self.require_epsilon else "epsilon_budget"
-                raise PrivacyError(
-                    f"The server asks for exact answers of the {name} protocol, the owner's policy has {key}: it "
-                    "answers with epsilon only."
-                )
+                raise PrivacyError("guard.exact-answers", protocol=name, key=key)
             return
         for limit in ("max_epsilon", "epsilon_budget"):
             most = getattr(self, limit)
             if most is not None and epsilon > most:
-                raise PrivacyError(
-                    f"The server asks for epsilon = {epsilon:g}, which is more than the owner's policy has in {limit}."
-                )
+                raise PrivacyError("guard.epsilon-too-large", epsilon=epsilon, key=limit)
 
     def _check_protocols(self) -> None:
         if not isinstance(self.protocols, tuple) or not all(isinstance(name, str) for name in self.protocols):
-            raise SettingsError(
-                f"The 'protocols' parameter of OwnerPolicy must be a list of names. Got {self.protocols!r} instead."
-            )
+            raise wrong_parameter("protocols", "OwnerPolicy", "a list of names", self.protocols)
         for name in self.protocols:
             if name not in PROTOCOLS:
-                raise SettingsError(
-                    f"The 'protocols' parameter of OwnerPolicy names {name!r}; there is {', '.join(PROTOCOLS)}."
-                )
+                raise SettingsError("guard.policy-unknown-protocol", name=name, known=", ".join(PROTOCOLS))
 
     def _check_epsilon(self) -> None:
         if not self.needs_epsilon:
             return
         key = "require_epsilon" if self.require_epsilon else "epsilon_budget"
         if self.epsilon_budget is None and self.max_epsilon is None:
-            raise SettingsError(
-                "require_epsilon accepts any epsilon, however large, unless epsilon_budget or max_epsilon is given: "
-                "give one of them."
-            )
+            raise SettingsError("guard.any-epsilon")
         exact = [name for name in self.protocols if name != Sketch.name]
         if exact:
-            raise SettingsError(
-                f"The {exact[0]} protocol answers without epsilon, which {key} forbids: take it out of protocols, or "
-                f"leave out {key}."
-            )
+            raise SettingsError("guard.protocol-without-epsilon", protocol=exact[0], key=key)
         if self.share_flag_counts:
-            raise SettingsError(
-                f"share_flag_counts tells an exact number, which {key} forbids: set it to false, or leave out {key}."
-            )
+            raise SettingsError("guard.flag-counts-are-exact", key=key)
 
 
 _WORDS = {

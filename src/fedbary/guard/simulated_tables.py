@@ -25,7 +25,7 @@ def partition_table(config: Mapping[str, Any], partition: int) -> Table:
         _divided(str(config.get("dataset", "digits")), how, clients, rows, int(config.get("seed", 0))).values()
     )
     if not 0 <= partition < len(parts):
-        raise SettingsError(f"There are {len(parts)} simulated clients, and this node is number {partition + 1}.")
+        raise SettingsError("guard.no-such-node", clients=len(parts), number=partition + 1)
     return parts[partition]
 
 
@@ -44,7 +44,7 @@ def _divided(dataset: str, how: str, clients: int, rows: int, seed: int) -> dict
         try:
             return dirichlet(pool, clients, float(detail), rows=rows, seed=seed).clients
         except ValueError as error:
-            raise SettingsError(f"The partition {how!r} lacks a number: write dirichlet-0.3.") from error
+            raise SettingsError("guard.partition-lacks-number", name=how) from error
     if how == "same":
         return by_size(pool, [rows] * clients, seed=seed).clients
-    raise SettingsError(f"There is no partition {how!r}; there is same, case-1 … case-5 and dirichlet-NUMBER.")
+    raise SettingsError("guard.no-partition", name=how)

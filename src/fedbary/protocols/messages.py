@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from fedbary.errors import ProtocolError
+from fedbary.errors import PrivacyError, ProtocolError, as_note
+from fedbary.notes import Note
+from fedbary.valuation.outcome import Outcome, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,9 +67,24 @@ class Reply:
 
 @dataclass(frozen=True)
 class Failure:
-    """A client that did not answer, and why, in words that are safe to pass on."""
+    """A client that did not answer, and why; over a network only the redacted note leaves."""
 
-    reason: str
+    note: Note
+    status: Status = Status.FAILED
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """What a client raised: a refusal where its owner's rules forbid the answer, else a fault."""
+        return cls(as_note(error), Status.REFUSED if isinstance(error, PrivacyError) else Status.FAILED)
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run went for this client."""
+        return Outcome(self.status, (self.note,))
+
+    def redacted(self) -> Failure:
+        """As another party may hear it."""
+        return Failure(self.note.redacted(), self.status)
 
 
 class Settings(Protocol):

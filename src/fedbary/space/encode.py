@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import SchemaError, private
+from fedbary.errors import SchemaError
 from fedbary.space.names import short
 from fedbary.space.schema import ColumnSpec, Schema
 
@@ -64,10 +64,13 @@ def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
     if values.dtype.kind == "O":
         row = next((i for i, value in enumerate(values) if value is not None), None)
         if row is not None:
-            example = private(f" such as {values[row]!r} (row {table.row_names[row]})")
             raise SchemaError(
-                f"{who(table)}column '{column.name}' must be {column.kind}, but holds text{example}: "
-                "correct or remove it."
+                "schema.column-holds-text",
+                where=table.origin,
+                column=column.name,
+                kind=column.kind,
+                example=repr(values[row]),
+                row=str(table.row_names[row]),
             )
         values = np.full(len(table), np.nan)
     numbers = np.asarray(values, dtype=np.float64).reshape(len(table), width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import DataError, SchemaError, private
+from fedbary.errors import DataError, SchemaError
 from fedbary.space.names import short
 from fedbary.space.options import Task
 from fedbary.space.schema import LabelSpec
@@ -26,10 +26,7 @@ def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = 
     """
     if task != "auto":
         if task == "regression" and not _is_number(labels):
-            raise DataError(
-                f"The label column '{name}' holds text{private(f' such as {str(labels[0])!r}')}, but task='regression' "
-                "needs numbers: choose another label column, or task='classification'."
-            )
+            raise DataError("schema.text-to-regress", label=name, example=str(labels[0]))
         return "number" if task == "regression" else "classes"
     if not _is_number(labels):
         return "classes"
@@ -64,18 +61,18 @@ def class_names(labels: NDArray[np.generic]) -> NDArray[np.str_]:
 def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, who: str = "") -> None:
     """Refuse labels of the wrong kind: text where a number is predicted, quantities where classes are."""
     if spec.kind == "number" and not _is_number(labels):
-        raise SchemaError(
-            f"{who}the label column '{spec.name}' holds text{private(f' such as {str(labels[0])!r}')}, but this "
-            "federation predicts a number: convert the column, or choose the right one."
-        )
+        raise SchemaError("schema.label-holds-text", where=who, label=spec.name, example=str(labels[0]))
     if spec.kind == "classes" and labels.dtype.kind == "f":
         values = np.asarray(labels, dtype=float)
         fraction = values[values != np.round(values)]
         known = {name for name in spec.classes if not _is_whole(name)}
         if len(fraction) and not known.intersection(class_names(fraction)):
             raise SchemaError(
-                f"{who}the label column '{spec.name}' holds fractions{private(f' such as {fraction[0]:g}')}, but this "
-                f"federation has the classes {_some(spec.classes)}: choose the right label column."
+                "schema.label-holds-fractions",
+                where=who,
+                label=spec.name,
+                example=f"{fraction[0]:g}",
+                classes=tuple(spec.classes),
             )
 
 

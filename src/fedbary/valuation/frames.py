@@ -13,18 +13,21 @@ from fedbary.valuation.result import CLIENT_COLUMNS, ROW_COLUMNS
 if TYPE_CHECKING:
     import pandas as pd
 
-_CLIENT_TYPES = {"rows": "Int64", "flagged": "Int64", "client": "string", "status": "string"}
+_CLIENT_TYPES = {"rows": "Int64", "flagged": "Int64", "client": "string", "status": "string", "notes": "string"}
 _ROW_TYPES = {"flag": "boolean", "reason": "string", "suggested_label": "string"}
 
 
 def client_frame(records: Sequence[Mapping[str, Any]], *, spread: float) -> pd.DataFrame:
-    """One row per client from records with ``client``, ``status`` and, where known, the other columns.
+    """One row per client from records with ``client``, ``outcome`` and, where known, the other columns.
 
     Shares follow from the distances; whatever a record lacks is NA.
     """
     import pandas as pd
 
-    frame = pd.DataFrame.from_records([dict(record) for record in records]).reindex(columns=list(CLIENT_COLUMNS))
+    spelt_out = [
+        {**record, "status": str(record["outcome"].status), "notes": record["outcome"].text} for record in records
+    ]
+    frame = pd.DataFrame.from_records(spelt_out).reindex(columns=list(CLIENT_COLUMNS))
     numbers = {name: "float64" for name in CLIENT_COLUMNS if name not in _CLIENT_TYPES}
     frame = frame.astype(numbers)
     distance, low, high = (frame[name].to_numpy(dtype=float) for name in ("distance", "low", "high"))

@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary.checks import did_you_mean
 from fedbary.errors import PrivacyError, SettingsError
+from fedbary.notes import Note
 from fedbary.space.schema import Schema
+from fedbary.valuation.outcome import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.valuation.scored_rows import RowFacts, ScoredRows
     from fedbary.valuation.scores import ClientScores
     from fedbary.valuation.verdict import Opinion
 
     ImageShape = Literal["auto"] | tuple[int, ...] | None
 
-_NO_ROWS = "no row values:"
+NO_ROW_VALUES = "valuation.no-row-values"
 CLIENT_COLUMNS = (
     "client", "rows", "distance", "low", "high", "share", "share_low", "share_high",
-    "excess", "quality", "flagged", "status",
+    "excess", "quality", "flagged", "status", "notes",
 )  # fmt: skip
 HISTORY_COLUMNS = ("client", "round", "client_distance", "server_distance", "estimate", "support")
 ROW_COLUMNS = (
@@ -39,7 +42,8 @@ class Valuation:
     ----------
     clients : DataFrame
         One row per client in the order they were given: ``client, rows, distance, low, high, share,
-        share_low, share_high, excess, quality, flagged, status``. Columns that the protocol cannot fill are NA.
+        share_low, share_high, excess, quality, flagged, status, notes``. Columns that the protocol cannot fill are NA;
+        ``status`` is ``ok``, ``failed``, ``refused`` or ``silent``, and ``notes`` says the rest in words.
     history : DataFrame
         One row per client and round: ``client, round, client_distance, server_distance, estimate, support``.
     settings : dict
@@ -49,6 +53,9 @@ class Valuation:
     target : array or None
         Points that the clients were compared with: support of the barycenter, or the sketch of the reference (means
         of at least ``min_group`` of its rows, as every client was sent them). Features first, then label coordinates.
+    outcomes : dict
+        Client → `Outcome`: its status and its notes as codes with facts, for programs. In one process notes hold what
+        only the owner of the rows may read; ``redacted()`` is what another party would hear.
     scores : ClientScores or None
         Protocol `Coalition`: the Shapley value of each client, which may be negative; shares follow from it.
 
@@ -66,12 +73,11 @@ class Valuation:
     settings: dict[str, Any]
     schema: Schema | None = None
     target: Any = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     scores: ClientScores | None = None
-    _rows: Mapping[str, pd.DataFrame] | None = field(default=None, repr=False)
-    _rows_missing: Mapping[str, str] = field(default_factory=dict, repr=False)
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict, repr=False)
+    _rows: Mapping[str, ScoredRows] | None = field(default=None, repr=False)
     _rows_at: str = "the folder that its owner's engine wrote them to"
-    _told: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
@@ -85,15 +91,11 @@ class Valuation:
         PrivacyError
             In a real federation: row values stay with their owner.
         """
-        self._known(client)
-        if self._rows is None:
-            raise PrivacyError(
-                f"The row values of '{client}' never left its owner's machine: they are in {self._rows_at}."
-            )
-        if client not in self._rows:
-            reason = self._rows_missing.get(client) or self.failed.get(client, "none were saved")
-            raise SettingsError(f"Client '{client}' has no row values ({reason}).")
-        return self._rows[client].copy()
+        return self._scored(client).frame.copy()
+
+    def row_facts(self, client: str) -> RowFacts:
+        """What the flags of a client's rows promise, and the share of its labels that is estimated to be wrong."""
+        return self._scored(client).facts
 
     def ranking(self) -> pd.DataFrame:
         """`clients`, best first; clients that failed come last. Shapley values also order clients without a share."""
@@ -133,44 +135,13 @@ class Valuation:
 
     @property
     def failed(self) -> dict[str, str]:
-        """Clients that could not be valued, with the reason."""
-        frame = self.clients[[str(status).startswith("failed:") for status in self.clients["status"]]]
-        return {str(name): str(status) for name, status in zip(frame["client"], frame["status"], strict=True)}
-
-    @property
-    def told(self) -> dict[str, str]:
-        """Each client's ``status`` in words that may leave its owner's machine: no cell, no file.
-
-        In a federation these are the words that came; where one process held all rows, ``status`` may say more.
-        """
-        pairs = zip(self.clients["client"], self.clients["status"], strict=True)
-        return {str(name): self._told.get(str(name), str(status)) for name, status in pairs}
-
-    def told_as(self, reasons: Mapping[str, tuple[str, str]]) -> Valuation:
-        """The same result; for each client a part of its status, and how another party would be told."""
-        full = dict(zip(self.clients["client"], self.clients["status"], strict=True))
-        told = {name: str(full[name]).replace(reason, safe) for name, (reason, safe) in reasons.items() if reason}
-        return replace(self, _told=told)
+        """Clients that could not be valued, with the reason in words."""
+        return {name: outcome.text for name, outcome in self.outcomes.items() if not outcome.ok}
 
     @property
     def without_rows(self) -> tuple[str, ...]:
-        """Clients that were valued, but whose rows could not be; their ``status`` says why."""
-        pairs = zip(self.clients["client"], self.clients["status"], strict=True)
-        return tuple(str(name) for name, status in pairs if _NO_ROWS in str(status))
-
-    def with_rows(self, rows: Mapping[str, pd.DataFrame], missing: Mapping[str, str] | None = None) -> Valuation:
-        """The same result, with row values that its reader owns, and why some clients have none."""
-        import pandas as pd
-
-        known = {name: frame["flag"] for name, frame in rows.items() if frame["flag"].notna().all()}
-        flagged = [int(known[name].sum()) if name in known else None for name in self.clients["client"]]
-        reasons = missing or {}
-        status = [
-            f"{text}; {_NO_ROWS} {reasons[name]}" if name in reasons else text
-            for name, text in zip(self.clients["client"], self.clients["status"], strict=True)
-        ]
-        clients = self.clients.assign(flagged=pd.array(flagged, dtype="Int64"), status=pd.array(status, dtype="string"))
-        return replace(self, clients=clients, _rows=dict(rows), _rows_missing=dict(missing or {}))
+        """Clients that were valued, but whose rows could not be."""
+        return tuple(name for name, outcome in self.outcomes.items() if outcome.has(NO_ROW_VALUES))
 
     def report(
         self, path: str | Path, *, client: str | None = None, table: Any = None, images: ImageShape = "auto"
@@ -222,18 +193,43 @@ class Valuation:
         return load(folder)
 
     @property
-    def has_rows(self) -> bool:
-        """Whether this result's reader holds row values, rather than their owners."""
-        return self._rows is not None
+    def row_tables(self) -> Mapping[str, ScoredRows] | None:
+        """Row values by client; None where their owners keep them."""
+        return self._rows
 
-    @property
-    def row_tables(self) -> Mapping[str, pd.DataFrame]:
-        """Row values by client, empty where their owners keep them."""
-        return dict(self._rows or {})
-
-    def _known(self, client: str) -> None:
+    def _scored(self, client: str) -> ScoredRows:
         names = [str(name) for name in self.clients["client"]]
         if client not in names:
-            listed = ", ".join(repr(name) for name in names[:8])
-            guess = did_you_mean(client, names)
-            raise SettingsError(f"There is no client {client!r} in this result{guess}; it has {listed}.")
+            raise SettingsError(
+                "valuation.no-client", name=client, guess=did_you_mean(client, names), names=tuple(names)
+            )
+        if self._rows is None:
+            raise PrivacyError("valuation.rows-at-their-owner", client=client, place=self._rows_at)
+        if client not in self._rows:
+            raise SettingsError("valuation.without-rows", client=client, why=self.outcomes[client].text)
+        return self._rows[client]
+
+
+def with_rows(
+    result: Valuation, rows: Mapping[str, ScoredRows], missing: Mapping[str, Note] | None = None
+) -> Valuation:
+    """The same result with row values that its reader holds, and why some clients have none."""
+    known = {name: scored.frame["flag"] for name, scored in rows.items() if scored.frame["flag"].notna().all()}
+    counts = {name: int(flag.sum()) for name, flag in known.items()}
+    outcomes = dict(result.outcomes)
+    for name, why in (missing or {}).items():
+        outcomes[name] = outcomes[name].with_note(Note(NO_ROW_VALUES, {"why": why}))
+    return replace(with_outcomes(result, outcomes, flagged=counts), _rows=dict(rows))
+
+
+def with_outcomes(result: Valuation, outcomes: Mapping[str, Outcome], *, flagged: Mapping[str, int]) -> Valuation:
+    """The same result with other outcomes and numbers of flagged rows, in its frame too."""
+    import pandas as pd
+
+    names = [str(name) for name in result.clients["client"]]
+    clients = result.clients.assign(
+        flagged=pd.array([flagged.get(name) for name in names], dtype="Int64"),
+        status=pd.array([str(outcomes[name].status) for name in names], dtype="string"),
+        notes=pd.array([outcomes[name].text for name in names], dtype="string"),
+    )
+    return replace(result, clients=clients, outcomes=dict(outcomes))

@@ -11,13 +11,16 @@ import numpy as np
 
 from fedbary.data.export import write
 from fedbary.errors import DataError
+from fedbary.notes import Note
 from fedbary.space.schema import Schema
+from fedbary.valuation.outcome import Outcome
+from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
 
-VERSION = 1
+VERSION = 2
 _INDEX = "valuation.json"
 _FILES = (
     _INDEX, "clients.parquet", "clients.csv", "history.parquet", "history.csv", "schema.json", "target.npy",
@@ -34,10 +37,11 @@ def save(result: Valuation, folder: str | Path) -> Path:
     write(result.clients, home / "clients.csv")
     write(result.history, home / "history.parquet")
     write(result.history, home / "history.csv")
-    files = row_file_names([str(name) for name in result.row_tables])
-    for name, frame in result.row_tables.items():
-        write(frame, home / "rows" / f"{files[name]}.parquet")
-        write(frame, home / "rows" / f"{files[name]}.csv")
+    held = result.row_tables or {}
+    files = row_file_names([str(name) for name in held])
+    for name, scored in held.items():
+        write(scored.frame, home / "rows" / f"{files[name]}.parquet")
+        write(scored.frame, home / "rows" / f"{files[name]}.csv")
     if result.schema is not None:
         result.schema.save(home / "schema.json")
     if result.target is not None:
@@ -45,14 +49,14 @@ def save(result: Valuation, folder: str | Path) -> Path:
     if result.scores is not None:
         result.scores.save(home / "scores.json")
         write(result.scores.to_frame(), home / "scores.csv")
-    statuses = dict(zip(result.clients["client"], result.clients["status"], strict=True))
     index = {
         "fedbary": "valuation",
         "version": VERSION,
         "settings": result.settings,
-        "notes": list(result.notes),
-        "rows": files if result.has_rows else None,
-        "told": {name: words for name, words in result.told.items() if words != statuses[name]},
+        "notes": [note.to_json() for note in result.notes],
+        "outcomes": {name: outcome.to_json() for name, outcome in result.outcomes.items()},
+        "rows": None if result.row_tables is None else files,
+        "row_facts": {name: scored.facts.to_json() for name, scored in held.items()},
     }
     text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
     (home / _INDEX).write_text(text + "\n", encoding="utf-8")
@@ -69,7 +73,13 @@ def load(folder: str | Path) -> Valuation:
     index = _read_index(home)
     rows = None
     if index["rows"] is not None:
-        rows = {name: pd.read_parquet(home / "rows" / f"{_safe(file)}.parquet") for name, file in index["rows"].items()}
+        rows = {
+            name: ScoredRows(
+                pd.read_parquet(home / "rows" / f"{_safe(file)}.parquet"),
+                RowFacts.from_json(index["row_facts"][name]),
+            )
+            for name, file in index["rows"].items()
+        }
     schema, target, scores = home / "schema.json", home / "target.npy", home / "scores.json"
     return Valuation(
         clients=pd.read_parquet(home / "clients.parquet"),
@@ -77,10 +87,10 @@ def load(folder: str | Path) -> Valuation:
         settings=index["settings"],
         schema=Schema.load(schema) if schema.is_file() else None,
         target=np.load(target, allow_pickle=False) if target.is_file() else None,
-        notes=tuple(index["notes"]),
+        notes=tuple(Note.from_json(note) for note in index["notes"]),
         scores=ClientScores.load(scores) if scores.is_file() else None,
+        outcomes={name: Outcome.from_json(outcome) for name, outcome in index["outcomes"].items()},
         _rows=rows,
-        _told=dict(index.get("told", {})),
     )
 
 
@@ -88,15 +98,12 @@ def check_output(folder: str | Path) -> None:
     """Refuse a folder in which saving would touch files that no fedbary result wrote."""
     home = Path(folder)
     if home.exists() and not home.is_dir():
-        raise DataError(f"'{home}' is a file: choose a folder to write to.")
+        raise DataError("valuation.not-a-folder", path=str(home))
     own = _own_files(home)
     planned = [home / name for name in _FILES] + [file for file in home.glob("rows/*") if file.is_file()]
     foreign = [file for file in planned if file.exists() and file not in own]
     if foreign:
-        raise DataError(
-            f"'{home}' holds {foreign[0].relative_to(home)}, which is not from an earlier fedbary result and would be "
-            "overwritten: choose another folder."
-        )
+        raise DataError("valuation.foreign-file", folder=str(home), file=str(foreign[0].relative_to(home)))
 
 
 def _clear(home: Path) -> None:
@@ -133,21 +140,18 @@ def row_file_names(clients: list[str]) -> dict[str, str]:
 def _read_index(home: Path) -> dict[str, Any]:
     file = home / _INDEX
     if not file.is_file():
-        raise DataError(f"'{home}' holds no fedbary result (there is no {_INDEX}): check the folder.")
+        raise DataError("valuation.no-result", folder=str(home), file=_INDEX)
     try:
         index = json.loads(file.read_text(encoding="utf-8"))
         version = index["version"]
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"'{file}' is not a fedbary result ({error}): run the valuation again.") from error
+        raise DataError("valuation.result-damaged", file=str(file), why=str(error)) from error
     if version != VERSION:
-        raise DataError(
-            f"'{file}' has version {version!r}, this fedbary reads version {VERSION}: "
-            "open it with the fedbary that wrote it."
-        )
+        raise DataError("valuation.other-version", file=str(file), version=repr(version), own=VERSION)
     return dict(index)
 
 
 def _safe(file: str) -> str:
     if file != Path(file).name:
-        raise DataError(f"The result names a file {file!r} outside its own folder: do not trust this result.")
+        raise DataError("valuation.file-outside", file=file)
     return file

@@ -1,4 +1,4 @@
-"""The verdict on each client: include it, look at it first, leave it out; and why, in a sentence.
+"""The verdict on each client: include it, look at it first, leave it out; and why, as notes.
 
 It is made of what a coordinator knows in every federation (the columns of ``result.clients`` and Shapley values), never
 of rows, and its rules are these few lines: a report that is shown to a board must not rest on a hidden judgement.
@@ -7,19 +7,20 @@ of rows, and its rules are these few lines: a report that is shown to a board mu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.space.notes import EVERY_CLASS
-from fedbary.wording import counted, number, percent, tenths
+from fedbary.notes import Note
+from fedbary.valuation.outcome import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.valuation.result import Valuation
 
-INCLUDE, LOOK, LEAVE, FAILED = "include", "look at first", "leave out", "not valued"
+LACKS_EVERY_CLASS = "schema.lacks-every-class"
 # A client's rows are worth a look from this share of flagged rows on ...
 _MANY_FLAGS = 0.05
 # ... or where its quality or distance is off by so many robust deviations from the median client's, and by so much.
@@ -27,24 +28,37 @@ _DEVIATIONS, _QUALITY_GAP, _DISTANCE_RATIO = 3.0, 0.03, 1.25
 _MAD_TO_SIGMA = 1.4826
 
 
+class Advice(StrEnum):
+    """What to do with a client."""
+
+    INCLUDE = "include"
+    LOOK = "look at first"
+    LEAVE = "leave out"
+    NOT_VALUED = "not valued"
+
+
 @dataclass(frozen=True)
 class Opinion:
     """What to do with one client, and why."""
 
     client: str
-    advice: str
-    why: str
+    advice: Advice
+    reasons: tuple[Note, ...]
+
+    @property
+    def why(self) -> str:
+        """The reasons in words that may be shown around."""
+        return "; ".join(str(reason) for reason in self.reasons)
 
 
 def verdict(result: Valuation) -> tuple[Opinion, ...]:
     """An opinion on every client, best client first.
 
     - *leave out*: its Shapley value is below zero by more than two standard errors;
-    - *look at first*: at least 5 % of its rows are flagged; or its status says that it has hardly a row of any class
-      of the target; or its quality is below the median client's by three
+    - *look at first*: at least 5 % of its rows are flagged; or it has hardly a row of any class of the target; or its quality is below the median client's by three
       robust deviations and 0.03; or, where there is no quality, its distance is above the median by three
       deviations and a quarter; or its Shapley value is not above zero;
-    - *not valued*: it failed, and ``status`` says why;
+    - *not valued*: it failed, refused or did not answer;
     - *include*: everybody else.
 
     Examples
@@ -53,20 +67,22 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [200, 200, 200], seed=0)
     >>> noisy, _ = fb.corruptions.flip_labels(parts.clients["client_3"], 0.3, seed=0)
     >>> result = fb.value(parts.clients | {"client_3": noisy}, fb.datasets.load("digits").test, seed=0)
-    >>> [(one.client, one.advice) for one in result.verdict()]
+    >>> [(one.client, str(one.advice)) for one in result.verdict()]
     [('client_2', 'include'), ('client_1', 'include'), ('client_3', 'look at first')]
     """
     ranked = result.ranking()
     quality, distance = (ranked[name].to_numpy(dtype=float, na_value=np.nan) for name in ("quality", "distance"))
     seen = _Others(quality, distance)
     shapley = {} if result.scores is None else _values(result.scores.to_frame())
-    opinions, told, failed = [], result.told, result.failed
+    opinions = []
     for client in ranked.to_dict("records"):
         name = str(client["client"])
-        if name in failed:
-            opinions.append(Opinion(name, FAILED, told[name].removeprefix("failed:").strip()))
+        outcome = result.outcomes.get(name, Outcome())
+        if outcome.ok:
+            numbers = {str(key): value for key, value in client.items()}
+            opinions.append(Opinion(name, *_advice(numbers, outcome, shapley, seen)))
         else:
-            opinions.append(Opinion(name, *_advice({str(key): value for key, value in client.items()}, shapley, seen)))
+            opinions.append(Opinion(name, Advice.NOT_VALUED, outcome.redacted().notes))
     return tuple(opinions)
 
 
@@ -90,60 +106,54 @@ class _Others:
         return distance > max(middle + _DEVIATIONS * spread, _DISTANCE_RATIO * middle)
 
 
-def _advice(client: dict[str, Any], shapley: dict[str, tuple[float, float]], others: _Others) -> tuple[str, str]:
-    concerns = _concerns(client, others)
+def _advice(
+    client: dict[str, Any], outcome: Outcome, shapley: dict[str, tuple[float, float]], others: _Others
+) -> tuple[Advice, tuple[Note, ...]]:
+    concerns = _concerns(client, outcome, others)
     name = str(client["client"])
     if name in shapley:
         value, error = shapley[name]
         if value < -2.0 * error and value < 0:
-            harm = f"with it the others do worse: its value is {number(value)}"
-            return LEAVE, "; ".join([harm, *concerns])
+            return Advice.LEAVE, (_note("harms", value=value), *concerns)
         if value <= 0:
-            concerns.insert(0, f"it adds nothing that the others lack: its value is {number(value)}")
+            concerns.insert(0, _note("adds-nothing", value=value))
     if concerns:
-        return LOOK, "; ".join(concerns)
-    return INCLUDE, _praise(client, others)
+        return Advice.LOOK, tuple(concerns)
+    return Advice.INCLUDE, _praise(client, others)
 
 
-def _concerns(client: dict[str, Any], others: _Others) -> list[str]:
+def _concerns(client: dict[str, Any], outcome: Outcome, others: _Others) -> list[Note]:
     concerns = []
     flagged, rows = _known(client["flagged"]), float(client["rows"])
     if flagged is not None and rows > 0 and flagged / rows >= _MANY_FLAGS:
-        concerns.append(_wrong(flagged, f" of {number(rows)} ({percent(flagged / rows)})"))
-    if EVERY_CLASS in str(client["status"]):
-        concerns.append("it has hardly a row of any class of the target: check how its labels are written")
+        concerns.append(_note("many-flags", flagged=int(flagged), rows=int(rows), share=flagged / rows))
+    if outcome.has(LACKS_EVERY_CLASS):
+        concerns.append(_note("hardly-a-class"))
     quality, distance = _known(client["quality"]), _known(client["distance"])
     if quality is not None:
         if others.low_quality(quality):
-            middle = _middle(others.quality)[0]
-            concerns.append(f"its rows are less clean than most: quality {tenths(quality)}, median {tenths(middle)}")
+            concerns.append(_note("less-clean", quality=quality, median=_middle(others.quality)[0]))
     elif distance is not None and others.far(distance):
-        middle = _middle(others.distance)[0]
-        concerns.append(f"it is further from the target than most: {number(distance)}, median {number(middle)}")
+        concerns.append(_note("far", distance=distance, median=_middle(others.distance)[0]))
     return concerns
 
 
-def _praise(client: dict[str, Any], others: _Others) -> str:
+def _praise(client: dict[str, Any], others: _Others) -> tuple[Note, ...]:
     flagged, quality, distance = (_known(client[name]) for name in ("flagged", "quality", "distance"))
     said = []
     if flagged is not None:
-        said.append("no row is flagged" if flagged == 0 else f"only {_wrong(flagged)}")
+        said.append(_note("few-flags", flagged=int(flagged)) if flagged else _note("no-flag"))
     if quality is not None:
-        said.append(f"its rows are as clean as most (quality {tenths(quality)})" if others.several else _alone(quality))
+        said.append(_note("as-clean" if others.several else "quality-alone", quality=quality))
         if distance is not None and others.far(distance):
-            said.append("its mix of classes or its size differs from the target's, hence its distance")
+            said.append(_note("other-mix"))
     elif distance is not None:
-        like = "is like the others'" if others.several else "cannot be compared with another's"
-        said.append(f"its distance, {number(distance)}, {like}")
-    return "; ".join(said) or "nothing speaks against it"
+        said.append(_note("near" if others.several else "distance-alone", distance=distance))
+    return tuple(said) or (_note("nothing-against"),)
 
 
-def _wrong(flagged: float, of: str = "") -> str:
-    return f"{counted(int(flagged), 'row')}{of} look{'s' * (flagged == 1)} wrong"
-
-
-def _alone(quality: float) -> str:
-    return f"its quality, {tenths(quality)}, cannot be compared with another's"
+def _note(what: str, **facts: float | int) -> Note:
+    return Note(f"verdict.{what}", facts)
 
 
 def _values(frame: pd.DataFrame) -> dict[str, tuple[float, float]]:

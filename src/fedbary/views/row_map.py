@@ -13,6 +13,7 @@ from fedbary.space.embed import features
 from fedbary.space.labels import class_names
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
+from fedbary.valuation.scored_rows import RowFacts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +99,7 @@ def numeric_label(table: Table, schema: Schema | None) -> bool:
     return not table.has_classes if schema is None else schema.label.kind == "number"
 
 
-def table_of_rows(data: Any, rows: pd.DataFrame, *, client: str, label: str | None = None) -> Table:
+def table_of_rows(data: Any, rows: pd.DataFrame, facts: RowFacts, *, client: str, label: str | None = None) -> Table:
     """The client's table in any of its forms, refused unless it holds the valued rows in their order."""
     table = as_table(data, name=client, label=label)
     if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
@@ -106,7 +107,7 @@ def table_of_rows(data: Any, rows: pd.DataFrame, *, client: str, label: str | No
             f"The table has {len(table)} rows that are not the {len(rows)} rows of '{client}' that were valued: give "
             "the same rows in the same order, with their ids (fb.read(file, label, id=...))."
         )
-    if rows.attrs.get("table") not in (None, order_digest(table)):
+    if facts.table not in ("", order_digest(table)):
         raise DataError(
             f"The rows of '{client}' were changed or put in another order since they were valued: give the table as "
             "it was, or value it again."

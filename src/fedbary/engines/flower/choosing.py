@@ -11,7 +11,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDic
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 
 if TYPE_CHECKING:
     from flwr.proto.node_pb2 import NodeInfo
@@ -72,19 +72,17 @@ def from_result(
     """
     names = result.select(k=k, share=share, quality=quality)
     if not names:
-        raise SettingsError("No client meets the criterion, so nobody would train: lower it.")
+        raise SettingsError("engines.nobody-chosen")
     absent = [name for name in names if name not in node_of_client]
     if absent:
-        raise SettingsError(
-            f"'node_of_client' names no node for the chosen client {absent[0]!r}: add Flower's node id of every client."
-        )
+        raise SettingsError("engines.no-node-of-client", client=absent[0])
     nodes = tuple(int(node_of_client[name]) for name in names)
     if len(set(nodes)) < len(nodes):
-        raise SettingsError("'node_of_client' gives two of the chosen clients the same node: each has its own.")
+        raise SettingsError("engines.one-node-twice")
     worth = result.weights(by)
     total = sum(worth[name] for name in names)
     if not total > 0:
-        raise SettingsError(f"The chosen clients have no weight by {by!r}: choose by other means, or other clients.")
+        raise SettingsError("engines.no-weight", by=by)
     return Choice(nodes, {node: worth[name] / total for node, name in zip(nodes, names, strict=True)})
 
 
@@ -121,9 +119,8 @@ class Wrapper(Strategy):
 
     def __init__(self, strategy: Strategy) -> None:
         if not isinstance(strategy, Strategy):
-            raise SettingsError(
-                f"The 'strategy' parameter must be a Strategy of flwr.serverapp.strategy. Got "
-                f"{type(strategy).__name__} instead."
+            raise wrong_parameter(
+                "strategy", type(self).__name__, "a Strategy of flwr.serverapp.strategy", type(strategy)
             )
         self.strategy = strategy
 
@@ -188,14 +185,11 @@ class SelectedNodes(Wrapper):
         super().__init__(strategy)
         self.nodes = tuple(dict.fromkeys(int(node) for node in nodes))
         if not self.nodes:
-            raise SettingsError("No node was chosen, so nobody would train: name at least one.")
+            raise SettingsError("engines.no-node-chosen")
         for name in _LEAST:
             least = getattr(strategy, name, 0)
             if isinstance(least, int) and least > len(self.nodes):
-                raise SettingsError(
-                    f"The strategy waits for {name} = {least} nodes, but {len(self.nodes)} are chosen, so it would "
-                    f"wait for ever: give it {name}={len(self.nodes)} or fewer."
-                )
+                raise SettingsError("engines.strategy-waits-for-ever", name=name, least=least, chosen=len(self.nodes))
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -221,18 +215,15 @@ class Weighted(Wrapper):
         super().__init__(strategy)
         key = getattr(strategy, "weighted_by_key", None)
         if not isinstance(key, str):
-            raise SettingsError(
-                f"{type(strategy).__name__} has no 'weighted_by_key', so it does not average by a weight: use FedAvg "
-                "or a strategy derived from it."
-            )
+            raise SettingsError("engines.strategy-without-weights", strategy=type(strategy).__name__)
         self.key = key
         self.weights = {int(node): float(weight) for node, weight in weights.items()}
         self.otherwise = float(otherwise)
         for weight in (*self.weights.values(), self.otherwise):
             if not (math.isfinite(weight) and weight >= 0):
-                raise SettingsError(f"The weights of nodes must be finite and at least 0. Got {weight!r}.")
+                raise wrong_parameter("weights", "weighted", "finite numbers of at least 0", weight)
         if not any((*self.weights.values(), self.otherwise)):
-            raise SettingsError("All weights of nodes are 0, so there would be nothing to average: give one above 0.")
+            raise SettingsError("engines.all-weights-zero")
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -242,10 +233,7 @@ class Weighted(Wrapper):
         original = [(message, message.content) for message in messages if message.has_content()]
         weights = [self.weights.get(message.metadata.src_node_id, self.otherwise) for message, _ in original]
         if original and not any(weights):
-            raise SettingsError(
-                f"In round {server_round} only nodes of weight 0 replied, so there is nothing to average: give them a "
-                "weight, or ask other nodes with SelectedNodes."
-            )
+            raise SettingsError("engines.only-weightless-nodes", round=server_round)
         try:
             for (message, content), weight in zip(original, weights, strict=True):
                 message.content = _with_weight(content, self.key, weight)

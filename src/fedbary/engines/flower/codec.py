@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,12 +11,14 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
+from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar
+from fedbary.valuation.outcome import Status
 
-VERSION = 1
+VERSION = 2
 # A reply beyond this is an error or an attack; the largest honest one is a few megabytes.
 MOST_BYTES = 512 * 2**20
-_MOST_ARRAYS, _LONGEST_TEXT = 200, 64 * 2**20
+_MOST_ARRAYS, _LONGEST_TEXT, _LONGEST_NOTE = 200, 64 * 2**20, 10_000
 _HEAD, _SCALARS, _ARRAYS = "fedbary", "scalars", "arrays"
 
 
@@ -33,13 +36,14 @@ def unpack_message(content: RecordDict) -> tuple[Message, Envelope]:
 
 
 def pack_reply(reply: Reply | Failure, envelope: Envelope) -> RecordDict:
-    """A node's answer, or in words why there is none."""
+    """A node's answer, or as a code with public facts why there is none."""
     head: dict[str, Scalar] = {"session": envelope.session, "step": envelope.step, "name": envelope.name}
     head["kind"] = envelope.kind
     if envelope.flagged is not None:
         head["flagged"] = envelope.flagged
     if isinstance(reply, Failure):
-        return _pack({**head, "failure": reply.reason, "round": envelope.round}, {}, {})
+        failure = {"failure": str(reply.status), "note": reply.note.redacted().to_text()}
+        return _pack({**head, **failure, "round": envelope.round}, {}, {})
     return _pack({**head, "round": reply.round}, reply.scalars, reply.arrays)
 
 
@@ -48,15 +52,13 @@ def unpack_reply(content: RecordDict, asked: Envelope) -> tuple[Reply | Failure,
     head, scalars, arrays = _unpack(content)
     envelope = _envelope(head)
     if envelope.session != asked.session:
-        raise ProtocolError("the reply belongs to another run")
+        raise ProtocolError("engines.reply-of-another-run")
     if (envelope.kind, envelope.round) != (asked.kind, asked.round):
-        raise ProtocolError(f"the reply is to '{envelope.kind}', round {envelope.round}, which was not asked now")
+        raise ProtocolError("engines.reply-not-asked", kind=envelope.kind, round=envelope.round)
     if "failure" in head:
-        return Failure(_text(head, "failure", 2000)), envelope
+        return _failure(head), envelope
     if envelope.step != asked.step:
-        raise ProtocolError(
-            f"the node has given {envelope.step} answers in this run, not {asked.step}: it lost its state"
-        )
+        raise ProtocolError("engines.node-lost-its-state", given=envelope.step, expected=asked.step)
     return Reply(envelope.round, scalars, arrays), envelope
 
 
@@ -79,26 +81,24 @@ def _plain(value: Any) -> Any:
 
 def _unpack(content: RecordDict) -> tuple[dict[str, Any], dict[str, Scalar], dict[str, np.ndarray]]:
     if not isinstance(content.get(_HEAD), ConfigRecord):
-        raise ProtocolError("the message is not one of fedbary's")
+        raise ProtocolError("engines.not-ours")
     head = dict(content[_HEAD])
     if head.get("version") != VERSION:
-        raise ProtocolError(
-            f"the message has version {head.get('version')!r}, this fedbary speaks {VERSION}: update it"
-        )
+        raise ProtocolError("engines.other-version", version=repr(head.get("version")), own=VERSION)
     scalars, arrays = content.get(_SCALARS), content.get(_ARRAYS)
     if not isinstance(scalars, ConfigRecord) or not isinstance(arrays, ArrayRecord):
-        raise ProtocolError("the message lacks its scalars or arrays")
+        raise ProtocolError("engines.incomplete")
     if len(arrays) > _MOST_ARRAYS or sum(len(array.data) for array in arrays.values()) > MOST_BYTES:
-        raise ProtocolError(f"the message is larger than {MOST_BYTES // 2**20} MB or has too many arrays")
+        raise ProtocolError("engines.too-large", megabytes=MOST_BYTES // 2**20)
     plain: dict[str, Scalar] = {}
     for name, value in scalars.items():
         if not isinstance(value, (str, int, float, bool)) or (isinstance(value, str) and len(value) > _LONGEST_TEXT):
-            raise ProtocolError(f"the scalar '{str(name)[:40]}' of the message is neither a number nor a text")
+            raise ProtocolError("engines.not-a-scalar", name=str(name)[:40])
         plain[str(name)] = value
     try:
         return head, plain, {str(name): _array(array) for name, array in arrays.items()}
     except (ValueError, TypeError, EOFError, OSError) as error:
-        raise ProtocolError("an array of the message cannot be read") from error
+        raise ProtocolError("engines.array-unreadable") from error
 
 
 def _array(array: Array) -> np.ndarray:
@@ -120,15 +120,24 @@ def _envelope(head: Mapping[str, Any]) -> Envelope:
     )
 
 
+def _failure(head: Mapping[str, Any]) -> Failure:
+    """What a node says of its failure; foreign words are never shown, so that only codes count that are known here."""
+    try:
+        note = Note.from_json(json.loads(_text(head, "note", _LONGEST_NOTE)))
+        return Failure(note.redacted(), Status(_text(head, "failure", 20)))
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError("engines.failure-unreadable") from error
+
+
 def _text(head: Mapping[str, Any], key: str, longest: int) -> str:
     value = head.get(key, "")
     if not isinstance(value, str) or len(value) > longest:
-        raise ProtocolError(f"the '{key}' of the message is not a text of at most {longest} characters")
+        raise ProtocolError("engines.not-a-text", key=key, longest=longest)
     return value
 
 
 def _number(head: Mapping[str, Any], key: str) -> int:
     value = head.get(key, 0)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
-        raise ProtocolError(f"the '{key}' of the message is not a whole number")
+        raise ProtocolError("engines.not-a-number", key=key)
     return value

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from fedbary.checks import did_you_mean
+from fedbary.engines.flower.engine import Attendance
 from fedbary.engines.flower.exchange import Patience
 from fedbary.errors import SettingsError
-from fedbary.guard.node import Asked
+from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
@@ -26,17 +27,17 @@ _OWN = (
 class RunConfig:
     """Everything that ``--run-config`` can say."""
 
-    asked: Asked
+    protocol: Settings
+    rules: RowRules
     space: Space
     seed: int
+    simulated: Mapping[str, Any]
     reference: Path | None
     label: str
     id: str | None
     output: Path
     resume: bool
-    nodes: int
-    least: int | None
-    deadline: float
+    attendance: Attendance
     patience: Patience
 
     @classmethod
@@ -48,11 +49,11 @@ class RunConfig:
         name = str(given.get("protocol", "sketch" if reference or simulated else "consensus"))
         if name not in PROTOCOLS:
             guess = did_you_mean(str(name), PROTOCOLS)
-            raise SettingsError(f"There is no protocol {name!r}{guess}; there is {', '.join(PROTOCOLS)}.")
+            raise SettingsError("settings.no-protocol", name=name, guess=guess, known=", ".join(PROTOCOLS))
         known = {field.name.replace("_", "-") for field in fields(PROTOCOLS[name])}  # type: ignore[arg-type]
         for key in given:
             if key not in (*_OWN, *_SIMULATED, *known) and not key.startswith(_SPACE):
-                raise SettingsError(f"The run config's '{key}' is not an option of the {name} protocol: leave it out.")
+                raise SettingsError("engines.unknown-run-config", key=key, owner=f"the {name} protocol")
         protocol = PROTOCOLS[name](**{key.replace("-", "_"): given[key] for key in given if key in known})
         seed = int(given.get("seed", 0))
         if simulated:
@@ -60,7 +61,9 @@ class RunConfig:
         rules = RowRules(**{key: given[key] for key in ("fdr", "rule", "calibration") if key in given})
         least = given.get("min-nodes")
         return cls(
-            asked=Asked(protocol, rules, simulated),
+            protocol=protocol,
+            rules=rules,
+            simulated=simulated,
             space=protocol.space(_space(given)),
             seed=seed,
             reference=None if reference is None else Path(str(reference)),
@@ -68,9 +71,11 @@ class RunConfig:
             id=None if "id" not in given else str(given["id"]),
             output=Path(str(given.get("output", "fedbary-out"))),
             resume=bool(given.get("resume", False)),
-            nodes=int(given.get("num-nodes", given.get("clients", 2))),
-            least=int(least) if least else None,
-            deadline=float(given.get("join-deadline", 120.0)),
+            attendance=Attendance(
+                int(given.get("num-nodes", given.get("clients", 2))),
+                int(least) if least else None,
+                float(given.get("join-deadline", 120.0)),
+            ),
             patience=Patience(
                 float(given.get("timeout", 600.0)), float(given.get("poll", 0.2)), int(given.get("retries", 1))
             ),
@@ -82,5 +87,5 @@ def _space(given: Mapping[str, Any]) -> Space:
     known = {field.name for field in fields(Space)}
     for key in chosen:
         if key not in known:
-            raise SettingsError(f"The run config's '{_SPACE}{key}' is not an option of the space: leave it out.")
+            raise SettingsError("engines.unknown-run-config", key=f"{_SPACE}{key}", owner="the space")
     return Space(**chosen)

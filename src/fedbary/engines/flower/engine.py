@@ -1,31 +1,37 @@
-"""`FlowerEngine`: carries a protocol's messages over a Flower grid until it is done."""
+"""`FlowerEngine`: carries a protocol's messages over a Flower grid."""
 
 from __future__ import annotations
 
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from flwr.app import RecordDict
 from flwr.serverapp import Grid
 
-from fedbary.engines.checkpoint import NAME, load_checkpoint, save_checkpoint
-from fedbary.engines.events import NAME as EVENTS
-from fedbary.engines.events import Event, EventLog, news, refused, told_if_stopped
 from fedbary.engines.flower.codec import pack_message
 from fedbary.engines.flower.exchange import Patience, exchange
-from fedbary.errors import ProtocolError
+from fedbary.engines.run import SILENT, Observer, Work
+from fedbary.errors import ProtocolError, SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import FINISH, LAST, Asked
-from fedbary.protocols.messages import Failure, Host, Message, Reply, ServerProtocol, array_text, text_array
-from fedbary.protocols.state import below, under
+from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, text_array
+from fedbary.valuation.result import Valuation, with_outcomes
 
-if TYPE_CHECKING:
-    from fedbary.valuation.result import Valuation
+
+@dataclass(frozen=True)
+class Attendance:
+    """For how many nodes to wait, and how long; ``least`` of them will do when the deadline has passed."""
+
+    wanted: int
+    least: int | None = None
+    deadline: float = 120.0
 
 
 class FlowerEngine:
@@ -35,184 +41,147 @@ class FlowerEngine:
     ----------
     grid : Grid
         Flower's, from the server app.
+    attendance : Attendance
+        For how many nodes to wait.
     folder : path
         For ``events.jsonl`` and a checkpoint after every round.
     resume : bool
         Go on from the checkpoint in ``folder``, if there is one, with the nodes that it names.
     patience : Patience
         Deadlines and retries.
+    simulated : mapping
+        What simulated nodes make their rows of.
     """
 
-    def __init__(self, grid: Grid, *, folder: Path, resume: bool = False, patience: Patience | None = None) -> None:
-        self._grid, self._folder, self._resume = grid, folder, resume
-        self._patience = patience or Patience()
+    def __init__(
+        self,
+        grid: Grid,
+        attendance: Attendance,
+        *,
+        folder: Path,
+        resume: bool = False,
+        patience: Patience | None = None,
+        simulated: Mapping[str, Any] | None = None,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._log = EventLog(folder / EVENTS, append=resume)
+        self.folder, self.resume = folder, resume
+        self._grid, self._attendance, self._simulated = grid, attendance, dict(simulated or {})
+        self._patience = patience or Patience()
         self._session = secrets.token_hex(16)
+        self._settings = self._protocol = ""
+        self._nodes: list[int] = []
         self._steps: dict[int, int] = {}
         self._names: dict[int, str] = {}
+        self._labels: dict[str, str] = {}
         self._flagged: dict[int, int] = {}
         self._failed: set[int] = set()
-        self._rounds = 0
 
-    def nodes(self, wanted: int, *, least: int | None = None, deadline: float = 120.0) -> list[int]:
-        """Wait for so many nodes, or for ``least`` of them until the deadline; a resumed run waits for its own.
+    def clients(self, work: Work, state: State, observer: Observer = SILENT) -> list[str]:
+        """Wait for the nodes; a resumed run waits for its own.
 
         Those of a resumed run that do not come are asked all the same, so that they are named.
         """
-        with told_if_stopped(self._log):
-            return self._nodes(wanted, least, deadline)
+        if work.tables is not None:
+            raise SettingsError("engines.rows-are-at-the-nodes")
+        self._settings = Asked(work.protocol, work.rules, self._simulated).to_json()
+        self._protocol = work.protocol.name
+        if state:
+            self._go_on(state)
+            self._wait(lambda online: set(self._nodes) - self._failed <= online)
+        else:
+            self._nodes = self._attending(observer)
+        return [str(node) for node in self._nodes]
 
-    def _nodes(self, wanted: int, least: int | None, deadline: float) -> list[int]:
-        known, gone = self._known_nodes() if self._resume else ([], set())
-        end = time.monotonic() + deadline
-        found: list[int] = []
-        while True:
-            found = sorted(self._grid.get_node_ids())
-            # Flower fails a message at once whose node is not online, also right after the server's restart.
-            enough = set(known) - gone <= set(found) if known else len(found) >= wanted
-            if enough or time.monotonic() >= end:
-                break
-            time.sleep(self._patience.poll)
-        if known:
-            return known
-        if len(found) < (wanted if least is None else least):
-            raise ProtocolError(
-                f"{len(found)} of {wanted} nodes came within {deadline:g} s: start the others, or ask for fewer "
-                "(num-nodes, min-nodes)."
-            )
-        self._log(
-            Event("nodes-joined", total=wanted, done=len(found[:wanted]), detail=" ".join(map(str, found[:wanted])))
-        )
-        return found[:wanted]
-
-    def run(
-        self, nodes: Sequence[int], asked: Asked, server: Callable[[list[str], Host], ServerProtocol], *, identity: str
-    ) -> Valuation:
-        """Carry messages until the protocol is done; clients are called as their nodes are."""
-        with told_if_stopped(self._log):
-            return self._run(nodes, asked, server, identity)
-
-    def _run(
-        self, nodes: Sequence[int], asked: Asked, server: Callable[[list[str], Host], ServerProtocol], identity: str
-    ) -> Valuation:
-        import pandas as pd
-
-        players = {str(node): node for node in nodes}
-        protocol = server(list(players), Host(tell=lambda what: self._log(Event("server-busy", detail=what))))
-        self._restore(protocol, identity, players)
-        self._log(Event("run-started", total=len(players)))
-        told: dict[str, float] = {}
-        while tasks := protocol.tasks():
-            protocol.absorb(self._deliver(tasks, players, asked))
-            self._checkpoint(protocol, identity, players)
-            called = self._called(players)
-            if changed := news(told, {called[name]: distance for name, distance in protocol.so_far().items()}):
-                told = changed
-                self._log(Event("distances", self._rounds, values=told))
-        result = protocol.result()
-        called = self._called(players)
-        for name, status in refused(result, {str(node) for node in self._failed}).items():
-            self._log(Event("client-failed", self._rounds, "", called[name], len(players), len(players), status))
-        if asked.protocol.name not in LAST:
-            valued = [name for name in players if name not in result.failed]
-            self._deliver({name: Message(FINISH, 2**30) for name in valued}, players, asked)
-        self._log(Event("run-finished", total=len(players)))
-        (self._folder / NAME).unlink(missing_ok=True)
-        flagged = pd.array([self._flagged.get(players[name]) for name in result.clients["client"]], dtype="Int64")
-        result = replace(result, clients=result.clients.assign(flagged=flagged))
-        return replace(
-            renamed(result, self._called(players)),
-            _rows_at=f"the output folder of its owner's node, under results/{self._session}",
-        )
-
-    def _deliver(
-        self, tasks: Mapping[str, Message], players: Mapping[str, int], asked: Asked
-    ) -> dict[str, Reply | Failure]:
-        self._rounds += 1
-        kind = next(iter(tasks.values())).kind
-        called = self._called(players)
-        known = tuple(called[name] for name in tasks if players[name] in self._names)
-        self._log(Event("round-started", self._rounds, kind, total=len(tasks), clients=known))
-        settings = asked.to_json()
+    def exchange(self, tasks: Mapping[str, Message], observer: Observer = SILENT) -> dict[str, Reply | Failure]:
+        """Ask the nodes; what is missing or makes no sense is a `Failure`."""
+        known = [self.label(name) for name in tasks if int(name) in self._names]
+        observer.asked(next(iter(tasks.values())).kind, known, total=len(tasks))
         questions: dict[int, tuple[RecordDict, Envelope]] = {}
         for name, message in tasks.items():
-            node = players[name]
-            step = self._steps.get(node, 0) + 1
-            envelope = Envelope(self._session, message.kind, message.round, step, settings=settings)
-            questions[node] = pack_message(message, envelope), envelope
-        done = 0
+            step = self._steps.get(int(name), 0) + 1
+            envelope = Envelope(self._session, message.kind, message.round, step, settings=self._settings)
+            questions[int(name)] = pack_message(message, envelope), envelope
 
-        def told(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
-            nonlocal done, called
-            done += 1
+        def heard(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
             if envelope.name and envelope.name != self._names.get(node):
                 self._names[node] = envelope.name
-                called = self._called(players)
-            what, why = ("client-failed", reply.reason) if isinstance(reply, Failure) else ("client-replied", "")
-            self._log(Event(what, self._rounds, kind, called[str(node)], done, len(tasks), why))
-
-        answers = exchange(self._grid, questions, self._patience, told=told)
-        for node, (reply, envelope) in answers.items():
+                self._labels = {}
             if isinstance(reply, Reply):  # only an answer moves a client on
                 self._steps[node] = envelope.step
             else:
                 self._failed.add(node)
             if envelope.flagged is not None:
                 self._flagged[node] = envelope.flagged
-        self._log(Event("round-finished", self._rounds, kind, total=len(tasks)))
-        return {name: answers[players[name]][0] for name in tasks}
+            observer.heard(self.label(str(node)), reply)
 
-    def _called(self, players: Mapping[str, int]) -> dict[str, str]:
-        """What the nodes call themselves, made different where two say the same."""
-        called: dict[str, str] = {}
-        taken: set[str] = set()
-        for name, node in players.items():
-            wish = self._names.get(node) or f"node-{node}"
-            own, number = wish, 2
-            while own in taken:
-                own, number = f"{wish} ({number})", number + 1
-            called[name] = own
-            taken.add(own)
-        return called
+        answers = exchange(self._grid, questions, self._patience, heard=heard)
+        return {name: answers[int(name)] for name in tasks}
 
-    def _checkpoint(self, protocol: ServerProtocol, identity: str, players: Mapping[str, int]) -> None:
-        engine = {
+    def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:
+        """Row values stay with the nodes; how many rows are flagged comes from those that share it."""
+        if self._protocol not in LAST:
+            valued = [name for name, outcome in result.outcomes.items() if outcome.ok]
+            self.exchange({name: Message(FINISH, 2**30) for name in valued}, observer)
+        flagged = {str(node): count for node, count in self._flagged.items()}
+        result = with_outcomes(result, result.outcomes, flagged=flagged)
+        place = f"the output folder of its owner's node, under results/{self._session}"
+        return replace(renamed(result, {name: self.label(name) for name in result.outcomes}), _rows_at=place)
+
+    def state(self) -> State:
+        """Which nodes take part, and how far each is."""
+        content = {
             "session": self._session,
-            "rounds": self._rounds,
-            "nodes": list(players.values()),
-            "steps": {str(node): step for node, step in self._steps.items()},
-            "names": {str(node): name for node, name in self._names.items()},
-            "flagged": {str(node): count for node, count in self._flagged.items()},
+            "nodes": self._nodes,
+            "steps": list(self._steps.items()),
+            "names": list(self._names.items()),
+            "flagged": list(self._flagged.items()),
             "failed": sorted(self._failed),
         }
-        state = {"engine": text_array(json.dumps(engine)), **under("protocol.", protocol.state())}
-        save_checkpoint(self._folder, identity, state, {})
+        return {"flower": text_array(json.dumps(content))}
 
-    def _restore(self, protocol: ServerProtocol, identity: str, players: Mapping[str, int]) -> None:
-        stored = load_checkpoint(self._folder, identity, []) if self._resume else None
-        if stored is None:
-            return
-        engine = json.loads(array_text(stored[0]["engine"]))
-        if engine["nodes"] != list(players.values()):
-            raise ProtocolError("The checkpoint is of a run with other nodes: start anew in another folder.")
-        self._session, self._rounds = engine["session"], engine["rounds"]
-        self._steps = {int(node): step for node, step in engine["steps"].items()}
-        self._names = {int(node): name for node, name in engine["names"].items()}
-        self._flagged = {int(node): count for node, count in engine["flagged"].items()}
-        self._failed = set(engine["failed"])
-        protocol.restore(below(stored[0], "protocol."))
+    def label(self, client: str) -> str:
+        """What the node calls itself, made different where two say the same."""
+        if not self._labels:
+            taken: Counter[str] = Counter()
+            for node in self._nodes:
+                wish = self._names.get(node) or f"node-{node}"
+                taken[wish] += 1
+                self._labels[str(node)] = wish if taken[wish] == 1 else f"{wish} ({taken[wish]})"
+        return self._labels[client]
 
-    def _known_nodes(self) -> tuple[list[int], set[int]]:
-        """The checkpoint's nodes, and which of them had failed."""
-        import numpy as np
+    def facts(self) -> dict[str, Any]:
+        """The engine, its version, and who did not come."""
+        absent = max(self._attendance.wanted - len(self._nodes), 0)
+        return {"engine": "flower", "flwr": version("flwr"), "absent_nodes": absent}
 
-        file = self._folder / NAME
-        if not file.is_file():
-            return [], set()
-        with np.load(file, allow_pickle=False) as stored:
-            engine = json.loads(array_text(stored["server/engine"]))
-        return [int(node) for node in engine["nodes"]], set(engine["failed"])
+    def map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterable[Any]:
+        """The server has one worker."""
+        return map(work, jobs)
+
+    def _attending(self, observer: Observer) -> list[int]:
+        wanted, least = self._attendance.wanted, self._attendance.least
+        found = sorted(self._wait(lambda online: len(online) >= wanted))
+        if len(found) < (wanted if least is None else least):
+            deadline = self._attendance.deadline
+            raise ProtocolError("engines.too-few-nodes", came=len(found), wanted=wanted, deadline=deadline)
+        observer.joined([str(node) for node in found[:wanted]], wanted)
+        return found[:wanted]
+
+    def _wait(self, enough: Callable[[set[int]], bool]) -> set[int]:
+        """Nodes that are online, once there are enough or the deadline has passed.
+
+        Flower fails a message at once whose node is not online, also right after the server's restart.
+        """
+        end = time.monotonic() + self._attendance.deadline
+        while not enough(found := set(self._grid.get_node_ids())) and time.monotonic() < end:
+            time.sleep(self._patience.poll)
+        return found
+
+    def _go_on(self, state: State) -> None:
+        content = json.loads(array_text(state["flower"]))
+        self._session, self._nodes = content["session"], content["nodes"]
+        self._steps, self._names = dict(content["steps"]), dict(content["names"])
+        self._flagged, self._failed = dict(content["flagged"]), set(content["failed"])
 
 
 def renamed(result: Valuation, called: Mapping[str, str]) -> Valuation:
@@ -224,4 +193,5 @@ def renamed(result: Valuation, called: Mapping[str, str]) -> Valuation:
         frame.assign(client=frame["client"].map(called).astype(frame["client"].dtype))
         for frame in (result.clients, result.history)
     )
-    return replace(result, clients=clients, history=history, scores=scores)
+    outcomes = {called[name]: outcome for name, outcome in result.outcomes.items()}
+    return replace(result, clients=clients, history=history, scores=scores, outcomes=outcomes)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.valuation.verdict import FAILED, INCLUDE, LEAVE, LOOK
+from fedbary.valuation.verdict import Advice
 from fedbary.views.plots.display import Display
 from fedbary.views.plots.look import (
     BLUE,
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
     from fedbary.valuation import Valuation
 
-_ADVICE = {INCLUDE: (GREEN, "circle"), LOOK: (ORANGE, "diamond"), LEAVE: (RED, "x"), FAILED: (GREY, "cross")}
+_ADVICE = {
+    Advice.INCLUDE: (GREEN, "circle"),
+    Advice.LOOK: (ORANGE, "diamond"),
+    Advice.LEAVE: (RED, "x"),
+    Advice.NOT_VALUED: (GREY, "cross"),
+}
 _LINES_WITH_LEGEND = 12
 
 

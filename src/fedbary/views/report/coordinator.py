@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedbary.valuation.verdict import FAILED, INCLUDE, LEAVE, LOOK, Opinion
+from fedbary.valuation.outcome import Outcome
+from fedbary.valuation.verdict import Advice, Opinion
 from fedbary.views.report.learned import learned, spent
 from fedbary.wording import dash, number, percent, shortened, tenths
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 # A verdict group names so many clients; the rest is in the table.
 _NAMED = 8
 _GROUPS = (
-    (INCLUDE, "Include", "good"),
-    (LOOK, "Look at first", "warn"),
-    (LEAVE, "Leave out", "bad"),
-    (FAILED, "Not valued", "bad"),
+    (Advice.INCLUDE, "Include", "good"),
+    (Advice.LOOK, "Look at first", "warn"),
+    (Advice.LEAVE, "Leave out", "bad"),
+    (Advice.NOT_VALUED, "Not valued", "bad"),
 )
 
 
@@ -35,7 +36,7 @@ def facts(result: Valuation) -> dict[str, Any]:
     reference = result.settings.get("reference_rows")
     scores = result.scores
     values = {} if scores is None else dict(zip(scores.clients, scores.values.tolist(), strict=True))
-    opinions, told = result.verdict(), result.told
+    opinions = result.verdict()
     return {
         "headline": headline(opinions),
         "verdict": groups(opinions),
@@ -55,7 +56,7 @@ def facts(result: Valuation) -> dict[str, Any]:
             ("ε spent by each client", spent(result.settings)),
         ],
         "clients": [
-            _client(place, client | {"status": told[str(client["client"])]}, values, opinion)
+            _client(place, client, values, opinion, result.outcomes[opinion.client].redacted())
             for place, (client, opinion) in enumerate(zip(ranked, opinions, strict=True), start=1)
         ],
         "equal_share": percent(1.0 / len(valued)) if valued else "–",
@@ -65,8 +66,8 @@ def facts(result: Valuation) -> dict[str, Any]:
         "settings": _flat({k: v for k, v in result.settings.items() if k not in ("versions", "sources")}),
         "versions": dict(result.settings.get("versions", {})),
         "schema": None if result.schema is None else result.schema.fingerprint,
-        "notes": list(result.notes),
-        "one_process": result.has_rows,
+        "notes": [str(note.redacted()) for note in result.notes],
+        "one_process": result.row_tables is not None,
     }
 
 
@@ -75,24 +76,24 @@ def headline(opinions: Sequence[Opinion]) -> str:
 
     Examples
     --------
-    >>> headline([Opinion("a", INCLUDE, ""), Opinion("b", INCLUDE, ""), Opinion("c", LOOK, "")])
+    >>> headline([Opinion("a", Advice.INCLUDE, ()), Opinion("b", Advice.INCLUDE, ()), Opinion("c", Advice.LOOK, ())])
     'Include 2 of 3 clients; look at 1 first.'
-    >>> headline([Opinion("a", INCLUDE, "")])
+    >>> headline([Opinion("a", Advice.INCLUDE, ())])
     'Include the one client.'
     """
     count = {advice: sum(opinion.advice == advice for opinion in opinions) for advice, _, _ in _GROUPS}
     total = len(opinions)
     parts = []
-    if count[INCLUDE] == total:
+    if count[Advice.INCLUDE] == total:
         parts.append("Include the one client" if total == 1 else f"Include all {total} clients")
-    elif count[INCLUDE]:
-        parts.append(f"Include {count[INCLUDE]} of {total} clients")
-    if count[LOOK]:
-        parts.append(f"look at {count[LOOK]} first")
-    if count[LEAVE]:
-        parts.append(f"leave out {count[LEAVE]}")
-    if count[FAILED]:
-        parts.append(f"{count[FAILED]} could not be valued")
+    elif count[Advice.INCLUDE]:
+        parts.append(f"Include {count[Advice.INCLUDE]} of {total} clients")
+    if count[Advice.LOOK]:
+        parts.append(f"look at {count[Advice.LOOK]} first")
+    if count[Advice.LEAVE]:
+        parts.append(f"leave out {count[Advice.LEAVE]}")
+    if count[Advice.NOT_VALUED]:
+        parts.append(f"{count[Advice.NOT_VALUED]} could not be valued")
     sentence = "; ".join(parts)
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
@@ -102,7 +103,7 @@ def groups(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
     shown = []
     for advice, title, look in _GROUPS:
         mine = [opinion for opinion in opinions if opinion.advice == advice]
-        if advice == LOOK:
+        if advice == Advice.LOOK:
             mine.reverse()
         if mine:
             named = [{"name": opinion.client, "why": opinion.why} for opinion in mine[:_NAMED]]
@@ -140,8 +141,10 @@ def _range(valued: list[dict[str, Any]]) -> str:
     return f"{percent(shares[0]).removesuffix(' %')} – {percent(shares[-1])}"
 
 
-def _client(place: int, client: Mapping[str, Any], values: Mapping[str, float], opinion: Opinion) -> dict[str, Any]:
-    failed = opinion.advice == FAILED
+def _client(
+    place: int, client: Mapping[str, Any], values: Mapping[str, float], opinion: Opinion, outcome: Outcome
+) -> dict[str, Any]:
+    failed = not outcome.ok
     return {
         "place": "–" if failed else str(place),
         "name": str(client["client"]),
@@ -155,10 +158,10 @@ def _client(place: int, client: Mapping[str, Any], values: Mapping[str, float], 
         else f"{percent(client['share_low']).removesuffix(' %')} – {percent(client['share_high'])}",
         "quality": tenths(client["quality"]),
         "flagged": dash(client["flagged"]),
-        "advice": opinion.advice,
+        "advice": str(opinion.advice),
         "look": {advice: look for advice, _, look in _GROUPS}[opinion.advice],
-        "status": str(client["status"]),
-        "kind": "failed" if failed else "ok" if client["status"] == "ok" else "noted",
+        "status": "; ".join(filter(None, [str(outcome.status), outcome.text])),
+        "kind": "failed" if failed else "noted" if outcome.notes else "ok",
         # What the browser sorts by.
         "sort": {name: _sortable(client[name]) for name in ("rows", "distance", "quality", "flagged", "share")}
         | {"place": place, "value": _sortable(values.get(str(client["client"])))},

@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.errors import SettingsError
+from fedbary.valuation.scored_rows import PROVED, RowFacts
 from fedbary.valuation.storage import row_file_names
 from fedbary.views.plots import label_pairs, row_map, value_histogram
 from fedbary.views.plots.bundle import json_inside_html
@@ -52,15 +53,15 @@ def owner_html(result: Valuation, *, client: str, table: Any = None, images: Ima
     >>> "It is for their owner; do not send it to the coordinator." in owner_html(result, client="me", table=mine)
     True
     """
-    rows = result.rows(client)
+    rows, row_facts = result.rows(client), result.row_facts(client)
     if table is None and images not in ("auto", None):
         raise SettingsError("Pictures need the rows: give the client's table (--data FILE), or leave out the shape.")
-    own = None if table is None else table_of_rows(table, rows, client=client, label=_label_name(result))
+    own = None if table is None else table_of_rows(table, rows, row_facts, client=client, label=_label_name(result))
     numbers = own is not None and numeric_label(own, result.schema)
     given = [] if own is None else given_labels(own, result.schema)
     shown = row_table(rows, own, given, None if own is None else images_of(own, images), numbers=numbers)
     drawn = _pictures(result, rows, own, given, numbers=numbers)
-    content = _facts(result, rows, client, shown, numbers=numbers) | {"has_table": own is not None}
+    content = _facts(result, rows, row_facts, client, shown, numbers=numbers) | {"has_table": own is not None}
     content |= {"drawn": {one.name: one.title for one in drawn}, "row_data": _embedded(shown, client)}
     return render("owner.html", content, drawn, package="fedbary.views.report", scripts=("tables.js", "owner.js"))
 
@@ -81,7 +82,9 @@ def _pictures(
     return [one for one in drawn if one is not None and len(one.table)]
 
 
-def _facts(result: Valuation, rows: pd.DataFrame, client: str, shown: RowTable, *, numbers: bool) -> dict[str, Any]:
+def _facts(
+    result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str, shown: RowTable, *, numbers: bool
+) -> dict[str, Any]:
     settings = result.settings
     has_flags = bool(rows["flag"].notna().any())
     flagged = int(rows["flag"].fillna(False).astype(bool).sum())
@@ -90,9 +93,9 @@ def _facts(result: Valuation, rows: pd.DataFrame, client: str, shown: RowTable, 
     mend = not numbers and bool(rows["suggested_label"].notna().any())
     return {
         "client": client,
-        "headline": owner_headline(rows),
-        "promises": promises(rows, settings),
-        "tiles": _tiles(rows, settings),
+        "headline": owner_headline(rows, facts),
+        "promises": promises(rows, facts, settings),
+        "tiles": _tiles(rows, facts),
         "has_flags": has_flags,
         "flagged": flagged,
         "commands": _commands(client, "--data FILE" if at_owner else "", mend=mend) if flagged else [],
@@ -116,7 +119,7 @@ def _facts(result: Valuation, rows: pd.DataFrame, client: str, shown: RowTable, 
     }
 
 
-def _tiles(rows: pd.DataFrame, settings: dict[str, Any]) -> list[tuple[str, str]]:
+def _tiles(rows: pd.DataFrame, facts: RowFacts) -> list[tuple[str, str]]:
     tiles = [("rows", f"{len(rows):,}")]
     if rows["flag"].notna().any():
         flagged = rows[rows["flag"].fillna(False).astype(bool)]
@@ -125,11 +128,10 @@ def _tiles(rows: pd.DataFrame, settings: dict[str, Any]) -> list[tuple[str, str]
         if rows["reason"].notna().any():
             tiles.append(("doubted for their label", f"{int(about.str.contains('label').sum()):,}"))
             tiles.append(("doubted for their features", f"{int(about.str.contains('features').sum()):,}"))
-    share = rows.attrs.get("noise_share")
-    if share is not None and math.isfinite(share):
-        tiles.append(("wrong labels, estimated", percent(share)))
-    if settings.get("fdr") is not None and str(rows.attrs.get("guarantee", "")).startswith("false-discovery"):
-        tiles.append(("false-discovery rate", f"at most {100 * float(settings['fdr']):g} %"))
+    if facts.noise_share is not None and math.isfinite(facts.noise_share):
+        tiles.append(("wrong labels, estimated", percent(facts.noise_share)))
+    if facts.guarantee.code == PROVED:
+        tiles.append(("false-discovery rate", f"at most {100 * float(str(facts.guarantee.facts['rate'])):g} %"))
     return tiles
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fedbary.valuation.scored_rows import PROVED, RowFacts
 from fedbary.wording import counted, number, percent
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _REASONS = (("label", "by their label"), ("features", "by their features"), ("label and features", "by both"))
 
 
-def owner_headline(rows: pd.DataFrame) -> str:
+def owner_headline(rows: pd.DataFrame, facts: RowFacts) -> str:
     """What is wrong with the rows, in one line.
 
     Examples
@@ -22,13 +23,12 @@ def owner_headline(rows: pd.DataFrame) -> str:
     >>> import pandas as pd
     >>> flags = pd.array([True, True, False], dtype="boolean")
     >>> rows = pd.DataFrame({"flag": flags, "reason": ["label", "features", "label"]})
-    >>> owner_headline(rows)
+    >>> owner_headline(rows, RowFacts())
     '2 of 3 rows look wrong: 1 by their label, 1 by their features.'
-    >>> owner_headline(rows.assign(flag=pd.array([False] * 3, dtype="boolean")))
-    'None of the 3 rows is flagged.'
     >>> rows = rows.assign(flag=pd.array([False] * 3, dtype="boolean"))
-    >>> rows.attrs["noise_share"] = 0.4
-    >>> owner_headline(rows)
+    >>> owner_headline(rows, RowFacts())
+    'None of the 3 rows is flagged.'
+    >>> owner_headline(rows, RowFacts(noise_share=0.4))
     'None of the 3 rows is flagged, but about 1 of the labels is estimated to be wrong.'
     """
     total = len(rows)
@@ -37,7 +37,7 @@ def owner_headline(rows: pd.DataFrame) -> str:
     flagged = rows[rows["flag"].fillna(False).astype(bool)]
     if flagged.empty:
         none = "The one row is not flagged" if total == 1 else f"None of the {total:,} rows is flagged"
-        share = rows.attrs.get("noise_share") or 0.0
+        share = facts.noise_share or 0.0
         doubted = round(share * total) if math.isfinite(share) else 0
         if not doubted:
             return f"{none}."
@@ -50,9 +50,9 @@ def owner_headline(rows: pd.DataFrame) -> str:
     return f"{len(flagged):,} of {total:,} {look} wrong{': ' + ', '.join(parts) if parts else ''}."
 
 
-def promises(rows: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, str]]:
+def promises(rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any]) -> list[dict[str, str]]:
     """Titles and sentences: what a flag means, what it does not, and what was not tested."""
-    said = [_rate(rows, settings)]
+    said = [_rate(rows, facts, settings.get("fdr"))]
     if rows["flag"].notna().any():
         said.append(
             {
@@ -61,7 +61,7 @@ def promises(rows: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, 
                 "right, such as another scanner or an uncommon case: look at a row before you remove it.",
             }
         )
-    share = rows.attrs.get("noise_share")
+    share = facts.noise_share
     if share is not None and math.isfinite(share):
         said.append(
             {
@@ -69,12 +69,11 @@ def promises(rows: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, 
                 "text": _estimated(share, len(rows)) + " It is an estimate without a guarantee.",
             }
         )
-    untested = rows.attrs.get("untested")
-    if untested and rows["flag"].notna().any():
+    if facts.untested and rows["flag"].notna().any():
         said.append(
             {
                 "title": "Not tested",
-                "text": f"{counted(int(untested), 'row')} could not be tested, because the reference has hardly any "
+                "text": f"{counted(facts.untested, 'row')} could not be tested, because the reference has hardly any "
                 "rows of their class. They are ranked, but never flagged.",
             }
         )
@@ -91,30 +90,25 @@ def _estimated(share: float, rows: int) -> str:
     )
 
 
-def _rate(rows: pd.DataFrame, settings: Mapping[str, Any]) -> dict[str, str]:
-    guarantee = str(rows.attrs.get("guarantee", ""))
-    flagged = int(rows["flag"].fillna(False).astype(bool).sum())
-    rate = settings.get("fdr")
+def _rate(rows: pd.DataFrame, facts: RowFacts, rate: float | None) -> dict[str, str]:
     if rows["flag"].isna().all():
-        reason = guarantee.removeprefix("none: ") or (
-            f"the {settings.get('protocol', 'chosen')} protocol sends nothing that flags could be calibrated with"
-        )
         return {
             "title": "Why nothing is flagged",
-            "text": f"This run ranks rows and flags none ({reason}). The least valuable rows come first: look at "
-            "these, and stop where they look right.",
+            "text": f"This run ranks rows and flags none ({facts.guarantee}). The least valuable rows come first: look "
+            "at these, and stop where they look right.",
         }
-    if guarantee.startswith("false-discovery rate") and rate is not None:
-        return {"title": "How far to trust the flags", "text": _controlled(rows, flagged, float(rate), guarantee)}
+    if facts.guarantee.code == PROVED and rate is not None:
+        flagged = int(rows["flag"].fillna(False).astype(bool).sum())
+        return {"title": "How far to trust the flags", "text": _controlled(facts, flagged, float(rate))}
     return {
         "title": "How far to trust the flags",
-        "text": "Nothing is promised about how many flagged rows are in fact fine"
-        + (f": {guarantee.partition(': ')[2]}." if ": " in guarantee else "."),
+        "text": f"Nothing is promised about how many flagged rows are in fact fine: {facts.guarantee}.",
     }
 
 
-def _controlled(rows: pd.DataFrame, flagged: int, rate: float, guarantee: str) -> str:
-    condition = guarantee.partition("if ")[2] or "clean rows are exchangeable within classes"
+def _controlled(facts: RowFacts, flagged: int, rate: float) -> str:
+    assumed = facts.guarantee.facts.get("assumed")
+    condition = "clean rows are exchangeable within classes" + (f", and {assumed}" if assumed else "")
     promise = (
         f"On average at most {100 * rate:g} % of flagged rows are in fact fine (the "
         "false-discovery rate). It holds if your clean rows are like the reference's of the same class (in the words "
@@ -124,7 +118,7 @@ def _controlled(rows: pd.DataFrame, flagged: int, rate: float, guarantee: str) -
         about = round(rate * flagged)
         wrongly = f"about {counted(about, 'row')}" if about else "hardly any row"
         return f"{promise} Of the {counted(flagged, 'row')} here, expect up to {wrongly} to be fine."
-    smallest = rows.attrs.get("smallest_q")
+    smallest = facts.smallest_q
     hint = ""
     if smallest is not None and math.isfinite(smallest) and smallest < 1.0:
         hint = f" The first row would be flagged at a rate of {number(float(smallest))}."

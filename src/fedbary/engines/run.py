@@ -1,0 +1,152 @@
+"""The one loop: a protocol asks, an engine carries, observers look on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fedbary.protocols.messages import Failure, Message, Reply, ServerProtocol, Settings, State
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+    from fedbary.errors import FedbaryError
+    from fedbary.valuation.result import Valuation
+    from fedbary.valuation.rules import RowRules
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run is about, as far as an engine must know it.
+
+    ``tables`` are the clients' rows where the caller holds them, None where they are with their owners; ``secret`` is
+    the clients' seed where one process holds them all.
+    """
+
+    protocol: Settings
+    rules: RowRules
+    tables: Mapping[str, Table | FedbaryError] | None = None
+    secret: int = 0
+
+
+class Observer:
+    """Looks on and does nothing; event logs and checkpoints do more. Clients are named as people know them."""
+
+    def joined(self, clients: Sequence[str], wanted: int) -> None:
+        """So many of the wanted clients have come."""
+
+    def started(self, clients: Sequence[str]) -> None:
+        """The protocol begins, or goes on."""
+
+    def busy(self, what: str) -> None:
+        """The server works on something that takes a while."""
+
+    def asked(self, kind: str, clients: Sequence[str], *, total: int | None = None) -> None:
+        """A round begins; of ``total`` clients only some may be known by name."""
+
+    def heard(self, client: str, answer: Reply | Failure) -> None:
+        """A client answered, or did not."""
+
+    def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
+        """A round is over, and the protocol has taken its answers."""
+
+    def finished(self, result: Valuation) -> None:
+        """The run is done."""
+
+
+SILENT = Observer()
+
+
+class Engine(Protocol):
+    """Carries messages to clients and their answers back: `clients`, `exchange`, `finish`, and a state to resume from."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where events and, during the run, a checkpoint are kept."""
+        ...
+
+    @property
+    def resume(self) -> bool:
+        """Whether to go on from the checkpoint in `folder`, if there is one."""
+        ...
+
+    def clients(self, work: Work, state: State, observer: Observer) -> list[str]:
+        """Who takes part; ``state`` is what `state` returned before an interruption, or empty."""
+        ...
+
+    def exchange(self, tasks: Mapping[str, Message], observer: Observer) -> dict[str, Reply | Failure]:
+        """Deliver messages and wait for the answers."""
+        ...
+
+    def finish(self, result: Valuation, observer: Observer) -> Valuation:
+        """The valuation with what clients add to it: row values in one process, or counts that owners share."""
+        ...
+
+    def state(self) -> State:
+        """What a later run needs to go on from here."""
+        ...
+
+    def label(self, client: str) -> str:
+        """What people call a client."""
+        ...
+
+    def map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterable[Any]:
+        """`map` with the engine's workers, which a server may borrow."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What belongs into the settings of a result."""
+        ...
+
+
+def run(protocol: ServerProtocol, engine: Engine, observer: Observer = SILENT) -> Valuation:
+    """Carry messages until the protocol is done."""
+    while tasks := protocol.tasks():
+        protocol.absorb(engine.exchange(tasks, observer))
+        observer.absorbed(protocol, engine)
+    result = engine.finish(protocol.result(), observer)
+    observer.finished(result)
+    return result
+
+
+class Observers(Observer):
+    """Several observers as one."""
+
+    def __init__(self, *members: Observer) -> None:
+        self._members = members
+
+    def joined(self, clients: Sequence[str], wanted: int) -> None:
+        """Pass it on."""
+        for member in self._members:
+            member.joined(clients, wanted)
+
+    def started(self, clients: Sequence[str]) -> None:
+        """Pass it on."""
+        for member in self._members:
+            member.started(clients)
+
+    def busy(self, what: str) -> None:
+        """Pass it on."""
+        for member in self._members:
+            member.busy(what)
+
+    def asked(self, kind: str, clients: Sequence[str], *, total: int | None = None) -> None:
+        """Pass it on."""
+        for member in self._members:
+            member.asked(kind, clients, total=total)
+
+    def heard(self, client: str, answer: Reply | Failure) -> None:
+        """Pass it on."""
+        for member in self._members:
+            member.heard(client, answer)
+
+    def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
+        """Pass it on."""
+        for member in self._members:
+            member.absorbed(protocol, engine)
+
+    def finished(self, result: Valuation) -> None:
+        """Pass it on."""
+        for member in self._members:
+            member.finished(result)

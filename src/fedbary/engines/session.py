@@ -1,0 +1,87 @@
+"""One run from its settings to its result: whoever takes part, whatever the engine, watched and resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from fedbary.engines.checkpoint import Checkpoint
+from fedbary.engines.events import NAME as EVENTS
+from fedbary.engines.events import EventLog, EventObserver, Listener
+from fedbary.engines.local import one_thread
+from fedbary.engines.run import Engine, Observer, Observers, Work, run
+from fedbary.notes import Note
+from fedbary.protocols.messages import Host, Settings
+from fedbary.protocols.randomness import derived_seed
+from fedbary.space.row_identity import content_digest
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+    from fedbary.errors import FedbaryError
+    from fedbary.space.options import Space
+    from fedbary.valuation.result import Valuation
+    from fedbary.valuation.rules import RowRules
+
+_PACKAGES = ("fedbary", "numpy", "scipy", "POT", "scikit-learn")
+
+
+def run_session(
+    protocol: Settings,
+    engine: Engine,
+    *,
+    reference: Table | None,
+    space: Space,
+    rules: RowRules,
+    seed: int,
+    tables: Mapping[str, Table | FedbaryError] | None = None,
+    progress: Listener | None = None,
+) -> Valuation:
+    """Ask who takes part, run the protocol with them, and say in the result how it was made."""
+    # In one process the owners' secrets are one: clients with equal rows then get equal distances.
+    work = Work(protocol, rules, tables, derived_seed(seed, "clients"))
+    log = None if engine.folder is None else EventLog(engine.folder / EVENTS, append=engine.resume)
+    events = EventObserver(*filter(None, (progress, log)))
+    checkpoint = None if engine.folder is None else Checkpoint(engine.folder, resume=engine.resume)
+    observer: Observer = events if checkpoint is None else Observers(events, checkpoint)
+    # Only the log hears of a bad end: whoever listens here meets the exception itself.
+    with one_thread(), nullcontext() if log is None else log.until_stopped():
+        clients = engine.clients(work, {} if checkpoint is None else checkpoint.engine, observer)
+        settings = _settings(rules, seed, reference, engine)
+        host = Host(engine.map, observer.busy)
+        server = protocol.server(clients, reference, space, rules=rules, seed=seed, host=host)
+        if checkpoint is not None:
+            checkpoint.restore(server, _identity(protocol, space, settings, clients))
+        observer.started([engine.label(client) for client in clients])
+        result = run(server, engine, observer)
+    absent = settings.get("absent_nodes")
+    notes = (Note("engines.absent-nodes", {"count": absent}),) if absent else ()
+    return replace(result, settings=result.settings | settings, notes=(*result.notes, *notes))
+
+
+def _settings(rules: RowRules, seed: int, reference: Table | None, engine: Engine) -> dict[str, Any]:
+    """What a result says of how it was made."""
+    return {
+        **asdict(rules),
+        "seed": seed,
+        "reference_rows": None if reference is None else len(reference),
+        "reference_digest": None if reference is None else content_digest(reference),
+        "versions": {name: version(name) for name in _PACKAGES},
+        **engine.facts(),
+    }
+
+
+def _identity(protocol: Settings, space: Space, settings: Mapping[str, Any], clients: list[str]) -> str:
+    """What must be the same for a checkpoint to fit: the settings and who takes part."""
+    content = {
+        **asdict(protocol),  # type: ignore[call-overload]
+        "protocol": protocol.name,
+        "space": asdict(space),
+        **settings,
+        "clients": clients,
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

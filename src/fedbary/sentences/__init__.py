@@ -1,0 +1,56 @@
+"""The English of every code: facts are values, and these are the sentences that are made of them where they are shown.
+
+A code is ``area.what-happened``; its sentence stands in the file of that area. In a sentence
+
+- ``{field}`` is a fact, with Python's format specifications and those of `fedbary.wording.Formatter`;
+- ``[[ such as {example!r}]]`` is left out where one of its facts is not known, ``[[{n} rows|nothing]]`` says the other;
+- ``<missing=impute>`` is a setting: ``missing='impute'`` in Python, ``--missing impute`` on the command line;
+- facts that another party may hear are ``public``; all others stay with the owner of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+AREAS = (
+    "cli", "data", "deploy", "engines", "games", "guard", "internal", "protocols", "research", "schema", "settings",
+    "transport", "valuation", "verdict", "views",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence, and which of its facts may leave; ``command`` replaces it on the command line."""
+
+    text: str
+    public: frozenset[str] = frozenset()
+    command: str = ""
+
+
+def say(text: str, public: str = "", *, command: str = "") -> Sentence:
+    """A sentence; ``public`` names the facts that another party may hear, with blanks between them.
+
+    Examples
+    --------
+    >>> sorted(say("column {column!r} has {count} values", "count").public)
+    ['count']
+    """
+    return Sentence(text, frozenset(public.split()), command)
+
+
+def sentence(code: str) -> Sentence | None:
+    """The sentence of a code, or None where this version of fedbary knows no such code.
+
+    Examples
+    --------
+    >>> sentence("internal.error").text
+    'internal error ({kind}[[: {text}]])'
+    >>> sentence("no.such-code") is None
+    True
+    """
+    area, _, name = code.partition(".")
+    if area not in AREAS:
+        return None
+    found: dict[str, Sentence] = import_module(f"fedbary.sentences.{area}").SENTENCES
+    return found.get(name)

@@ -1,0 +1,59 @@
+"""Runs that cannot begin, go on, or reach a client."""
+
+from fedbary.sentences import say
+
+SENTENCES = {
+    "absent-nodes": say("{count:counted node} did not come in time", "count"),
+    "all-weights-zero": say("All weights of nodes are 0, so there would be nothing to average: give one above 0."),
+    "answer-lost": say("the node's answer was lost"),
+    "app-crashed": say("the app crashed on the node: look at the node's log"),
+    "app-failed": say("the app failed on the node: look at the node's log"),
+    "app-not-loaded": say("the node cannot load the app: check that fedbary is installed there"),
+    "app-refused": say("the node refused the app"),
+    "array-unreadable": say("an array of the message cannot be read"),
+    "checkpoint-damaged": say("The checkpoint '{file}' cannot be read ({why}): delete it to start anew."),
+    "checkpoint-of-another-run": say(
+        "The checkpoint '{file}' belongs to a run with other settings or clients: use the same ones, or another folder."
+    ),
+    "failure-unreadable": say("the reply says that it failed, but not in a way that this fedbary can read"),
+    "flower-error": say("Flower reports error {number}", "number"),
+    "incomplete": say("the message lacks its scalars or arrays"),
+    "no-answer": say("no answer within {seconds:g} s", "seconds"),
+    "no-clients": say("There is no client to value: give their data, or an engine that reaches them."),
+    "no-node-chosen": say("No node was chosen, so nobody would train: name at least one."),
+    "no-node-of-client": say(
+        "'node_of_client' names no node for the chosen client {client!r}: add Flower's node id of every client."
+    ),
+    "no-weight": say("The chosen clients have no weight by {by!r}: choose by other means, or other clients."),
+    "nobody-chosen": say("No client meets the criterion, so nobody would train: lower it."),
+    "node-lost-its-state": say(
+        "the node has given {given} answers in this run, not {expected}: it lost its state", "given expected"
+    ),
+    "node-unreachable": say("the node cannot be reached"),
+    "not-a-number": say("the '{key}' of the message is not a whole number", "key"),
+    "not-a-scalar": say("the scalar '{name}' of the message is neither a number nor a text", "name"),
+    "not-a-text": say("the '{key}' of the message is not a text of at most {longest} characters", "key longest"),
+    "not-ours": say("the message is not one of fedbary's"),
+    "one-node-twice": say("'node_of_client' gives two of the chosen clients the same node: each has its own."),
+    "only-weightless-nodes": say(
+        "In round {round} only nodes of weight 0 replied, so there is nothing to average: give them a weight, or ask other nodes with SelectedNodes."
+    ),
+    "other-version": say("the message has version {version}, this fedbary speaks {own}: update it", "version own"),
+    "question-late": say("the question did not reach the node in time"),
+    "reply-not-asked": say("the reply is to '{kind}', round {round}, which was not asked now", "kind round"),
+    "reply-of-another-run": say("the reply belongs to another run"),
+    "resume-without-folder": say("<resume> needs the folder of the interrupted run: pass folder=... too."),
+    "rows-are-at-the-nodes": say("Over this engine the rows stay at the nodes: leave out the clients' data."),
+    "strategy-waits-for-ever": say(
+        "The strategy waits for {name} = {least} nodes, but {chosen} are chosen, so it would wait for ever: give it {name}={chosen} or fewer."
+    ),
+    "strategy-without-weights": say(
+        "{strategy} has no 'weighted_by_key', so it does not average by a weight: use FedAvg or a strategy derived from it."
+    ),
+    "too-few-nodes": say(
+        "{came} of {wanted} nodes came within {deadline:g} s: start the others, or ask for fewer (num-nodes, min-nodes).",
+        "came wanted deadline",
+    ),
+    "too-large": say("the message is larger than {megabytes} MB or has too many arrays", "megabytes"),
+    "unknown-run-config": say("The run config's '{key}' is not an option of {owner}: leave it out."),
+}

@@ -1,0 +1,68 @@
+"""What an owner's policy, ledger and node refuse."""
+
+from fedbary.sentences import say
+
+SENTENCES = {
+    "any-epsilon": say(
+        "require_epsilon accepts any epsilon, however large, unless epsilon_budget or max_epsilon is given: give one of "
+        "them."
+    ),
+    "beyond-limit": say(
+        "The server asks for {field} = {asked}, the owner's policy has {key} = {most}.", "field asked key most"
+    ),
+    "budget-spent": say(
+        "The answer would go beyond the owner's epsilon_budget[[ ({spent:g} of {budget:g} is spent, it costs {cost:g})]]"
+        ": nothing was sent."
+    ),
+    "epsilon-too-large": say(
+        "The server asks for epsilon = {epsilon:g}, which is more than the owner's policy has in {key}.", "epsilon key"
+    ),
+    "exact-answers": say(
+        "The server asks for exact answers of the {protocol} protocol, the owner's policy has {key}: it answers with "
+        "epsilon only.",
+        "protocol key",
+    ),
+    "flag-counts-are-exact": say(
+        "share_flag_counts tells an exact number, which {key} forbids: set it to false, or leave out {key}."
+    ),
+    "flags-counted-before": say("Flags were counted before in this run, with another result; only the first leaves."),
+    "ledger-damaged": say(
+        "Line {line} of the ledger is damaged, so what was spent is not known: restore the file from a copy, or begin "
+        "another one."
+    ),
+    "ledger-unreadable": say("The ledger[[ {path}]] cannot be read[[ ({why})]]."),
+    "ledger-unwritable": say("The owner's ledger[[ {path}]] cannot be written[[ ({why})]], so nothing was sent."),
+    "message-too-large": say("'{file}' is larger than {megabytes} MB: too large to be a message."),
+    "min-group": say(
+        "The server asks for min_group = {asked}, the owner's policy has min_group = {least} at least.", "asked least"
+    ),
+    "no-data": say("The node has no data: give data-path in its node config."),
+    "no-further-run": say("The owner's policy allows no further run (max_runs)[[; {answered} were answered]]."),
+    "no-message-file": say("There is no message file '{file}': check the path, or ask the coordinator for it."),
+    "no-partition": say("There is no partition {name!r}; there is same, case-1 … case-5 and dirichlet-NUMBER.", "name"),
+    "no-such-node": say("There are {clients} simulated clients, and this node is number {number}.", "clients number"),
+    "not-a-message": say("'{file}' is not a message that fedbary saved: ask the coordinator for it again."),
+    "not-a-session": say("The server's name of the run is not one of fedbary's."),
+    "not-an-owner-folder": say("'{folder}' does not hold a node's results ({why}): check the folder."),
+    "out-of-step": say("The server expects answer {asked} of this run, the node is at {here}.", "asked here"),
+    "partition-lacks-number": say("The partition {name!r} lacks a number: write dirichlet-0.3.", "name"),
+    "policy-not-toml": say("The policy file '{file}' is not a TOML file ({why}): correct it."),
+    "policy-too-large": say("The policy file '{file}' is too large to be one: check the path."),
+    "policy-unknown-key": say("The policy file '{file}' has an unknown key '{key}': {guess}"),
+    "policy-unknown-protocol": say("The 'protocols' parameter of OwnerPolicy names {name!r}; there is {known}."),
+    "policy-unreadable": say("The policy file '{file}' cannot be read ({why}): check it."),
+    "protocol-not-allowed": say(
+        "The server asks for the {protocol} protocol, the owner's policy has protocols = {allowed}.", "protocol allowed"
+    ),
+    "protocol-without-epsilon": say(
+        "The {protocol} protocol answers without epsilon, which {key} forbids: take it out of protocols, or leave out "
+        "{key}."
+    ),
+    "reconstruction": say(
+        "The server asks for allow_reconstruction, with which it could read rows: no policy file allows that."
+    ),
+    "reset-without-reason": say("A reset of the ledger needs a reason, such as 'new rows since May'."),
+    "secret-damaged": say("The node's secret cannot be read: delete the file 'secret' in its state folder."),
+    "settings-changed": say("The server changed the settings during the run; only the first are answered."),
+    "settings-unknown": say("The server's settings are not those of a protocol that this fedbary knows."),
+}

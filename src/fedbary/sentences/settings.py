@@ -1,0 +1,16 @@
+"""Settings that make no sense."""
+
+from fedbary.sentences import say
+
+SENTENCES = {
+    "parameter": say(
+        "The '{name}' parameter of {owner} must be {expected}. Got {got} instead.",
+        "name owner expected",
+        command="{option} must be {expected}. Got {got} instead.",
+    ),
+    "no-protocol": say("There is no protocol {name!r}{guess}; there is {known}."),
+    "one-client": say("One client alone has nobody to be compared with: give a reference, or more clients."),
+    "no-client": say("There is no client to value: give at least one."),
+    "not-unicode": say("The client name {name} is not valid Unicode: rename the client."),
+    "same-name": say("Two clients have the same name once written as text: rename one of them."),
+}

@@ -1,0 +1,92 @@
+"""Every code has a sentence, every sentence a use, and both speak of the same facts."""
+
+import ast
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import fedbary
+from fedbary.notes import Note
+from fedbary.sentences import AREAS, sentence
+from fedbary.wording import COMMAND, fields, filled
+
+SRC = Path(fedbary.__file__).parent
+CODES = {
+    f"{area}.{name}": said
+    for area in AREAS
+    for name, said in import_module(f"fedbary.sentences.{area}").SENTENCES.items()
+}
+# Calls whose first argument is a code and whose keywords, or whose second argument's keys, are its facts.
+MAKERS = {
+    "FedbaryError", "DataError", "DatasetUnavailable", "SchemaError", "SettingsError", "TransportError",
+    "ProtocolError", "PrivacyError", "Note",
+}  # fmt: skip
+ADDED_LATER = {"where", "option"}
+
+
+def uses() -> list[tuple[str, str, set[str] | None]]:
+    """Where a code is used with a literal, and with which facts; None where these are computed."""
+    found = []
+    for file in SRC.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            maker = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            first = node.args[0]
+            if maker in MAKERS and isinstance(first, ast.Constant) and isinstance(first.value, str):
+                found.append((f"{file.relative_to(SRC)}:{node.lineno}", first.value, _facts(node)))
+    return found
+
+
+def _facts(call: ast.Call) -> set[str] | None:
+    if any(keyword.arg is None for keyword in call.keywords):
+        return None
+    names = {str(keyword.arg) for keyword in call.keywords}
+    for extra in call.args[1:]:
+        if not isinstance(extra, ast.Dict) or not all(isinstance(key, ast.Constant) for key in extra.keys):
+            return None
+        names |= {str(key.value) for key in extra.keys if isinstance(key, ast.Constant)}
+    return names
+
+
+def test_every_code_that_is_raised_has_a_sentence():
+    unknown = [f"{place} {code!r}" for place, code, _ in uses() if sentence(code) is None]
+    assert unknown == []
+
+
+def test_facts_are_those_of_the_sentence():
+    wrong = []
+    for place, code, facts in uses():
+        said = sentence(code)
+        if said is None or facts is None:
+            continue
+        known = fields(said.text) | fields(said.command) - {"option"}
+        required = fields(filled_without_optional(said.text))
+        if not required <= facts or not facts - ADDED_LATER <= known:
+            wrong.append(f"{place} {code}: has {sorted(facts)}, the sentence {sorted(known)}")
+    assert wrong == []
+
+
+def filled_without_optional(text: str) -> str:
+    import re
+
+    return re.sub(r"\[\[.*?\]\]", "", text)
+
+
+def test_every_sentence_is_used():
+    text = defaultdict(str)
+    for file in SRC.rglob("*.py"):
+        text["sentences" if file.parent.name == "sentences" else "code"] += file.read_text(encoding="utf-8")
+    code = text["code"]
+    unused = [name for name in CODES if f'"{name}"' not in code and f'"{name.partition(".")[2]}"' not in code]
+    assert unused == []
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_sentence_names_its_public_facts_and_can_be_said(code):
+    said = CODES[code]
+    assert said.public <= fields(said.text) | fields(said.command)
+    assert str(Note(code))  # nothing is known: optional parts go, the rest is an ellipsis
+    assert filled(said.command or said.text, {}, COMMAND)
