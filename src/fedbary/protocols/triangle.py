@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from fedbary.checks import whole
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.interpolation.client import InterpolationClient
 from fedbary.protocols.interpolation.client_track import Party
-from fedbary.protocols.interpolation.settings import Interpolation
 from fedbary.protocols.messages import (
     ALONE,
     Failure,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError
 from fedbary.protocols.agreement import SchemaAgreement
+from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import Party, Step, server_step
-from fedbary.protocols.interpolation.settings import Interpolation, draw_t
 from fedbary.protocols.messages import (
     ALONE,
     Failure,
