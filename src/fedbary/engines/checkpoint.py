@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fedbary.errors import ProtocolError
-from fedbary.protocols.messages import State
-from fedbary.protocols.state import below, under
+from fedbary.protocols.messages import State, below, under
 
 NAME = "checkpoint.npz"
 

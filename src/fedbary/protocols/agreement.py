@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError
-from fedbary.protocols.k_anonymous_rows import ToldRows
+from fedbary.protocols.first_question import ReleasedRows
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -34,7 +34,7 @@ from fedbary.space import (
     with_moments,
 )
 from fedbary.space.encode import column_kind
-from fedbary.space.names import short
+from fedbary.space.schema import short
 
 _LONGEST_DESCRIPTION = 64 * 2**20
 
@@ -111,15 +111,15 @@ class SchemaAgreement:
         return reasons
 
 
-def answer_agreement(table: Table, told: ToldRows, message: Message, *, min_group: int) -> Reply:
-    """A client's answers to ``describe`` and ``moments``, both made from its told rows."""
+def answer_agreement(table: Table, released: ReleasedRows, message: Message, *, min_group: int) -> Reply:
+    """A client's answers to ``describe`` and ``moments``, both made from its released rows."""
     if message.kind == "describe":
         chosen = {key.removeprefix("space."): value for key, value in message.scalars.items()}
-        description = describe(table, Space(**chosen), min_group=min_group, told=told.of)  # type: ignore[arg-type]
+        description = describe(table, Space(**chosen), min_group=min_group, released=released.of)  # type: ignore[arg-type]
         return Reply(message.round, {"description": description.to_json()})
     draft = Schema.from_json(str(message.scalars["schema"]))
     require_own_kinds(table, draft)
-    part = table_moments(told.of(draft.label.kind), draft, min_group=min_group)
+    part = table_moments(released.of(draft.label.kind), draft, min_group=min_group)
     return Reply(message.round, {}, {"mean": part.mean, "second": part.second, "between": part.between})
 
 

@@ -158,6 +158,30 @@ def array_text(array: np.ndarray) -> str:
     return np.asarray(array, dtype=np.uint8).tobytes().decode("utf-8")
 
 
+def under(prefix: str, part: State) -> dict[str, np.ndarray]:
+    """A part with the prefix before its keys, to be joined with others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.protocols.messages import below, under
+    >>> below(under("client.", {"rows": np.array(3)}), "client.")
+    {'rows': array(3)}
+    """
+    return {f"{prefix}{key}": array for key, array in part.items()}
+
+
+def below(state: State, prefix: str) -> dict[str, np.ndarray]:
+    """The part of a state that was stored under a prefix."""
+    return {key.removeprefix(prefix): array for key, array in state.items() if key.startswith(prefix)}
+
+
+def require_same_rows(state: State, data: str, origin: str) -> None:
+    """Refuse to go on with another table than the one whose digest is in the state."""
+    if array_text(state["data"]) != data:
+        raise ProtocolError(f"{origin or 'the table'}: the rows changed since the run was interrupted: start it anew.")
+
+
 def finite_array(reply: Reply, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
     """An array of a reply, refused unless it has this shape (None: any length) and is finite."""
     array = reply.arrays.get(name)

@@ -9,8 +9,7 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.space.embed import Points, embed
 from fedbary.space.labels import class_names
-from fedbary.space.names import short
-from fedbary.space.schema import Schema
+from fedbary.space.schema import Schema, short
 
 EVERY_CLASS = "every class of the target"
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
-from fedbary.valuation.frames import row_frame
-from fedbary.valuation.noise import noise_share
+from fedbary.valuation.result import ROW_COLUMNS
 from fedbary.valuation.rules import Adapt, RowRules
-from fedbary.valuation.scoring.calibration import log_softmax
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +22,7 @@ Integers = NDArray[np.int64]
 # From so many calibration rows in each of a client's classes on, classes are calibrated one by one.
 _LARGE_CLASS = 500
 UNKNOWN = -1
+_ROW_TYPES = {"flag": "boolean", "reason": "string", "suggested_label": "string"}
 # What must be true for flags to keep their rate where the class mix is not corrected for.
 _ASSUMED = {
     "labels": "clean feature scores are alike in all classes",
@@ -70,27 +70,29 @@ def classified_rows(
     shift = np.zeros(len(classes))
     if adapt != "none":
         shift = _prior_shift(codes[known], clean.codes, len(classes))
-    own = log_softmax(log_probabilities + shift)
+    own = log_softmax(log_probabilities + shift, axis=1)
     label_scores = np.full(len(codes), np.nan)
     label_scores[known] = -own[known, codes[known]]
-    clean_scores = -log_softmax(clean.log_probabilities + shift)[np.arange(len(clean.codes)), clean.codes]
+    clean_scores = -log_softmax(clean.log_probabilities + shift, axis=1)[np.arange(len(clean.codes)), clean.codes]
     flat = np.ones(len(classes))
     weights = flat if adapt == "none" else class_weights(codes[known], clean.codes, len(classes))
     channels = {
         "label": Channel(
             label_scores,
             _p_values(label_scores, codes, clean_scores, clean.codes, weights),
-            _surprise(label_scores, Calibration.of(clean_scores, weights[clean.codes])),
+            Calibration.of(clean_scores, weights[clean.codes]).surprise(label_scores),
         ),
         # Feature scores are relative to clean rows of the same look, so that for ranking all calibration rows count;
         # p-values still need the client's class mix, for a class that is rare in the reference is scored less surely.
         "feature": Channel(
             feature_scores,
             _p_values(feature_scores, codes, clean.feature_scores, clean.codes, weights if adapt == "both" else flat),
-            _surprise(feature_scores, Calibration.of(clean.feature_scores)),
+            Calibration.of(clean.feature_scores).surprise(feature_scores),
         ),
     }
-    suggestions = _suggestions(own, codes, classes)
+    others = own.copy()
+    others[known, codes[known]] = -np.inf
+    suggestions = np.array(classes)[np.argmax(others, axis=1)]  # the best other class of every row
     frame = _frame(row_names, channels, suggestions, rules, calibrated_gradient)
     if adapt != "both" and rules.rule == "bh" and rules.calibration == "split":
         frame.attrs["guarantee"] += f", and {_ASSUMED[adapt]}"
@@ -115,11 +117,63 @@ def measured_rows(
         ("label", label_scores, clean_label_scores),
         ("feature", feature_scores, clean_feature_scores),
     ):
-        one, every = np.zeros(len(scores), dtype=np.int64), np.zeros(len(clean), dtype=np.int64)
-        channels[name] = Channel(
-            scores, _p_values(scores, one, clean, every, np.ones(1)), _surprise(scores, Calibration.of(clean))
-        )
+        calibration = Calibration.of(clean)
+        channels[name] = Channel(scores, calibration.p_values(scores), calibration.surprise(scores))
     return _frame(row_names, channels, suggestions, rules, calibrated_gradient)
+
+
+def row_frame(row: np.ndarray, value: np.ndarray, **columns: Any) -> pd.DataFrame:
+    """Row values in the contract's columns and types; columns that are not given are NA."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"row": row, "value": value, **columns}).reindex(columns=list(ROW_COLUMNS))
+    numbers = {name: "float64" for name in ROW_COLUMNS if name not in _ROW_TYPES and name != "row"}
+    return frame.astype({**numbers, **_ROW_TYPES})
+
+
+def calibrated_gradient(potentials: Floats) -> Floats:
+    """f_l minus the mean of the other rows' f: positive if more mass on row l increases the distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.valuation import calibrated_gradient
+    >>> calibrated_gradient(np.array([1.0, 2.0, 6.0]))
+    array([-3. , -1.5,  4.5])
+    """
+    if len(potentials) < 2:
+        return np.zeros(len(potentials))
+    others = (potentials.sum() - potentials) / (len(potentials) - 1)
+    return np.asarray(potentials - others)
+
+
+def noise_share(log_probabilities: Floats, codes: Integers, *, steps: int = 200) -> float:
+    """Maximum-likelihood share ρ of labels that were replaced by another class at random.
+
+    Each label is right with probability (1 − ρ)·p(y|x), or wrong with ρ·(1 − p(y|x))/(K − 1); EM climbs to the
+    best ρ. It is an estimate, not a bound, and as good as the probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.valuation.row_values import noise_share
+    >>> sure = np.log(np.tile([0.998, 0.001, 0.001], (100, 1)))
+    >>> round(noise_share(sure, np.repeat([0, 1], [80, 20])), 2)
+    0.2
+    """
+    classes = log_probabilities.shape[1]
+    if classes < 2 or not len(codes):
+        return float("nan")
+    right = np.exp(log_probabilities[np.arange(len(codes)), codes])
+    wrong = (1.0 - right) / (classes - 1)
+    share = 0.1
+    for _ in range(steps):
+        blamed = share * wrong
+        updated = float((blamed / np.maximum(blamed + (1.0 - share) * right, 1e-300)).mean())
+        if abs(updated - share) < 1e-7:
+            break
+        share = updated
+    return share
 
 
 def _prior_shift(codes: Integers, reference_codes: Integers, classes: int) -> Floats:
@@ -148,21 +202,6 @@ def _p_values(scores: Floats, codes: Integers, clean: Floats, clean_codes: Integ
     return p
 
 
-def _surprise(scores: Floats, calibration: Calibration) -> Floats:
-    """How unusual scores are; a row without a score is not."""
-    surprise, scored = np.full(len(scores), -np.inf), np.isfinite(scores)
-    surprise[scored] = calibration.surprise(scores[scored])
-    return surprise
-
-
-def _suggestions(log_probabilities: Floats, codes: Integers, classes: tuple[str, ...]) -> NDArray[np.str_]:
-    """The best other class of every row."""
-    others = log_probabilities.copy()
-    known = codes != UNKNOWN
-    others[known, codes[known]] = -np.inf
-    return np.asarray(np.array(classes)[np.argmax(others, axis=1)])
-
-
 def _frame(
     row_names: NDArray[np.generic],
     channels: dict[str, Channel],
@@ -174,7 +213,7 @@ def _frame(
     worst = np.maximum(label.surprise, feature.surprise)
     by_label = label.surprise >= feature.surprise
     least = np.fmin(label.p_values, feature.p_values)
-    adjusted = {name: _adjusted(channel.p_values) for name, channel in channels.items()}
+    adjusted = {name: benjamini_hochberg(channel.p_values) for name, channel in channels.items()}
     # Two channels share the rate: Benjamini–Hochberg at q/2 in each, and the union of what they flag.
     flagged = {name: values <= rules.fdr / 2.0 for name, values in adjusted.items()}
     flag = flagged["label"] | flagged["feature"]
@@ -202,14 +241,6 @@ def _frame(
     frame.attrs["untested"] = int(np.isnan(least).sum())
     frame.attrs["guarantee"] = _guarantee(rules)
     return frame
-
-
-def _adjusted(p_values: Floats) -> Floats:
-    adjusted = np.full(len(p_values), np.nan)
-    tested = np.isfinite(p_values)
-    if tested.any():
-        adjusted[tested] = benjamini_hochberg(p_values[tested])
-    return adjusted
 
 
 def _guarantee(rules: RowRules) -> str:

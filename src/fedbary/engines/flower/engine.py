@@ -21,8 +21,17 @@ from fedbary.engines.flower.exchange import Patience, exchange
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import FINISH, LAST, Asked
-from fedbary.protocols.messages import Failure, Host, Message, Reply, ServerProtocol, array_text, text_array
-from fedbary.protocols.state import below, under
+from fedbary.protocols.messages import (
+    Failure,
+    Host,
+    Message,
+    Reply,
+    ServerProtocol,
+    array_text,
+    below,
+    text_array,
+    under,
+)
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation

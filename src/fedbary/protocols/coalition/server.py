@@ -34,15 +34,16 @@ from fedbary.protocols.messages import (
     Reply,
     State,
     array_text,
+    below,
     finite_scalar,
     text_array,
+    under,
 )
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space
-from fedbary.valuation.frames import client_frame
+from fedbary.valuation.contribution import client_frame
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scores import ClientScores

@@ -25,12 +25,10 @@ from fedbary.protocols.consensus.groups import (
     summaries,
 )
 from fedbary.protocols.consensus.row_scores import profiles, score_rows, value_rows
-from fedbary.protocols.first_question import Once
-from fedbary.protocols.k_anonymous_rows import ToldRows
-from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
+from fedbary.protocols.first_question import FirstQuestion, ReleasedRows
+from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.protocols.state import below, require_same_rows, under
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.space.row_identity import content_digest
 from fedbary.transport import barycentric_projection
@@ -53,8 +51,8 @@ class ConsensusClient:
         self._policy = settings
         self._table = table
         self._rules = rules
-        self._once = Once()
-        self._told = ToldRows(table, min_group=settings.min_group)
+        self._once = FirstQuestion()
+        self._told = ReleasedRows(table, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None
@@ -155,8 +153,7 @@ class ConsensusClient:
         """Scalars against the target, which is a sketch of nothing but itself, and the profile of the rows' scores."""
         schema, cloud = self._ready()
         self._arrays, self._cap = dict(message.arrays), float(message.scalars["cap"])
-        target = self._target()
-        target.check(schema.point_width)
+        target = SketchPoints.from_arrays(vars(self._target()), self._cap, width=schema.point_width)
         found = exact_answer(cloud, target, improved=False)
         told = self._told.of(schema.label.kind)
         notes = "; ".join(fit_notes(told, schema, cloud, min_group=self._policy.min_group))

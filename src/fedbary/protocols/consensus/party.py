@@ -11,8 +11,17 @@ from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
 from fedbary.protocols.consensus.descent import client_distances
-from fedbary.protocols.messages import Reply, State, array_text, finite_array, finite_scalar, scalar_text, text_array
-from fedbary.protocols.state import below, under
+from fedbary.protocols.messages import (
+    Reply,
+    State,
+    array_text,
+    below,
+    finite_array,
+    finite_scalar,
+    scalar_text,
+    text_array,
+    under,
+)
 
 Floats = NDArray[np.float64]
 

@@ -27,13 +27,14 @@ from fedbary.protocols.messages import (
     Reply,
     State,
     array_text,
+    below,
     text_array,
+    under,
 )
 from fedbary.protocols.randomness import derived_seed, generator
-from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space
-from fedbary.space.names import short
-from fedbary.valuation.frames import client_frame
+from fedbary.space.schema import short
+from fedbary.valuation.contribution import client_frame
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 
 Floats = NDArray[np.float64]

@@ -12,13 +12,14 @@ from fedbary.errors import SettingsError
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.protocols.randomness import generator
 from fedbary.space.options import Space
-from fedbary.valuation.gradients import VARIANTS
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.protocols.interpolation.client import InterpolationClient
     from fedbary.protocols.interpolation.server import InterpolationServer
+
+_GRADIENTS = ("eta", "gamma", "access", "server-eta", "server-gamma")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Interpolation:
             raise SettingsError(
                 f"The 'tolerance' of Interpolation must be a finite number of at least 0. Got {self.tolerance!r}."
             )
-        for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", VARIANTS)):
+        for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", _GRADIENTS)):
             if getattr(self, field) not in allowed:
                 raise SettingsError(
                     f"The '{field}' parameter of Interpolation must be one of {', '.join(allowed)}. "

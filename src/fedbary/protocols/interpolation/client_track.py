@@ -27,8 +27,8 @@ def _empty() -> Floats:
 
 
 @dataclass(eq=False)
-class Party:
-    """One client as the server sees it."""
+class ClientTrack:
+    """One client, as the server follows it from round to round."""
 
     name: str
     rows: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,11 @@ from fedbary.protocols.messages import (
 from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.scoring import fit_scoring
-from fedbary.protocols.sketch.sketch import SketchPoints, default_size, make_sketch
-from fedbary.space import Points, Schema, Space, describe, embed, fit_schema, split_reference
-from fedbary.space.labels import class_names
+from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
+from fedbary.space import Points, Schema, Space, check_table, embed, fit_schema, split_reference
+from fedbary.space.embed import class_codes
 from fedbary.transport import solve
-from fedbary.valuation.frames import client_frame
+from fedbary.valuation.contribution import client_frame
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 
@@ -169,10 +170,12 @@ class SketchServer:
         return self._spread
 
     def _prepare(self, reference: Table, tell: Callable[[str], None]) -> None:
-        describe(reference, self._space)  # complains about the whole table, not about a half of it
-        settings, crossfit = self._settings, self._rules.calibration == "crossfit"
+        settings = self._settings
         seed = derived_seed(self._seed, "sketch") % 2**31
-        fitted, calibration = (reference, None) if crossfit else split_reference(reference, seed=seed)
+        fitted, calibration = reference, None
+        if self._rules.calibration == "split":
+            check_table(reference, self._space)  # complains about the whole table, not about a half of it
+            fitted, calibration = split_reference(reference, seed=seed)
         self._schema = fit_schema(fitted, self._space, seed=seed)
         tell("sketching the reference")
         cloud = embed(fitted, self._schema)
@@ -182,14 +185,25 @@ class SketchServer:
                 f"min_group = {settings.min_group} are the fewest of which anything may leave. Add validation rows, "
                 "or lower min_group if their owner agrees."
             )
-        classes = _classes(fitted, cloud, self._schema.label.kind)
-        size = settings.support or default_size(cloud.distinct, settings.min_group, int(classes.max()) + 1)
-        self._sketch = make_sketch(cloud.points, cloud.weights, classes, size, min_group=settings.min_group, seed=seed)
-        self._scoring = fit_scoring(
-            fitted, calibration, self._schema, self._sketch, min_group=settings.min_group, seed=seed, tell=tell
+        codes = np.zeros(cloud.distinct, dtype=np.int64)
+        if self._schema.label.kind == "classes":
+            codes = class_codes(fitted, cloud, self._schema)
+        self._sketch = make_sketch(
+            cloud.points, cloud.weights, codes, settings.support, min_group=settings.min_group, seed=seed
         )
         # Without a calibration half the rows themselves stand in; their distance to the sketch is a little small.
-        self._clean = embed(fitted if calibration is None else calibration, self._schema)
+        self._clean = cloud if calibration is None else embed(calibration, self._schema)
+        self._scoring = fit_scoring(
+            fitted,
+            calibration,
+            self._schema,
+            self._sketch,
+            cloud=cloud,
+            clean_cloud=self._clean,
+            min_group=settings.min_group,
+            seed=seed,
+            tell=tell,
+        )
         self._target_rows, self._calibration_rows = len(fitted), 0 if calibration is None else len(calibration)
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
@@ -229,25 +243,19 @@ class SketchServer:
         cap = self._sketch.cap if self._settings.epsilon is not None else None
         sizes = sorted({int(numbers["rows"]) for numbers in self._answers.values()})
         jobs = [(size, draw) for size in sizes for draw in range(_EXCESS_DRAWS)]
-        costs = list(self._map(_HeldOut(self._clean, self._sketch, cap, self._seed), jobs))
+        costs = list(self._map(partial(_held_out_cost, self._clean, self._sketch, cap, self._seed), jobs))
         return {
             size: float(np.mean(costs[i * _EXCESS_DRAWS : (i + 1) * _EXCESS_DRAWS])) for i, size in enumerate(sizes)
         }
 
 
-class _HeldOut:
-    """d_S² of a draw of clean rows; a plain callable, so that workers can run it."""
-
-    def __init__(self, clean: Points, sketch: SketchPoints, cap: float | None, seed: int) -> None:
-        self._clean, self._sketch, self._cap, self._seed = clean, sketch, cap, seed
-
-    def __call__(self, job: tuple[int, int]) -> float:
-        size, draw = job
-        rng = generator(self._seed, "excess", size, draw)
-        available = len(self._clean.point_of_row)
-        rows = rng.choice(available, min(size, available), replace=False)
-        points = self._clean.points[self._clean.point_of_row[rows]]
-        return solve(points, self._sketch.points, None, self._sketch.weights, cap=self._cap).cost
+def _held_out_cost(clean: Points, sketch: SketchPoints, cap: float | None, seed: int, job: tuple[int, int]) -> float:
+    """d_S² of a draw of clean rows."""
+    size, draw = job
+    rng = generator(seed, "excess", size, draw)
+    rows = rng.choice(clean.rows, min(size, clean.rows), replace=False)
+    points = clean.points[clean.point_of_row[rows]]
+    return solve(points, sketch.points, None, sketch.weights, cap=cap).cost
 
 
 def _interval(numbers: Mapping[str, float]) -> tuple[float, float, float]:
@@ -264,11 +272,3 @@ def _interval(numbers: Mapping[str, float]) -> tuple[float, float, float]:
     upper = np.sqrt(cost + numbers["error"] ** 2)
     estimate = min(max(np.sqrt(np.sqrt(cost) * upper), low), high)
     return float(estimate), float(low), float(high)
-
-
-def _classes(table: Table, cloud: Points, kind: str) -> NDArray[np.int64]:
-    """Class code of every distinct point; one group for all where the label is a number."""
-    codes = np.zeros(cloud.distinct, dtype=np.int64)
-    if kind == "classes":
-        codes[cloud.point_of_row] = np.unique(class_names(table.labels), return_inverse=True)[1]
-    return codes
