@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.atomic import write_atomically
 from fedbary.errors import SchemaError
 
 Floats = NDArray[np.float64]
@@ -144,7 +145,7 @@ class Schema:
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        write_atomically(path, lambda draft: draft.write_text(self.to_json(), encoding="utf-8"))
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
