@@ -40,7 +40,7 @@ _HOMES = {
     "read": "fedbary.data.files",
     "read_clients": "fedbary.data.files",
     "solve": "fedbary.transport.solve",
-    "split_reference": "fedbary.space.split",
+    "split_reference": "fedbary.space.row_identity",
     "value": "fedbary.api",
 }
 
@@ -98,8 +98,8 @@ if TYPE_CHECKING:
     from fedbary.space.embed import Points, embed
     from fedbary.space.fit import fit_schema
     from fedbary.space.options import Space
+    from fedbary.space.row_identity import split_reference
     from fedbary.space.schema import Schema
-    from fedbary.space.split import split_reference
     from fedbary.transport.solve import solve
     from fedbary.valuation.cleaning import clean
     from fedbary.valuation.result import Valuation

@@ -37,7 +37,8 @@ def of_result(result: fb.Valuation) -> dict[str, Any]:
     for column in result.clients.select_dtypes("number"):
         found[f"clients.{column}"] = _numbers(result.clients[column])
     found["history.estimate"] = _sums(result.history["estimate"])
-    for name, frame in result.row_tables.items():
+    for name, scored in (result.row_tables or {}).items():
+        frame = scored.frame
         for column in frame.select_dtypes("number"):
             if column != "row":
                 found[f"rows.{name}.{column}"] = _sums(frame[column])

@@ -10,7 +10,7 @@ from fedbary.protocols.coalition.groups import Groups, client_groups
 from fedbary.protocols.coalition.judge import Judge, consensus_judge
 from fedbary.protocols.coalition.utilities import coverage, mean_of, ridge_accuracy, soft_accuracy, wasserstein_gain
 from fedbary.space.encode import encode
-from fedbary.space.k_anonymous import told_rows
+from fedbary.space.k_anonymous import k_anonymous_rows
 from fedbary.transport import solve
 
 CLASSES = 3
@@ -146,7 +146,7 @@ def test_groups_keep_the_means_the_scatter_and_the_least_number(seed, most, leas
     table = fb.Table(columns, rng.integers(0, 3, 60))
     schema = fb.fit_schema(table, fb.Space(metric="within", labels="onehot"))
     groups = client_groups(table, schema, most=most, min_group=least, seed=0)
-    told, total = told_rows(table, "classes", min_group=least), 0.0  # rare categories are not told
+    told, total = k_anonymous_rows(table, "classes", min_group=least), 0.0  # rare categories are not told
     for code in range(3):
         own, mine = encode(told, schema)[told.labels == code], groups.classes == code
         assert mine.sum() <= most

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.space import Description, agree, describe, fit_notes, needs_moments, table_moments, with_moments
-from fedbary.space.k_anonymous import RARE, told_rows
+from fedbary.space.k_anonymous import RARE, k_anonymous_rows
 from fedbary.space.row_identity import without_rare_values
 
 
@@ -179,30 +179,30 @@ def test_five_copies_of_one_row_are_no_class_in_the_moments():
         table_moments(table, draft, min_group=61)
 
 
-def test_told_rows_are_whole_groups_of_different_rows():
+def test_k_anonymous_rows_are_whole_groups_of_different_rows():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=30), np.r_[np.zeros(28), 7.0, 8.0], np.r_[np.zeros(20), np.full(10, np.nan)]])
     city = np.r_[np.repeat(["Ulm", "Bonn"], 10), ["Rare1", "Rare2", "Rare3"] * 2, ["Ulm"] * 4].astype(object)
     y = np.array(["a"] * 23 + ["b"] * 4 + ["c"] * 3)
     table = fb.Table({"age": X[:, 0], "sick": X[:, 1], "dose": X[:, 2], "city": city}, y)
-    told = told_rows(table.take(np.r_[np.arange(30), np.zeros(50, dtype=int)]), "classes", min_group=5)
+    told = k_anonymous_rows(table.take(np.r_[np.arange(30), np.zeros(50, dtype=int)]), "classes", min_group=5)
     assert set(told.labels) == {"a"}
     assert len(told) == 23
     assert not told.columns["sick"].any()
     assert not told.columns["dose"].any()  # three missing of 23 would be a group of three
     assert set(told.columns["city"]) == {"Ulm"} | {"Bonn"}
-    number = told_rows(table.replace(labels=X[:, 0]), "number", min_group=5)
+    number = k_anonymous_rows(table.replace(labels=X[:, 0]), "number", min_group=5)
     assert len(number) == 30
     assert number.columns["sick"].max() == 0.0
     assert (number.columns["city"] == RARE).sum() == 6
-    again = told_rows(told, "classes", min_group=5)
+    again = k_anonymous_rows(told, "classes", min_group=5)
     assert all((again.columns[name] == told.columns[name]).all() for name in told.columns)
 
 
 def test_rows_that_differ_in_rare_texts_alone_are_one_row():
     table = fb.Table({"x": np.full(5, 1.7), "note": list("vwxyz")}, ["a"] * 5)
     with pytest.raises(fb.FedbaryError, match="not min_group = 5 different rows of one class"):
-        told_rows(table, "classes", min_group=5)
+        k_anonymous_rows(table, "classes", min_group=5)
 
 
 def test_no_value_of_a_single_row_stands_for_a_column():

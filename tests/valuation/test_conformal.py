@@ -8,8 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from fedbary.errors import SettingsError
 from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
-from fedbary.valuation.noise import noise_share
-from fedbary.valuation.row_values import CleanRows, classified_rows
+from fedbary.valuation.row_values import CleanRows, classified_rows, noise_share
 from fedbary.valuation.rules import RowRules
 
 scores = hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(-5, 5))

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 from sklearn.metrics import roc_auc_score
 
 from fedbary.errors import DataError, ProtocolError
+from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
-from fedbary.valuation.scoring.calibration import fit_blend, fit_class_scales, log_loss, log_softmax
-from fedbary.valuation.scoring.mixture import class_centroids, grouped, soft_minimum
+from fedbary.valuation.scoring.calibration import fit_blend, fit_class_scales, log_loss
+from fedbary.valuation.scoring.mixture import Centroids, grouped, grouped_by_class, soft_minimum
 
 
 def blobs(rows=400, width=6, classes=3, seed=0, centres=4.0):
@@ -85,7 +87,7 @@ def test_no_group_is_smaller_than_min_group(most, min_group):
     values, codes = blobs(rows=100)
     groups = grouped(values, most, min_group=min_group, seed=0)
     assert np.bincount(groups).min() >= min_group
-    centroids = class_centroids(values, codes, most, min_group=min_group, seed=0)
+    centroids = Centroids.of(values, codes, grouped_by_class(values, codes, most, min_group=min_group, seed=0))
     sizes = centroids.weights * np.bincount(codes)[centroids.classes]
     assert sizes.min() >= min_group - 1e-9
 
@@ -99,8 +101,8 @@ def test_small_classes_and_single_classes_are_refused():
 
 def test_the_soft_minimum_is_a_mixture_log_density():
     values, codes = blobs(rows=60)
-    centroids = class_centroids(values, codes, 3, min_group=5, seed=0)
-    potentials = soft_minimum(values, centroids, 2.0, 3)
+    centroids = Centroids.of(values, codes, grouped_by_class(values, codes, 3, min_group=5, seed=0))
+    potentials = soft_minimum(cost_matrix(values, centroids.points, 2), centroids, 2.0, 3)
     mine = centroids.classes == 1
     squared = ((values[:, None] - centroids.points[mine][None]) ** 2).sum(axis=2)
     expected = -2.0 * np.log((centroids.weights[mine] * np.exp(-squared / 2.0)).sum(axis=1))
@@ -113,8 +115,8 @@ def test_calibration_repairs_scale_and_offset():
     logits = rng.normal(size=(3000, 3)) + 2.0 * np.eye(3)[codes]
     prior = np.zeros(3)
     scales, biases = fit_class_scales(-5.0 * logits - np.array([1.0, 0.0, 0.0]), prior, codes, 1.0)
-    calibrated = log_softmax(scales * 5.0 * logits + scales * np.array([1.0, 0.0, 0.0]) + biases)
-    assert log_loss(calibrated, codes) < log_loss(log_softmax(5.0 * logits), codes)
-    blend = fit_blend([calibrated, log_softmax(rng.normal(size=(3000, 3)))], codes)
+    calibrated = log_softmax(scales * 5.0 * logits + scales * np.array([1.0, 0.0, 0.0]) + biases, axis=1)
+    assert log_loss(calibrated, codes) < log_loss(log_softmax(5.0 * logits, axis=1), codes)
+    blend = fit_blend([calibrated, log_softmax(rng.normal(size=(3000, 3)), axis=1)], codes)
     assert blend[0] > 0.5
     assert blend[1] < 0.2

@@ -20,6 +20,8 @@ Kind: TypeAlias = Literal["number", "bool", "text", "block"]
 
 # No measured quantity is larger, and sums of squares of larger numbers are infinite.
 _LARGEST = 1e100
+# Whole numbers stored as floats count as classes up to this many different values.
+_FEW_CLASSES = 20
 ACCEPTED = "numbers, booleans, text or vectors of one length"
 
 
@@ -34,6 +36,20 @@ def kind_of(column: Array) -> Kind:
     if column.ndim == 2:
         return "block"
     return cast(Kind, {"b": "bool", "f": "number"}.get(column.dtype.kind, "text"))
+
+
+def holds_classes(labels: Array) -> bool:
+    """Whether labels are classes: text, booleans and whole numbers are; floats only if they are whole and few.
+
+    Examples
+    --------
+    >>> holds_classes(np.array([1.0, 2.0])), holds_classes(np.array([1.5, 2.0]))
+    (True, False)
+    """
+    if labels.dtype.kind != "f":
+        return True
+    distinct = np.unique(labels)
+    return bool(np.all(distinct == np.round(distinct))) and len(distinct) <= _FEW_CLASSES
 
 
 def missing_rows(column: Array) -> npt.NDArray[np.bool_]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.data.atomic import write_atomically
 from fedbary.data.files import PARQUET, SEPARATORS, AnyPath, table_suffix
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -44,23 +43,22 @@ def write(data: Table | pd.DataFrame, path: AnyPath) -> Path:
         frame = data.to_frame(blocks="lists" if suffix in PARQUET else "columns")
     else:
         frame = data.reset_index() if any(name is not None for name in data.index.names) else data
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
+
+    def fill(draft: Path) -> None:
         if suffix in PARQUET:
-            frame.to_parquet(temporary, index=False, engine="pyarrow")
+            frame.to_parquet(draft, index=False, engine="pyarrow")
         else:
             without_formulas(frame).to_csv(
-                temporary,
+                draft,
                 index=False,
                 sep=SEPARATORS[suffix],
                 compression="gzip" if suffix.endswith(".gz") else None,
             )
-        os.replace(temporary, path)  # noqa: PTH105 - os.replace is atomic on every platform
+
+    try:
+        return write_atomically(path, fill)
     except OSError as error:
         raise DataError(f"{path}: the file cannot be written ({error.strerror}); check the folder") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from fedbary.data.columns import (
     as_labels,
     check_layout,
     columns_from_array,
+    holds_classes,
     kind_of,
     missing_rows,
     naming,
@@ -166,14 +167,8 @@ class Table:
 
     @property
     def has_classes(self) -> bool:
-        """Whether the labels are classes rather than a quantity.
-
-        Float labels are a quantity when one is not whole or when there are many distinct ones.
-        """
-        if self.labels.dtype.kind != "f":
-            return True
-        distinct = np.unique(self.labels)
-        return bool(np.all(distinct == np.round(distinct))) and len(distinct) <= max(20, len(self) / 10)
+        """Whether the labels are classes rather than a quantity."""
+        return holds_classes(self.labels)
 
     def missing(self) -> dict[str, int]:
         """Count, for each feature column, the rows in which it has no value."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from fedbary.engines.run import Engine, Observer
 from fedbary.errors import ProtocolError
-from fedbary.protocols.messages import ServerProtocol, State
-from fedbary.protocols.state import below, under
+from fedbary.protocols.messages import ServerProtocol, State, below, under
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation

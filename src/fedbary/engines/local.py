@@ -13,8 +13,7 @@ from typing import Any
 from fedbary.data.table import Table
 from fedbary.engines.run import SILENT, Observer, Work
 from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
-from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, State
-from fedbary.protocols.state import below, under
+from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, State, below, under
 from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation.result import Valuation, with_rows

@@ -59,7 +59,7 @@ SILENT = Observer()
 
 
 class Engine(Protocol):
-    """Carries messages to clients and their answers back: `clients`, `exchange`, `finish`, and a state to resume from."""
+    """Carries messages to clients and back: `clients`, `exchange`, `finish`, and a state to resume from."""
 
     @property
     def folder(self) -> Path | None:

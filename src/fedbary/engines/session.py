@@ -45,7 +45,7 @@ def run_session(
     # In one process the owners' secrets are one: clients with equal rows then get equal distances.
     work = Work(protocol, rules, tables, derived_seed(seed, "clients"))
     log = None if engine.folder is None else EventLog(engine.folder / EVENTS, append=engine.resume)
-    events = EventObserver(*filter(None, (progress, log)))
+    events = EventObserver(*(listener for listener in (progress, log) if listener is not None))
     checkpoint = None if engine.folder is None else Checkpoint(engine.folder, resume=engine.resume)
     observer: Observer = events if checkpoint is None else Observers(events, checkpoint)
     # Only the log hears of a bad end: whoever listens here meets the exception itself.

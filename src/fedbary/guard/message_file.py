@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fedbary.errors import DataError
-from fedbary.protocols.messages import Message, array_text, text_array
-from fedbary.protocols.state import below, under
+from fedbary.protocols.messages import Message, array_text, below, text_array, under
 
 _MOST_BYTES = 512 * 2**20
 

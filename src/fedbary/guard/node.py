@@ -19,9 +19,18 @@ from fedbary.guard.ledger import Ledger
 from fedbary.guard.node_config import NodeConfig, simulated_secret
 from fedbary.guard.owner_results import keep_rows
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings, array_text, text_array
+from fedbary.protocols.messages import (
+    ClientProtocol,
+    Failure,
+    Message,
+    Reply,
+    Settings,
+    array_text,
+    below,
+    text_array,
+    under,
+)
 from fedbary.protocols.registry import PROTOCOLS
-from fedbary.protocols.state import below, under
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from fedbary.data.export import write
 from fedbary.errors import DataError
 from fedbary.space.schema import Schema
-from fedbary.valuation.frames import client_frame
+from fedbary.valuation.contribution import client_frame
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation, with_rows
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows

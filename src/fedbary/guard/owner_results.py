@@ -12,8 +12,7 @@ from fedbary.errors import FedbaryError
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_folder import owned, save_owned
-from fedbary.protocols.messages import ClientProtocol, Settings, State, array_text
-from fedbary.protocols.state import below
+from fedbary.protocols.messages import ClientProtocol, Settings, State, array_text, below
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError
-from fedbary.protocols.k_anonymous_rows import ToldRows
+from fedbary.protocols.first_question import ReleasedRows
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -34,7 +34,7 @@ from fedbary.space import (
     with_moments,
 )
 from fedbary.space.encode import column_kind
-from fedbary.space.names import short
+from fedbary.space.schema import short
 
 _LONGEST_DESCRIPTION = 64 * 2**20
 
@@ -55,9 +55,9 @@ class SchemaAgreement:
             return Message("describe", 0, settings)
         return Message("moments", 0, {"schema": self._draft.to_json()})
 
-    def absorb(self, replies: Mapping[str, Reply | Failure]) -> dict[str, str]:
+    def absorb(self, replies: Mapping[str, Reply | Failure]) -> dict[str, Failure]:
         """Take the answers; returns the clients that are out, with the reason."""
-        reasons = {name: reply.reason for name, reply in replies.items() if isinstance(reply, Failure)}
+        reasons = {name: reply for name, reply in replies.items() if isinstance(reply, Failure)}
         answers = {name: reply for name, reply in replies.items() if isinstance(reply, Reply)}
         if self._draft is None:
             return reasons | self._absorb_descriptions(answers)
@@ -73,27 +73,27 @@ class SchemaAgreement:
         self._draft = Schema.from_json(array_text(state["draft"])) if "draft" in state else None
         self.schema = Schema.from_json(array_text(state["schema"])) if "schema" in state else None
 
-    def _absorb_descriptions(self, answers: Mapping[str, Reply]) -> dict[str, str]:
-        reasons: dict[str, str] = {}
+    def _absorb_descriptions(self, answers: Mapping[str, Reply]) -> dict[str, Failure]:
+        reasons: dict[str, Failure] = {}
         descriptions: dict[str, Description] = {}
         for name, reply in answers.items():
             try:
                 text = scalar_text(reply, "description", longest=_LONGEST_DESCRIPTION)
                 descriptions[name] = Description.from_json(text)
             except FedbaryError as error:
-                reasons[name] = str(error)
+                reasons[name] = Failure.of(error)
         if not descriptions:
             return reasons
         draft, different = agree(descriptions, self._settings, seed=self._seed)
         self._draft = draft
         if not needs_moments(draft, self._settings):
             self.schema = draft
-        return reasons | different
+        return reasons | {name: Failure(why) for name, why in different.items()}
 
-    def _absorb_moments(self, answers: Mapping[str, Reply]) -> dict[str, str]:
+    def _absorb_moments(self, answers: Mapping[str, Reply]) -> dict[str, Failure]:
         assert self._draft is not None
         width = self._draft.feature_width
-        reasons: dict[str, str] = {}
+        reasons: dict[str, Failure] = {}
         parts: list[Moments] = []
         for name, reply in answers.items():
             try:
@@ -105,21 +105,21 @@ class SchemaAgreement:
                     )
                 )
             except FedbaryError as error:
-                reasons[name] = str(error)
+                reasons[name] = Failure.of(error)
         if parts:
             self.schema = with_moments(self._draft, self._settings, parts)
         return reasons
 
 
-def answer_agreement(table: Table, told: ToldRows, message: Message, *, min_group: int) -> Reply:
-    """A client's answers to ``describe`` and ``moments``, both made from its told rows."""
+def answer_agreement(table: Table, released: ReleasedRows, message: Message, *, min_group: int) -> Reply:
+    """A client's answers to ``describe`` and ``moments``, both made from its released rows."""
     if message.kind == "describe":
         chosen = {key.removeprefix("space."): value for key, value in message.scalars.items()}
-        description = describe(table, Space(**chosen), min_group=min_group, told=told.of)  # type: ignore[arg-type]
+        description = describe(table, Space(**chosen), min_group=min_group, released=released.of)  # type: ignore[arg-type]
         return Reply(message.round, {"description": description.to_json()})
     draft = Schema.from_json(str(message.scalars["schema"]))
     require_own_kinds(table, draft)
-    part = table_moments(told.of(draft.label.kind), draft, min_group=min_group)
+    part = table_moments(released.of(draft.label.kind), draft, min_group=min_group)
     return Reply(message.round, {}, {"mean": part.mean, "second": part.second, "between": part.between})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,18 +12,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from fedbary.errors import PrivacyError, ProtocolError, as_note
-from fedbary.notes import Note
+from fedbary.notes import Note, notes_from_text
+from fedbary.space.notes import FIT_CODES
 from fedbary.valuation.outcome import Outcome, Status
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fedbary.data.table import Table
     from fedbary.space.options import Space
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.rules import RowRules
+    from fedbary.valuation.scored_rows import ScoredRows
 
 Scalar = str | int | float | bool
+_LONGEST_NOTES = 20_000
 State = Mapping[str, np.ndarray]
 ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -85,6 +87,19 @@ class Failure:
     def redacted(self) -> Failure:
         """As another party may hear it."""
         return Failure(self.note.redacted(), self.status)
+
+    def to_array(self) -> np.ndarray:
+        """For a state."""
+        return text_array(json.dumps(self.outcome.to_json()))
+
+    @classmethod
+    def from_array(cls, array: np.ndarray) -> Failure:
+        """What `to_array` gave."""
+        outcome = Outcome.from_json(json.loads(array_text(array)))
+        return cls(outcome.notes[0], outcome.status)
+
+
+NO_ANSWER = Failure(Note("protocols.no-answer"), Status.SILENT)
 
 
 class Settings(Protocol):
@@ -152,7 +167,7 @@ class ClientProtocol(Protocol):
         """Answer one message; raises a FedbaryError where the owner's policy or data forbid it."""
         ...
 
-    def row_values(self) -> pd.DataFrame:
+    def row_values(self) -> ScoredRows:
         """Values of the owner's rows; never part of a `Reply`."""
         ...
 
@@ -173,6 +188,30 @@ def text_array(text: str) -> np.ndarray:
 def array_text(array: np.ndarray) -> str:
     """Inverse of `text_array`."""
     return np.asarray(array, dtype=np.uint8).tobytes().decode("utf-8")
+
+
+def under(prefix: str, part: State) -> dict[str, np.ndarray]:
+    """A part with the prefix before its keys, to be joined with others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.protocols.messages import below, under
+    >>> below(under("client.", {"rows": np.array(3)}), "client.")
+    {'rows': array(3)}
+    """
+    return {f"{prefix}{key}": array for key, array in part.items()}
+
+
+def below(state: State, prefix: str) -> dict[str, np.ndarray]:
+    """The part of a state that was stored under a prefix."""
+    return {key.removeprefix(prefix): array for key, array in state.items() if key.startswith(prefix)}
+
+
+def require_same_rows(state: State, data: str, origin: str) -> None:
+    """Refuse to go on with another table than the one whose digest is in the state."""
+    if array_text(state["data"]) != data:
+        raise ProtocolError(f"{origin or 'the table'}: the rows changed since the run was interrupted: start it anew.")
 
 
 def finite_array(reply: Reply, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
@@ -208,3 +247,12 @@ def scalar_text(reply: Reply, name: str, *, longest: int) -> str:
     if not isinstance(text, str) or len(text) > longest:
         raise ProtocolError(f"the text '{name}' of the reply is missing or longer than {longest} characters")
     return text
+
+
+def reply_notes(reply: Reply) -> tuple[Note, ...]:
+    """What a client says of how its table fits; only codes that are a client's to send, and only public facts."""
+    try:
+        notes = notes_from_text(scalar_text(reply, "notes", longest=_LONGEST_NOTES))
+    except ValueError as error:
+        raise ProtocolError("protocols.notes-unreadable") from error
+    return tuple(note.redacted() for note in notes if note.code in FIT_CODES)

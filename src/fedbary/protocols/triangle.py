@@ -12,27 +12,29 @@ from numpy.typing import NDArray
 
 from fedbary.checks import whole
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.interpolation.client import InterpolationClient
-from fedbary.protocols.interpolation.client_track import Party
-from fedbary.protocols.interpolation.settings import Interpolation
+from fedbary.protocols.interpolation.client_track import ClientTrack
 from fedbary.protocols.messages import (
     ALONE,
+    NO_ANSWER,
     Failure,
     Host,
     Message,
     Reply,
     State,
     array_text,
+    below,
     finite_array,
     finite_scalar,
-    scalar_text,
+    reply_notes,
     text_array,
+    under,
 )
 from fedbary.protocols.randomness import derived_seed
-from fedbary.protocols.state import below, under
 from fedbary.space import Space, embed, fit_schema
 from fedbary.transport import interpolate, solve
-from fedbary.valuation.frames import client_frame
+from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 
@@ -41,14 +43,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_LONGEST_NOTE = 2000
-
 
 @dataclass(frozen=True)
 class Triangle:
     """Distances from a triangle that is similar to the one between γ, the client's and the reference rows.
 
-    All parties share a Gaussian measure γ. Client and server each walk from their rows a fraction ``t`` of the
+    All tracks share a Gaussian measure γ. Client and server each walk from their rows a fraction ``t`` of the
     way to γ, which gives η_P and η_Q, and only η_P leaves the client. Were the space flat, the intercept theorem
     would say W(η_P, η_Q) = (1 − t)·W(P, Q); the estimate is therefore W(η_P, η_Q) / (1 − t). On a line that is
     exact. Elsewhere W_2 is positively curved (Ambrosio, Gigli & Savaré, theorem 7.3.2), so that along true
@@ -65,7 +65,7 @@ class Triangle:
     p : {1, 2}
         Order of the Wasserstein distance.
     min_group : int
-        Fewest different rows behind any point that leaves a party.
+        Fewest different rows behind any point that leaves a track.
     allow_reconstruction : bool
         Permit more than rows/``min_group`` points. γ and t are known to all, so the points show the rows.
 
@@ -180,7 +180,8 @@ class TriangleServer:
                 f"The reference has {self._target.distinct} different rows, fewer than min_group = "
                 f"{settings.min_group}: add rows, or lower min_group."
             )
-        self._parties = {name: Party(name) for name in clients}
+        self._tracks = {name: ClientTrack(name) for name in clients}
+        self._etas: dict[int, Floats] = {}
         self._done = False
 
     def tasks(self) -> Mapping[str, Message]:
@@ -198,39 +199,38 @@ class TriangleServer:
             },
             {"eta_q": self._eta_q(self._support)},
         )
-        return dict.fromkeys(self._parties, message)
+        return dict.fromkeys(self._tracks, message)
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad answer takes its client out and nobody else."""
-        for name, party in self._parties.items():
-            reply = replies.get(name, Failure("no answer"))
+        for name, track in self._tracks.items():
+            reply = replies.get(name, NO_ANSWER)
             try:
                 if isinstance(reply, Failure):
-                    party.fail(reply.reason)
+                    track.fail(reply)
                 else:
-                    self._take(party, reply)
+                    self._take(track, reply)
             except FedbaryError as error:
-                party.fail(str(error))
-        active = [party for party in self._parties.values() if party.failure is None]
-        eta_q = {size: self._eta_q(size) for size in {len(party.eta_p) for party in active}}
-        jobs = [(party.eta_p, eta_q[len(party.eta_p)]) for party in active]
-        for party, outcome in zip(active, self._map(partial(_distance, self._settings.p), jobs), strict=True):
-            if isinstance(outcome, str):
-                party.fail(outcome)
+                track.fail(Failure.of(error))
+        active = [track for track in self._tracks.values() if track.failure is None]
+        jobs = [(track.eta_p, self._eta_q(len(track.eta_p))) for track in active]
+        for track, outcome in zip(active, self._map(partial(_distance, self._settings.p), jobs), strict=True):
+            if isinstance(outcome, Failure):
+                track.fail(outcome)
             else:
-                party.server_distances = [outcome / (1.0 - self._settings.t)]
+                track.server_distances = [outcome / (1.0 - self._settings.t)]
         self._done = True
 
     def so_far(self) -> Mapping[str, float]:
         """Distances of the clients that have answered."""
-        valued = [party for party in self._parties.values() if party.failure is None and party.server_distances]
-        return {party.name: party.server_distances[0] for party in valued}
+        valued = [track for track in self._tracks.values() if track.failure is None and track.server_distances]
+        return {track.name: track.server_distances[0] for track in valued}
 
     def state(self) -> State:
         """Whether the round is over, and what came of it."""
         state = {"done": np.array(self._done), "schema": text_array(self._schema.fingerprint)}
-        for index, party in enumerate(self._parties.values()):
-            state |= under(f"party.{index}.", party.state())
+        for index, track in enumerate(self._tracks.values()):
+            state |= under(f"client.{index}.", track.state())
         return state
 
     def restore(self, state: State) -> None:
@@ -238,8 +238,8 @@ class TriangleServer:
         if array_text(state["schema"]) != self._schema.fingerprint:
             raise ProtocolError("The reference changed since the run was interrupted: start it anew.")
         self._done = bool(state["done"])
-        for index, party in enumerate(self._parties.values()):
-            party.restore(below(state, f"party.{index}."))
+        for index, track in enumerate(self._tracks.values()):
+            track.restore(below(state, f"client.{index}."))
 
     def result(self) -> Valuation:
         """Distances and shares; there is no interval."""
@@ -247,20 +247,19 @@ class TriangleServer:
             raise ProtocolError("The run is not finished: absorb the answers to tasks() until there are none.")
         import pandas as pd
 
-        valued = [party for party in self._parties.values() if party.server_distances]
+        valued = [track for track in self._tracks.values() if track.server_distances]
         history = pd.DataFrame.from_records(
             [
-                {"client": party.name, "round": 0, "estimate": party.server_distances[0], "support": len(party.eta_p)}
-                for party in valued
+                {"client": track.name, "round": 0, "estimate": track.server_distances[0], "support": len(track.eta_p)}
+                for track in valued
             ],
             columns=list(HISTORY_COLUMNS),
         )
         centred = self._target.points - self._target.weights @ self._target.points
+        records = [_record(track) for track in self._tracks.values()]
         return Valuation(
-            clients=client_frame(
-                [_record(party) for party in self._parties.values()],
-                spread=float(np.sqrt(self._target.weights @ (centred**2).sum(axis=1))),
-            ),
+            clients=client_frame(records, spread=float(np.sqrt(self._target.weights @ (centred**2).sum(axis=1)))),
+            outcomes=outcomes_of(records),
             history=history,
             settings={
                 "protocol": self._settings.name,
@@ -271,33 +270,33 @@ class TriangleServer:
             notes=self._schema.notes,
         )
 
-    def _take(self, party: Party, reply: Reply) -> None:
+    def _take(self, track: ClientTrack, reply: Reply) -> None:
         if reply.round != 0:
             raise ProtocolError(f"the reply belongs to round {reply.round}, expected 0")
         eta_p = finite_array(reply, "eta_p", (None, self._schema.point_width))
         if not 1 <= len(eta_p) <= self._support:
             raise ProtocolError(f"the reply has {len(eta_p)} support points, at most {self._support} were agreed")
-        party.rows = int(finite_scalar(reply, "rows", least=1, most=1e12))
-        notes = scalar_text(reply, "notes", longest=_LONGEST_NOTE)
-        party.notes = [notes] if notes else []
-        party.eta_p = eta_p
+        track.rows = int(finite_scalar(reply, "rows", least=1, most=1e12))
+        track.notes = reply_notes(reply)
+        track.eta_p = eta_p
 
     def _eta_q(self, size: int) -> Floats:
         """The reference's measure on the first ``size`` points of γ, which are a smaller client's γ."""
-        rng = np.random.default_rng(derived_seed(self._seed, "gamma"))
-        gamma = rng.standard_normal((size, self._schema.point_width))
-        plan = solve(gamma, self._target.points, None, self._target.weights, p=self._settings.p)
-        return interpolate(plan, gamma, self._target.points, 1.0 - self._settings.t)[0]
+        if size not in self._etas:
+            rng = np.random.default_rng(derived_seed(self._seed, "gamma"))
+            gamma = rng.standard_normal((size, self._schema.point_width))
+            plan = solve(gamma, self._target.points, None, self._target.weights, p=self._settings.p)
+            self._etas[size] = interpolate(plan, gamma, self._target.points, 1.0 - self._settings.t)[0]
+        return self._etas[size]
 
 
-def _distance(p: int, job: tuple[Floats, Floats]) -> float | str:
+def _distance(p: int, job: tuple[Floats, Floats]) -> float | Failure:
     try:
         return solve(*job, p=p).distance
     except FedbaryError as error:
-        return str(error)
+        return Failure.of(error)
 
 
-def _record(party: Party) -> dict[str, Any]:
-    status = "; ".join(["ok", *party.notes]) if party.failure is None else f"failed: {party.failure}"
-    record: dict[str, Any] = {"client": party.name, "rows": party.rows or None, "status": status}
-    return record if party.failure is not None else record | {"distance": party.server_distances[0]}
+def _record(track: ClientTrack) -> dict[str, Any]:
+    record: dict[str, Any] = {"client": track.name, "rows": track.rows or None, "outcome": track.outcome}
+    return record if track.failure is not None else record | {"distance": track.server_distances[0]}

@@ -8,7 +8,7 @@ from fedbary.errors import FedbaryError
 from fedbary.protocols.messages import Message, Reply, State
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from fedbary.valuation.scored_rows import ScoredRows
 
 
 class UnusableClient:
@@ -21,7 +21,7 @@ class UnusableClient:
         """Raise the error."""
         raise self._error
 
-    def row_values(self) -> pd.DataFrame:
+    def row_values(self) -> ScoredRows:
         """Raise the error."""
         raise self._error
 

@@ -1,13 +1,13 @@
 """Rows become points: the agreed schema, scaling, projection, whitening and label coordinates."""
 
-from fedbary.space.description import Description, describe
+from fedbary.space.description import Description, check_table, describe
 from fedbary.space.embed import Points, embed, features
-from fedbary.space.fit import agree, fit_schema, needs_moments, table_moments, with_moments
-from fedbary.space.moments import Moments
+from fedbary.space.fit import agree, fit_schema, needs_moments, with_moments
+from fedbary.space.moments import Moments, table_moments
 from fedbary.space.notes import fit_notes
 from fedbary.space.options import Space
+from fedbary.space.row_identity import split_reference
 from fedbary.space.schema import Schema
-from fedbary.space.split import split_reference
 
 __all__ = [
     "Description",
@@ -16,6 +16,7 @@ __all__ = [
     "Schema",
     "Space",
     "agree",
+    "check_table",
     "describe",
     "embed",
     "features",

@@ -10,14 +10,15 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.columns import missing_rows
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.encode import category_texts, column_kind, who
 from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.labels import class_names, label_kind
-from fedbary.space.names import LONGEST_CLASS
 from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
+from fedbary.space.schema import LONGEST_CLASS
 
 Floats = NDArray[np.float64]
 
@@ -98,11 +99,11 @@ class Description:
 
 
 def describe(
-    table: Table, settings: Space, *, min_group: int = 1, told: Callable[[str], Table] | None = None
+    table: Table, settings: Space, *, min_group: int = 1, released: Callable[[str], Table] | None = None
 ) -> Description:
     """Describe a table by sums over its rows; categories and classes under ``min_group`` rows stay unnamed.
 
-    A description that leaves its owner needs ``told``, which gives the rows to sum over for the kind of the label
+    A description that leaves its owner needs ``released``, which gives the rows to sum over for the kind of the label
     (see `fedbary.space.k_anonymous`); without it the sums are over all rows.
 
     Examples
@@ -114,48 +115,48 @@ def describe(
     (2.0,)
     """
     refuse_few(table, min_group)
-    kind = label_kind(table.labels, settings.task, name=table.label_name)
-    for name in table.columns:
-        _check_column(table, name, settings)
-    unlike = different_rows(table) if min_group > 1 else table
-    shown = table if told is None else told(kind)
-    columns = tuple(_describe_column(shown, unlike, name, min_group) for name in table.columns)
+    kind = check_table(table, settings)
+    different = different_rows(table) if min_group > 1 else table
+    summed = table if released is None else released(kind)
+    columns = tuple(_describe_column(summed, different, name, min_group) for name in table.columns)
     if kind == "number":
-        values = np.asarray(shown.labels, dtype=float)
+        values = np.asarray(summed.labels, dtype=float)
         moments = float(values.mean()), float(values.var())
-        return Description(len(shown), columns, table.label_name, kind, (), *moments)
-    counts = Counter(class_names((unlike if told is None else shown).labels).tolist())
+        return Description(len(summed), columns, table.label_name, kind, (), *moments)
+    counts = Counter(class_names((different if released is None else summed).labels).tolist())
     classes = tuple(sorted(name for name, count in counts.items() if count >= min_group))
     if any(len(name) > LONGEST_CLASS for name in classes):
         raise DataError(
             f"{who(table)}the label column '{table.label_name}' has classes whose names are longer than "
             f"{LONGEST_CLASS} characters, so it looks like free text: choose the right label column, or shorten them."
         )
-    return Description(len(shown), columns, table.label_name, kind, classes)
+    return Description(len(summed), columns, table.label_name, kind, classes)
 
 
-def _check_column(table: Table, name: str, settings: Space) -> None:
-    """Refuse missing values, where they are not allowed, and texts that are no categories."""
-    values = table.columns[name]
-    if column_kind(values) != "categorical":
-        holes = np.isnan(np.asarray(values, dtype=np.float64).reshape(len(table), -1))
-        _refuse_missing(table, name, int(holes.any(axis=1).sum()), settings)
-        return
-    texts = [text for text in category_texts(values) if text is not None]
-    _refuse_missing(table, name, len(table) - len(texts), settings)
-    different = len(set(texts))
-    if different > max(_MANY_CATEGORIES, len(table) // 2):
-        raise DataError(
-            f"{who(table)}column '{name}' has {different} different texts in {len(table)} rows, so it looks "
-            "like an identifier or free text: drop it, or name it as the id."
-        )
+def check_table(table: Table, settings: Space) -> str:
+    """Refuse missing values, where they are not allowed, and texts that are no categories; returns the label's kind."""
+    kind = label_kind(table.labels, settings.task, name=table.label_name)
+    for name, values in table.columns.items():
+        if settings.missing == "refuse" and (count := int(missing_rows(values).sum())):
+            raise DataError(
+                f"{who(table)}column '{name}' has {count} missing {'value' if count == 1 else 'values'} in "
+                f"{len(table)} rows: fill or drop them, or ask for missing='impute'."
+            )
+        if column_kind(values) == "categorical":
+            different = len({text for text in category_texts(values) if text is not None})
+            if different > max(_MANY_CATEGORIES, len(table) // 2):
+                raise DataError(
+                    f"{who(table)}column '{name}' has {different} different texts in {len(table)} rows, so it looks "
+                    "like an identifier or free text: drop it, or name it as the id."
+                )
+    return kind
 
 
-def _describe_column(table: Table, unlike: Table, name: str, min_group: int) -> ColumnDescription:
+def _describe_column(table: Table, different: Table, name: str, min_group: int) -> ColumnDescription:
     values = table.columns[name]
     kind = column_kind(values)
     if kind == "categorical":
-        often = Counter(text for text in category_texts(unlike.columns[name]) if text is not None)
+        often = Counter(text for text in category_texts(different.columns[name]) if text is not None)
         frequent = tuple(sorted(text for text, count in often.items() if count >= min_group))
         return ColumnDescription(name, kind, 1, categories=frequent)
     numbers = without_rare_values(np.asarray(values, dtype=np.float64).reshape(len(table), -1), min_group)
@@ -169,11 +170,3 @@ def _describe_column(table: Table, unlike: Table, name: str, min_group: int) -> 
     mean = np.where(holes, 0.0, numbers).sum(axis=0) / present
     variance = np.where(holes, 0.0, (numbers - mean) ** 2).sum(axis=0) / present
     return ColumnDescription(name, kind, numbers.shape[1], tuple(mean.tolist()), tuple(variance.tolist()))
-
-
-def _refuse_missing(table: Table, column: str, count: int, settings: Space) -> None:
-    if count and settings.missing == "refuse":
-        raise DataError(
-            f"{who(table)}column '{column}' has {count} missing {'value' if count == 1 else 'values'} in "
-            f"{len(table)} rows: fill or drop them, or ask for missing='impute'."
-        )

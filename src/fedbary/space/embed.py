@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.space.encode import encode, who
-from fedbary.space.labels import check_kind, class_names, label_coordinates
-from fedbary.space.linear import project
+from fedbary.space.labels import check_kind, class_names, class_positions, label_coordinates
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -67,12 +66,16 @@ def embed(table: Table, schema: Schema) -> Points:
     (3, 2)
     """
     check_kind(table.labels, schema.label, who=who(table))
-    encoded, codes = encode(table, schema), _label_codes(table, schema)
+    encoded = encode(table, schema)
+    if schema.label.kind == "number":
+        codes = np.asarray(table.labels, dtype=np.float64)
+    else:
+        codes = np.unique(class_names(table.labels), return_inverse=True)[1].astype(np.float64)
     # Copies are found before the matrix products, which round equal rows differently depending on where they stand;
     # and again after them, since rows can also fall together in the space.
-    once, copy_of, _ = _distinct(np.column_stack([encoded, codes]))
+    once, copy_of = _distinct(np.column_stack([encoded, codes]))
     values = place(encoded[once], schema)
-    first, point_of_copy, _ = _distinct(np.column_stack([values, codes[once]]))
+    first, point_of_copy = _distinct(np.column_stack([values, codes[once]]))
     point_of_row = point_of_copy[copy_of]
     weights = np.bincount(point_of_row, minlength=len(first)) / len(table)
     values, labels = values[first], table.labels[once[first]]
@@ -82,26 +85,31 @@ def embed(table: Table, schema: Schema) -> Points:
 
 def class_codes(table: Table, cloud: Points, schema: Schema) -> NDArray[np.int64]:
     """The class of every distinct point of a table's cloud, as its place in the schema; −1 for classes it lacks."""
-    position = {name: place for place, name in enumerate(schema.label.classes)}
     first = np.unique(cloud.point_of_row, return_index=True)[1]
-    return np.array([position.get(str(name), -1) for name in class_names(table.labels[first])], dtype=np.int64)
+    return class_positions(class_names(table.labels[first]), schema.label.classes)
 
 
 def place(encoded: Floats, schema: Schema) -> Floats:
     """Where encoded columns lie in the schema's features: projected with a residual, and whitened."""
-    coordinates = project(encoded, schema.projection)
+    coordinates = project(encoded, None if schema.projection is None else schema.projection.directions)
     return coordinates if schema.whitening is None else coordinates @ schema.whitening
 
 
-def _label_codes(table: Table, schema: Schema) -> Floats:
-    if schema.label.kind == "number":
-        return np.asarray(table.labels, dtype=np.float64)
-    return np.unique(class_names(table.labels), return_inverse=True)[1].astype(np.float64)
+def project(values: Floats, directions: Floats | None) -> Floats:
+    """Coordinates along directions (rows), and the length of what these leave out; all of them where there are none.
+
+    Without the residual, noise off the data's manifold would be invisible.
+    """
+    if directions is None:
+        return values
+    coordinates = values @ directions.T
+    lost = (values**2).sum(axis=1) - (coordinates**2).sum(axis=1)
+    return np.column_stack([coordinates, np.sqrt(np.maximum(lost, 0.0))])
 
 
-def _distinct(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """First row, row → group, and size of each group of equal rows, in an order of their bytes."""
+def _distinct(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First row of each group of equal rows, in an order of their bytes, and the group of each row."""
     clean = np.ascontiguousarray(values + 0.0)  # −0.0 and 0.0 have different bytes
     keys = clean.view(np.dtype((np.void, clean.dtype.itemsize * clean.shape[1]))).ravel()
-    _, first, group, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    return first, group, counts
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    return first, group

@@ -5,49 +5,44 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.columns import Kind, kind_of
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError
-from fedbary.space.names import short
-from fedbary.space.schema import ColumnSpec, Schema
+from fedbary.space.schema import ColumnSpec, Schema, short
 
 Floats = NDArray[np.float64]
+
+_SCHEMA_KINDS: dict[Kind, str] = {"number": "numeric", "bool": "boolean", "text": "categorical", "block": "block"}
 
 
 def encode(table: Table, schema: Schema) -> Floats:
     """One row per table row, one scaled coordinate per number and category; refuses what does not fit."""
-    _check_columns(table, schema)
+    wanted = [column.name for column in schema.columns]
+    missing = [name for name in wanted if name not in table.columns]
+    if missing and list(table.columns) == ["x"]:
+        raise SchemaError(
+            f"{who(table)}the columns have no names, but the schema names them ({_some(wanted)}): "
+            "pass fb.Table.from_arrays(X, y, columns=[...]) or a DataFrame."
+        )
+    if missing:
+        extra = [name for name in table.columns if name not in wanted]
+        raise SchemaError(
+            f"{who(table)}the {'column' if len(missing) == 1 else 'columns'} {_some(missing)} of the schema "
+            f"{'is' if len(missing) == 1 else 'are'} missing"
+            + (f" (it has {_some(extra)} that the schema does not know)" if extra else "")
+            + f": rename or add {'it' if len(missing) == 1 else 'them'}."
+        )
     return np.hstack([encode_column(table, column, schema.missing) for column in schema.columns])
 
 
 def column_kind(values: NDArray[np.generic]) -> str:
-    """``block``, ``boolean``, ``numeric`` or ``categorical``."""
-    if values.ndim == 2:
-        return "block"
-    return {"b": "boolean", "f": "numeric"}.get(values.dtype.kind, "categorical")
+    """The kind of a column in a schema's words: ``block``, ``boolean``, ``numeric`` or ``categorical``."""
+    return _SCHEMA_KINDS[kind_of(values)]
 
 
 def who(table: Table) -> str:
     """Prefix of a message: the client or file that it is about."""
     return f"{table.origin}: " if table.origin else ""
-
-
-def _check_columns(table: Table, schema: Schema) -> None:
-    wanted = [column.name for column in schema.columns]
-    missing = [name for name in wanted if name not in table.columns]
-    if not missing:
-        return
-    if list(table.columns) == ["x"]:
-        raise SchemaError(
-            f"{who(table)}the columns have no names, but the schema names them ({_some(wanted)}): "
-            "pass fb.Table.from_arrays(X, y, columns=[...]) or a DataFrame."
-        )
-    extra = [name for name in table.columns if name not in wanted]
-    raise SchemaError(
-        f"{who(table)}the {'column' if len(missing) == 1 else 'columns'} {_some(missing)} of the schema "
-        f"{'is' if len(missing) == 1 else 'are'} missing"
-        + (f" (it has {_some(extra)} that the schema does not know)" if extra else "")
-        + f": rename or add {'it' if len(missing) == 1 else 'them'}."
-    )
 
 
 def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:

@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError, SettingsError
+from fedbary.notes import Note
 from fedbary.space.description import ColumnDescription, Description, describe
 from fedbary.space.encode import encode
-from fedbary.space.linear import principal_directions, project, random_directions, whitening_matrix
-from fedbary.space.moments import Moments, merged, moments
+from fedbary.space.moments import Moments, merged, table_moments
 from fedbary.space.options import Space
-from fedbary.space.row_identity import without_rare_values
-from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
+from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
+
+Floats = NDArray[np.float64]
 
 _PROJECT_ABOVE, _PROJECT_TO = 256, 64
 # Least share of the spread that lies inside classes, for a metric by it to make sense.
@@ -45,7 +47,7 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     return with_moments(draft, settings, [table_moments(reference, draft)])
 
 
-def agree(descriptions: Mapping[str, Description], settings: Space, *, seed: int = 0) -> tuple[Schema, dict[str, str]]:
+def agree(descriptions: Mapping[str, Description], settings: Space, *, seed: int = 0) -> tuple[Schema, dict[str, Note]]:
     """Agree on a schema without a reference; clients whose columns differ from the majority are left out.
 
     Returns the schema (before `with_moments`, where the metric needs it) and, for each client that was left
@@ -54,9 +56,9 @@ def agree(descriptions: Mapping[str, Description], settings: Space, *, seed: int
     if not descriptions:
         raise SchemaError("No client could describe its table, so there is nothing to agree on.")
     shape = Counter((d.layout, d.label_kind) for d in descriptions.values()).most_common(1)[0][0]
-    kept = {name: d for name, d in descriptions.items() if (d.layout, d.label_kind) == shape}
-    reasons = {name: _difference(d, shape) for name, d in descriptions.items() if name not in kept}
-    draft = _draft(list(kept.values()), settings)
+    alike = {name: d for name, d in descriptions.items() if (d.layout, d.label_kind) == shape}
+    reasons = {name: _difference(d, shape) for name, d in descriptions.items() if name not in alike}
+    draft = _draft(list(alike.values()), settings)
     width = _projected_width(draft, settings)
     if width is not None:
         coordinates = sum(column.coordinates for column in draft.columns)
@@ -70,25 +72,18 @@ def needs_moments(draft: Schema, settings: Space) -> bool:
     return settings.metric != "euclidean" or weighed
 
 
-def table_moments(table: Table, draft: Schema, *, min_group: int = 1) -> Moments:
-    """Second moments of a table's features before whitening."""
-    labels = table.labels if draft.label.kind == "classes" else None
-    values = project(without_rare_values(encode(table, draft), min_group), draft.projection)
-    return moments(values, labels, min_group=min_group)
-
-
 def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Schema:
     """Complete a draft: whitening by the asked covariance, and the label weight λ = E‖x − x'‖²."""
     pooled = merged(parts)
     if pooled.mean.shape != (draft.feature_width,):
         raise SchemaError(f"The moments have {len(pooled.mean)} coordinates, the schema has {draft.feature_width}.")
-    whitening, spread = None, pooled.total_covariance
+    total, within = pooled.second - np.outer(pooled.mean, pooled.mean), pooled.second - pooled.between
+    whitening, spread = None, total
     if settings.metric != "euclidean":
-        covariance = pooled.total_covariance
+        covariance = total
         if settings.metric == "within" and draft.label.kind == "classes":
             # Classes of one row each have no spread inside: whitening by it would blow all distances up.
-            inside = pooled.within_covariance
-            covariance = inside if np.trace(inside) > _LEAST_INSIDE * np.trace(covariance) else covariance
+            covariance = within if np.trace(within) > _LEAST_INSIDE * np.trace(total) else total
         whitening = whitening_matrix(covariance, settings.shrinkage)
         spread = whitening @ spread @ whitening
     label = draft.label
@@ -100,7 +95,7 @@ def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Sc
 def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
     """Columns, scaling and label from descriptions, each party counting the same."""
     first = descriptions[0]
-    notes: list[str] = []
+    notes: list[Note] = []
     described = [{column.name: column for column in d.columns} for d in descriptions]
     columns = tuple(
         _fit_column([columns[column.name] for columns in described], settings, notes) for column in first.columns
@@ -117,7 +112,7 @@ def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
     return draft
 
 
-def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list[str]) -> ColumnSpec:
+def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list[Note]) -> ColumnSpec:
     first = parts[0]
     if first.kind == "categorical":
         categories = tuple(sorted(set().union(*(part.categories for part in parts))))
@@ -129,13 +124,13 @@ def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list
     # What rounding leaves of a constant column's variance is noise, not spread.
     variance = np.where(variance > (1e-10 * mean) ** 2, variance, 0.0)
     if settings.scaling == "none":
-        return ColumnSpec(first.name, first.kind, first.width, _tuple(np.zeros_like(mean)), _tuple(np.ones_like(mean)))
+        return ColumnSpec(first.name, first.kind, first.width, (0.0,) * len(mean), (1.0,) * len(mean))
     if settings.scaling == "standard":  # a single column is a block of one
         variance = np.full_like(variance, variance.mean())
     if first.kind != "block" and variance[0] == 0.0:
-        notes.append(f"column '{first.name}' is constant in the target, so it is centred but not scaled")
+        notes.append(Note("schema.constant-column", {"column": first.name}))
     scale = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0)
-    return ColumnSpec(first.name, first.kind, first.width, _tuple(mean), _tuple(scale))
+    return ColumnSpec(first.name, first.kind, first.width, tuple(mean.tolist()), tuple(scale.tolist()))
 
 
 def _fit_label(descriptions: Sequence[Description], settings: Space) -> LabelSpec:
@@ -164,23 +159,42 @@ def _projected_width(draft: Schema, settings: Space) -> int | None:
     return settings.projection if settings.projection < coordinates else None
 
 
-def _difference(description: Description, shape: tuple[tuple[tuple[str, str, int], ...], str]) -> str:
+def _difference(description: Description, shape: tuple[tuple[tuple[str, str, int], ...], str]) -> Note:
     layout, kind = shape
     if description.label_kind != kind:
         words = {"classes": "classes", "number": "a number"}
-        return (
-            f"its label column '{description.label_name}' holds {words[description.label_kind]}, the other clients "
-            f"have {words[kind]}: choose the right label column"
-        )
+        facts = {"label": description.label_name, "own": words[description.label_kind], "others": words[kind]}
+        return Note("schema.labels-unlike-the-others", facts)
     own, others = dict.fromkeys(description.layout), dict.fromkeys(layout)
-    missing = [name for name, *_ in (item for item in others if item not in own)]
-    extra = [name for name, *_ in (item for item in own if item not in others)]
-    parts = [f"lacks {', '.join(missing[:5])}"] if missing else []
-    parts += [f"has {', '.join(extra[:5])}"] if extra else []
+    missing = tuple(name for name, *_ in (item for item in others if item not in own))
+    extra = tuple(name for name, *_ in (item for item in own if item not in others))
     if missing == extra:
-        parts = [f"another kind or width of {', '.join(missing[:5])}"]
-    return f"its columns differ from the other clients' ({'; '.join(parts) or 'another order'}): use the same columns"
+        return Note("schema.columns-of-another-kind", {"columns": missing or None})
+    return Note("schema.columns-unlike-the-others", {"missing": missing or None, "extra": extra or None})
 
 
-def _tuple(values: np.ndarray) -> tuple[float, ...]:
-    return tuple(float(v) for v in values)
+def principal_directions(values: Floats, width: int, seed: int) -> Projection:
+    """The first ``width`` principal directions of centred rows, signs fixed."""
+    from sklearn.decomposition import PCA
+
+    width = min(width, *values.shape)
+    fitted = PCA(width, svd_solver="randomized", random_state=seed).fit(values)
+    return Projection(np.asarray(fitted.components_, dtype=np.float64))
+
+
+def random_directions(columns: int, width: int, seed: int) -> Projection:
+    """Orthonormal directions that depend on the seed alone, for federations without a reference."""
+    gaussian = np.random.default_rng(seed).standard_normal((columns, min(width, columns)))
+    return Projection(np.ascontiguousarray(np.linalg.qr(gaussian)[0].T))
+
+
+def whitening_matrix(covariance: Floats, shrinkage: float) -> Floats:
+    """Symmetric Σ^(-1/2) of the covariance shrunk towards a multiple of the identity."""
+    width = len(covariance)
+    level = float(np.trace(covariance)) / width
+    shrunk = (1.0 - shrinkage) * covariance + shrinkage * level * np.eye(width)
+    values, vectors = np.linalg.eigh(shrunk)
+    # Directions without any spread carry no information on the scale: leave them as they are.
+    floor = 1e-10 * max(level, np.finfo(float).tiny)
+    factors = np.where(values > floor, 1.0 / np.sqrt(np.maximum(values, floor)), 1.0)
+    return np.asarray((vectors * factors) @ vectors.T)

@@ -1,4 +1,4 @@
-"""The rows that a client speaks of: every sum that leaves is one over whole groups of them.
+"""K-anonymous rows: every sum that leaves a client is one over whole groups of them.
 
 Two sums over almost the same rows show, by their difference, the few rows in which they differ. So a client that
 sends several (means of all rows, means of classes, averages in every round) makes them all from one table, in which
@@ -23,7 +23,7 @@ from fedbary.space.row_identity import different_rows, without_rare_values
 RARE = "(rare)"
 
 
-def told_rows(table: Table, kind: str, *, min_group: int) -> Table:
+def k_anonymous_rows(table: Table, kind: str, *, min_group: int) -> Table:
     """Each different row once, without what fewer than ``min_group`` rows of a class have in common.
 
     Left out are copies, and the rows of classes with fewer than ``min_group`` different rows (``kind`` ``number``:
@@ -33,25 +33,25 @@ def told_rows(table: Table, kind: str, *, min_group: int) -> Table:
     Examples
     --------
     >>> import fedbary as fb
-    >>> from fedbary.space.k_anonymous import told_rows
+    >>> from fedbary.space.k_anonymous import k_anonymous_rows
     >>> table = fb.Table.from_arrays([[1.0], [2.0], [2.0], [3.0], [4.0]], ["a", "a", "a", "b", "c"])
-    >>> told_rows(table, "classes", min_group=2).columns["x"].ravel()
+    >>> k_anonymous_rows(table, "classes", min_group=2).columns["x"].ravel()
     array([1., 2.])
     """
     if min_group <= 1:
         return table
     refuse_few(table, min_group)
-    unlike = different_rows(table)
-    names = class_names(unlike.labels) if kind == "classes" else np.zeros(len(unlike))
-    groups = [_plain(unlike.take(np.flatnonzero(names == name)), kind, min_group) for name in np.unique(names)]
-    kept = [group for group in groups if len(group) >= min_group]
-    if not kept:
+    different = different_rows(table)
+    names = class_names(different.labels) if kind == "classes" else np.zeros(len(different))
+    groups = [_plain(different.take(np.flatnonzero(names == name)), kind, min_group) for name in np.unique(names)]
+    large = [group for group in groups if len(group) >= min_group]
+    if not large:
         what = "different rows of one class" if kind == "classes" else "different rows"
         raise DataError(
             f"{who(table)}there are not min_group = {min_group} {what}, and nothing is told of smaller groups: add "
             "rows, or lower min_group if the owner agrees."
         )
-    return _stacked(kept)
+    return _stacked(large)
 
 
 def refuse_few(table: Table, min_group: int) -> None:

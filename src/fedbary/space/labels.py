@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.columns import holds_classes
 from fedbary.errors import DataError, SchemaError
-from fedbary.space.names import short
 from fedbary.space.options import Task
-from fedbary.space.schema import LabelSpec
+from fedbary.space.schema import LabelSpec, short
 
 Floats = NDArray[np.float64]
 
-# Whole numbers stored as floats count as classes up to this many different values.
-_FEW_CLASSES = 20
+_NUMBERS = "iuf"
 # So many different whole numbers, in more than this share of the rows, could be either kind.
 _MANY_CLASSES, _MANY_SHARE = 50, 0.2
 
@@ -25,15 +24,12 @@ def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = 
     numbers with very many different values are refused until the user says what they are.
     """
     if task != "auto":
-        if task == "regression" and not _is_number(labels):
+        if task == "regression" and labels.dtype.kind not in _NUMBERS:
             raise DataError("schema.text-to-regress", label=name, example=str(labels[0]))
         return "number" if task == "regression" else "classes"
-    if not _is_number(labels):
-        return "classes"
+    if labels.dtype.kind not in "iu":
+        return "classes" if holds_classes(labels) else "number"
     distinct = np.unique(labels)
-    if labels.dtype.kind == "f":
-        whole = bool(np.all(distinct == np.round(distinct)))
-        return "classes" if whole and len(distinct) <= _FEW_CLASSES else "number"
     if len(distinct) > max(_MANY_CLASSES, _MANY_SHARE * len(labels)):
         raise DataError(
             f"The label column '{name}' has {len(distinct)} different whole numbers in {len(labels)} rows, which "
@@ -58,9 +54,23 @@ def class_names(labels: NDArray[np.generic]) -> NDArray[np.str_]:
     return labels.astype(np.str_)
 
 
+def class_positions(names: NDArray[np.str_], classes: tuple[str, ...], *, unknown: int = -1) -> NDArray[np.int64]:
+    """The place of each name among the classes, and ``unknown`` for names that are none of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.space.labels import class_positions
+    >>> class_positions(np.array(["b", "c"]), ("a", "b"))
+    array([ 1, -1])
+    """
+    position = {name: index for index, name in enumerate(classes)}
+    return np.array([position.get(str(name), unknown) for name in names], dtype=np.int64)
+
+
 def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, who: str = "") -> None:
     """Refuse labels of the wrong kind: text where a number is predicted, quantities where classes are."""
-    if spec.kind == "number" and not _is_number(labels):
+    if spec.kind == "number" and labels.dtype.kind not in _NUMBERS:
         raise SchemaError("schema.label-holds-text", where=who, label=spec.name, example=str(labels[0]))
     if spec.kind == "classes" and labels.dtype.kind == "f":
         values = np.asarray(labels, dtype=float)
@@ -87,17 +97,12 @@ def label_coordinates(labels: NDArray[np.generic], features: Floats, weights: Fl
         return np.asarray(np.sqrt(spec.weight) * standard[:, None])
     names = class_names(labels)
     if spec.coordinates == "onehot":
-        return np.asarray(np.sqrt(spec.weight / 2.0) * _one_hot(names, spec.classes))
+        # One column per known class and a last one for all classes that the schema does not know.
+        columns = class_positions(names, spec.classes, unknown=len(spec.classes))
+        corners = np.zeros((len(names), len(spec.classes) + 1))
+        corners[np.arange(len(names)), columns] = 1.0
+        return np.asarray(np.sqrt(spec.weight / 2.0) * corners)
     return _gaussian(names, features, weights, full=spec.coordinates == "gaussian-full")
-
-
-def _one_hot(names: NDArray[np.str_], classes: tuple[str, ...]) -> Floats:
-    """One column per known class and a last one for all classes that the schema does not know."""
-    position = {name: index for index, name in enumerate(classes)}
-    columns = np.array([position.get(str(name), len(classes)) for name in names])
-    coordinates = np.zeros((len(names), len(classes) + 1))
-    coordinates[np.arange(len(names)), columns] = 1.0
-    return coordinates
 
 
 def _gaussian(names: NDArray[np.str_], features: Floats, weights: Floats, *, full: bool) -> Floats:
@@ -117,10 +122,6 @@ def _gaussian(names: NDArray[np.str_], features: Floats, weights: Floats, *, ful
 def _matrix_root(covariance: Floats) -> Floats:
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
-
-
-def _is_number(labels: NDArray[np.generic]) -> bool:
-    return labels.dtype.kind in "iuf"
 
 
 def _is_whole(text: str) -> bool:

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
+from fedbary.space.embed import place
+from fedbary.space.encode import encode
 from fedbary.space.labels import class_names
+from fedbary.space.row_identity import without_rare_values
+from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -28,20 +33,12 @@ class Moments:
     second: Floats
     between: Floats
 
-    @property
-    def total_covariance(self) -> Floats:
-        """Covariance of all rows."""
-        return self.second - np.outer(self.mean, self.mean)
 
-    @property
-    def within_covariance(self) -> Floats:
-        """Mean covariance inside the classes."""
-        return self.second - self.between
-
-
-def moments(values: Floats, labels: NDArray[np.generic] | None, *, min_group: int = 1) -> Moments:
-    """Moments of feature rows; ``labels`` is None where there are no classes."""
-    names: NDArray[np.generic] = np.zeros(len(values)) if labels is None else class_names(labels)
+def table_moments(table: Table, draft: Schema, *, min_group: int = 1) -> Moments:
+    """Second moments of a table's features before whitening."""
+    values = place(without_rare_values(encode(table, draft), min_group), draft)
+    classes = draft.label.kind == "classes"
+    names: NDArray[np.generic] = class_names(table.labels) if classes else np.zeros(len(values))
     if min_group > 1:
         values, names = _of_large_classes(values, names, min_group)
     second = values.T @ values / len(values)
@@ -54,16 +51,16 @@ def moments(values: Floats, labels: NDArray[np.generic] | None, *, min_group: in
 
 
 def _of_large_classes(values: Floats, names: NDArray[np.generic], min_group: int) -> tuple[Floats, NDArray[np.generic]]:
-    kept = np.zeros(len(values), dtype=bool)
+    large = np.zeros(len(values), dtype=bool)
     for name in np.unique(names):
         rows = names == name
-        kept |= rows & (len(np.unique(values[rows], axis=0)) >= min_group)
-    if not kept.any():
+        large |= rows & (len(np.unique(values[rows], axis=0)) >= min_group)
+    if not large.any():
         raise DataError(
             f"There are not min_group = {min_group} different rows of one class: add rows, or lower min_group if the "
             "owner agrees."
         )
-    return values[kept], names[kept]
+    return values[large], names[large]
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

@@ -7,15 +7,20 @@ from collections import Counter
 import numpy as np
 
 from fedbary.data.table import Table
+from fedbary.notes import Note
 from fedbary.space.embed import Points, embed
 from fedbary.space.labels import class_names
-from fedbary.space.names import short
 from fedbary.space.schema import Schema
 
-EVERY_CLASS = "every class of the target"
+# Codes that a client may put into its reply.
+FIT_CODES = frozenset(
+    {"schema.ignores-columns", "schema.lacks-classes", "schema.lacks-every-class", "schema.unknown-classes"}
+)
+# Names in a note; there may be thousands of classes.
+_MOST_NAMED = 20
 
 
-def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_group: int = 1) -> tuple[str, ...]:
+def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_group: int = 1) -> tuple[Note, ...]:
     """Ordinary but noteworthy facts: ignored columns, classes the table lacks, classes the target lacks.
 
     These notes leave the owner's machine, so a class is told apart from an absent one only from
@@ -28,39 +33,40 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
     >>> from fedbary.space.notes import fit_notes
     >>> reference = fb.Table.from_arrays([[0.0], [1.0]], ["a", "b"])
     >>> client = fb.Table.from_arrays([[0.0], [1.0]], ["a", "a"])
-    >>> fit_notes(client, fb.fit_schema(reference))
-    ('lacks class b',)
+    >>> [str(note) for note in fit_notes(client, fb.fit_schema(reference))]
+    ['lacks class b']
     """
     notes = []
     known = {column.name for column in schema.columns}
-    extra = [name for name in table.columns if name not in known]
+    extra = sum(name not in known for name in table.columns)
     if extra:
-        notes.append(f"ignores {len(extra)} {'column' if len(extra) == 1 else 'columns'}")
+        notes.append(Note("schema.ignores-columns", {"count": extra}))
     if schema.label.kind == "classes" and schema.label.classes:
         labels = table.labels
         if min_group > 1:
             unlike = (cloud or embed(table, schema)).point_of_row
             labels = labels[np.unique(unlike, return_index=True)[1]]
-        counts = Counter(class_names(labels).tolist())
-        lacking = [name for name in schema.label.classes if counts[name] < min_group]
-        if lacking:
-            fewer = "lacks" if min_group <= 1 else f"has fewer than {min_group} rows of"
-            every = len(lacking) == len(schema.label.classes)
-            notes.append(f"{fewer} {EVERY_CLASS if every else f'{_classes(len(lacking))} {_some(lacking)}'}")
-        unknown = [name for name in counts if name not in schema.label.classes]
-        if unknown:
-            named = sorted(name for name in unknown if counts[name] >= min_group)
-            rest = len(unknown) - len(named)
-            listed = _some(named) if named else ""
-            if rest:
-                listed += f"{' and ' if listed else ''}{rest} with fewer than {min_group} rows"
-            notes.append(f"has {_classes(len(unknown))} unknown to the target: {listed}")
+        notes += _class_notes(Counter(class_names(labels).tolist()), schema.label.classes, min_group)
     return tuple(notes)
 
 
-def _classes(count: int) -> str:
-    return "class" if count == 1 else "classes"
-
-
-def _some(names: list[str], most: int = 4) -> str:
-    return ", ".join(map(short, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _class_notes(counts: Counter[str], classes: tuple[str, ...], min_group: int) -> list[Note]:
+    notes = []
+    least = None if min_group <= 1 else min_group
+    lacking = [name for name in classes if counts[name] < min_group]
+    if len(lacking) == len(classes):
+        notes.append(Note("schema.lacks-every-class", {"least": least}))
+    elif lacking:
+        facts = {"least": least, "count": len(lacking), "classes": tuple(lacking[:_MOST_NAMED])}
+        notes.append(Note("schema.lacks-classes", facts))
+    unknown = [name for name in counts if name not in classes]
+    if unknown:
+        named = sorted(name for name in unknown if counts[name] >= min_group)
+        facts = {
+            "count": len(unknown),
+            "named": tuple(named[:_MOST_NAMED]) or None,
+            "unnamed": len(unknown) - len(named) or None,
+            "least": least,
+        }
+        notes.append(Note("schema.unknown-classes", facts))
+    return notes

@@ -13,13 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.atomic import write_atomically
 from fedbary.errors import SchemaError
+from fedbary.notes import Note
 
 Floats = NDArray[np.float64]
 
 VERSION = 1
 # A schema is a small file; anything larger is not one.
 MAX_BYTES = 256 * 2**20
+# A class name beyond this is free text, and every party would have to carry it in its schema.
+LONGEST_CLASS = 200
+_NAME_LENGTH = 40
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class Schema:
     projection: Projection | None = None
     whitening: Floats | None = None
     version: int = VERSION
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=())
 
     @cached_property
     def fingerprint(self) -> str:
@@ -99,7 +104,7 @@ class Schema:
         numbers = [np.array(values) for c in self.columns for values in (c.mean, c.scale)]
         matrices = [None if self.projection is None else self.projection.directions, self.whitening]
         for array in [*numbers, *matrices]:
-            digest.update(b"none" if array is None else repr(array.shape).encode() + _little_endian(array).tobytes())
+            digest.update(b"none" if array is None else repr(array.shape).encode() + array.astype("<f8").tobytes())
         return digest.hexdigest()[:16]
 
     @property
@@ -123,7 +128,16 @@ class Schema:
 
     def to_json(self) -> str:
         """Serialise; numbers keep every bit."""
-        return _canonical({**self._content(), "fingerprint": self.fingerprint})
+        content = {
+            "version": self.version,
+            "columns": [_packed_column(column) for column in self.columns],
+            "label": vars(self.label),
+            "missing": self.missing,
+            "projection": None if self.projection is None else _pack(self.projection.directions),
+            "whitening": None if self.whitening is None else _pack(self.whitening),
+            "notes": [note.to_json() for note in self.notes],
+        }
+        return _canonical({**content, "fingerprint": self.fingerprint})
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
@@ -132,7 +146,7 @@ class Schema:
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        write_atomically(path, lambda draft: draft.write_text(self.to_json(), encoding="utf-8"))
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -154,17 +168,6 @@ class Schema:
                 f"This schema has fingerprint {self.fingerprint}, the federation uses {fingerprint}: "
                 "both sides must hold the same schema file."
             )
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "version": self.version,
-            "columns": [_packed_column(column) for column in self.columns],
-            "label": dict(vars(self.label)),
-            "missing": self.missing,
-            "projection": None if self.projection is None else _pack(self.projection.directions),
-            "whitening": None if self.whitening is None else _pack(self.whitening),
-            "notes": list(self.notes),
-        }
 
 
 _KINDS = ("block", "boolean", "numeric", "categorical")
@@ -188,7 +191,7 @@ def _parsed(text: str) -> Schema:
             projection=None if content["projection"] is None else Projection(_unpack(content["projection"])),
             whitening=None if content["whitening"] is None else _unpack(content["whitening"]),
             version=version,
-            notes=tuple(content["notes"]),
+            notes=tuple(Note.from_json(note) for note in content["notes"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SchemaError(f"This is not a fedbary schema ({error}): ask the coordinator for it again.") from error
@@ -214,6 +217,19 @@ def _check(schema: Schema) -> None:
         )
 
 
+def short(name: str) -> str:
+    r"""A name as a sentence can hold it: on one line, and cut where it gets long.
+
+    Examples
+    --------
+    >>> from fedbary.space.schema import short
+    >>> short("a\nb"), len(short("b" * 1000))
+    ('a b', 41)
+    """
+    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in name[: 4 * _NAME_LENGTH]).split())
+    return plain if len(plain) <= _NAME_LENGTH and len(name) <= 4 * _NAME_LENGTH else plain[:_NAME_LENGTH] + "…"
+
+
 def _canonical(content: dict[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -236,12 +252,8 @@ def _column(content: dict[str, Any]) -> ColumnSpec:
 
 
 def _pack(values: Floats) -> dict[str, Any]:
-    data = _little_endian(values)
+    data = np.ascontiguousarray(values, dtype="<f8")
     return {"shape": list(data.shape), "float64": base64.b64encode(data.tobytes()).decode("ascii")}
-
-
-def _little_endian(values: Floats) -> NDArray[np.float64]:
-    return np.ascontiguousarray(values, dtype="<f8")
 
 
 def _unpack(content: dict[str, Any]) -> Floats:

@@ -18,10 +18,3 @@ def cost_matrix(X: Floats, Y: Floats, p: int) -> Floats:
     squared += (Y**2).sum(axis=1)[None, :]
     np.maximum(squared, 0.0, out=squared)
     return squared if p == 2 else np.sqrt(squared, out=squared)
-
-
-def paired_costs(X: Floats, Y: Floats, p: int) -> Floats:
-    """Costs ‖x_k − y_k‖^p of pairs, without the rounding of `cost_matrix`."""
-    difference = X - Y
-    squared = np.einsum("kd,kd->k", difference, difference)
-    return np.asarray(squared if p == 2 else np.sqrt(squared))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import TransportError
-from fedbary.transport.cost import cost_matrix, paired_costs
+from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import Coupling, assignment, network_simplex
 
 Floats = NDArray[np.float64]
@@ -125,9 +125,12 @@ def solve(
     else:
         name, coupling = "exact", _on_support(costs, a, b)
     # The matrix is computed fast; what is reported is summed again, exactly, over the plan's few entries.
-    paid = paired_costs(X[coupling.source], Y[coupling.target], p)
+    difference = X[coupling.source] - Y[coupling.target]
+    squared = np.einsum("kd,kd->k", difference, difference)
+    paid = squared if p == 2 else np.sqrt(squared)
     cost = float(coupling.mass @ (paid if cap is None else np.minimum(paid, cap)))
-    f, g = _centred(coupling.source_potential, coupling.target_potential, a, b)
+    shift = (float(a @ coupling.source_potential) - float(b @ coupling.target_potential)) / 2.0
+    f, g = coupling.source_potential - shift, coupling.target_potential + shift
     gap = cost - float(a @ f + b @ g)
     scale = max(float(costs.max()), np.finfo(float).tiny)
     if abs(gap) > _GAP_TOLERANCE * scale:
@@ -149,11 +152,6 @@ def _on_support(costs: Floats, a: Floats, b: Floats) -> Coupling:
     g = (costs - f[:, None]).min(axis=0)
     g[cols] = part.target_potential
     return Coupling(rows[part.source], cols[part.target], part.mass, f, g)
-
-
-def _centred(f: Floats, g: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    shift = (float(a @ f) - float(b @ g)) / 2.0
-    return f - shift, g + shift
 
 
 def _points(values: Floats, name: str) -> Floats:

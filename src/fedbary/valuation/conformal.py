@@ -57,20 +57,24 @@ class Calibration:
         return np.asarray(np.minimum((reached + own) / (self.total + own), 1.0))
 
     def surprise(self, scores: Floats) -> Floats:
-        """−log of the share of clean rows that score as high, strictly increasing in the score."""
+        """−log of the share of clean rows that score as high, strictly increasing in the score; −inf without one."""
         # Between two calibration scores the survival function is interpolated, beyond the cut it decays on.
         middle = np.interp(scores, self.scores, (self.above[:-1] + 1.0) / (self.total + 1.0))
         below = np.exp(np.minimum(scores - self.scores[0], 0.0)) * 1e-9  # keeps rows under all scores in order
         start = (self.above[np.searchsorted(self.scores, self.threshold, side="left")] + 1.0) / (self.total + 1.0)
         tail = -np.log(start) + (scores - self.threshold) / self.excess
-        return np.asarray(np.where(scores > self.threshold, tail, -np.log(middle) + below))
+        surprise = np.where(scores > self.threshold, tail, -np.log(middle) + below)
+        return np.asarray(np.where(np.isfinite(scores), surprise, -np.inf))
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
-    """Adjusted p-values; flagging those at most q keeps the false-discovery rate at q."""
+    """Adjusted p-values; flagging those at most q keeps the false-discovery rate at q. Untested rows stay NaN."""
     from scipy.stats import false_discovery_control
 
-    return np.asarray(false_discovery_control(p_values, method="bh"))
+    adjusted, tested = np.full(len(p_values), np.nan), np.isfinite(p_values)
+    if tested.any():
+        adjusted[tested] = false_discovery_control(p_values[tested], method="bh")
+    return adjusted
 
 
 def class_weights(codes: NDArray[np.int64], reference_codes: NDArray[np.int64], classes: int) -> Floats:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
+from fedbary.notes import Note
 from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
-from fedbary.valuation.frames import row_frame
-from fedbary.valuation.noise import noise_share
+from fedbary.valuation.result import ROW_COLUMNS
 from fedbary.valuation.rules import Adapt, RowRules
-from fedbary.valuation.scoring.calibration import log_softmax
+from fedbary.valuation.scored_rows import MEASURED, PROVED, RowFacts, ScoredRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,7 @@ Integers = NDArray[np.int64]
 # From so many calibration rows in each of a client's classes on, classes are calibrated one by one.
 _LARGE_CLASS = 500
 UNKNOWN = -1
+_ROW_TYPES = {"flag": "boolean", "reason": "string", "suggested_label": "string"}
 # What must be true for flags to keep their rate where the class mix is not corrected for.
 _ASSUMED = {
     "labels": "clean feature scores are alike in all classes",
@@ -59,7 +61,7 @@ def classified_rows(
     rules: RowRules,
     adapt: Adapt = "both",
     calibrated_gradient: Floats | None = None,
-) -> pd.DataFrame:
+) -> ScoredRows:
     """Row values of a table with classes; ``codes`` are −1 where the model does not know the class.
 
     ``adapt`` corrects for a class mix that differs from the reference's: the client's own smoothed class shares
@@ -70,32 +72,36 @@ def classified_rows(
     shift = np.zeros(len(classes))
     if adapt != "none":
         shift = _prior_shift(codes[known], clean.codes, len(classes))
-    own = log_softmax(log_probabilities + shift)
+    own = log_softmax(log_probabilities + shift, axis=1)
     label_scores = np.full(len(codes), np.nan)
     label_scores[known] = -own[known, codes[known]]
-    clean_scores = -log_softmax(clean.log_probabilities + shift)[np.arange(len(clean.codes)), clean.codes]
+    clean_scores = -log_softmax(clean.log_probabilities + shift, axis=1)[np.arange(len(clean.codes)), clean.codes]
     flat = np.ones(len(classes))
     weights = flat if adapt == "none" else class_weights(codes[known], clean.codes, len(classes))
     channels = {
         "label": Channel(
             label_scores,
             _p_values(label_scores, codes, clean_scores, clean.codes, weights),
-            _surprise(label_scores, Calibration.of(clean_scores, weights[clean.codes])),
+            Calibration.of(clean_scores, weights[clean.codes]).surprise(label_scores),
         ),
         # Feature scores are relative to clean rows of the same look, so that for ranking all calibration rows count;
         # p-values still need the client's class mix, for a class that is rare in the reference is scored less surely.
         "feature": Channel(
             feature_scores,
             _p_values(feature_scores, codes, clean.feature_scores, clean.codes, weights if adapt == "both" else flat),
-            _surprise(feature_scores, Calibration.of(clean.feature_scores)),
+            Calibration.of(clean.feature_scores).surprise(feature_scores),
         ),
     }
-    suggestions = _suggestions(own, codes, classes)
-    frame = _frame(row_names, channels, suggestions, rules, calibrated_gradient)
-    if adapt != "both" and rules.rule == "bh" and rules.calibration == "split":
-        frame.attrs["guarantee"] += f", and {_ASSUMED[adapt]}"
-    frame.attrs["noise_share"] = noise_share(own[known], codes[known])
-    return frame
+    others = own.copy()
+    others[known, codes[known]] = -np.inf
+    suggestions = np.array(classes)[np.argmax(others, axis=1)]  # the best other class of every row
+    scored = _scored(row_names, channels, suggestions, rules, calibrated_gradient)
+    facts = replace(
+        scored.facts,
+        guarantee=_guarantee(rules, assumed=_ASSUMED.get(adapt)),
+        noise_share=noise_share(own[known], codes[known]),
+    )
+    return replace(scored, facts=facts)
 
 
 def measured_rows(
@@ -108,18 +114,70 @@ def measured_rows(
     clean_feature_scores: Floats,
     rules: RowRules,
     calibrated_gradient: Floats | None = None,
-) -> pd.DataFrame:
+) -> ScoredRows:
     """Row values of a table whose label is a number: plain conformal p-values in both channels."""
     channels = {}
     for name, scores, clean in (
         ("label", label_scores, clean_label_scores),
         ("feature", feature_scores, clean_feature_scores),
     ):
-        one, every = np.zeros(len(scores), dtype=np.int64), np.zeros(len(clean), dtype=np.int64)
-        channels[name] = Channel(
-            scores, _p_values(scores, one, clean, every, np.ones(1)), _surprise(scores, Calibration.of(clean))
-        )
-    return _frame(row_names, channels, suggestions, rules, calibrated_gradient)
+        calibration = Calibration.of(clean)
+        channels[name] = Channel(scores, calibration.p_values(scores), calibration.surprise(scores))
+    return _scored(row_names, channels, suggestions, rules, calibrated_gradient)
+
+
+def row_frame(row: np.ndarray, value: np.ndarray, **columns: Any) -> pd.DataFrame:
+    """Row values in the contract's columns and types; columns that are not given are NA."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"row": row, "value": value, **columns}).reindex(columns=list(ROW_COLUMNS))
+    numbers = {name: "float64" for name in ROW_COLUMNS if name not in _ROW_TYPES and name != "row"}
+    return frame.astype({**numbers, **_ROW_TYPES})
+
+
+def calibrated_gradient(potentials: Floats) -> Floats:
+    """f_l minus the mean of the other rows' f: positive if more mass on row l increases the distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.valuation import calibrated_gradient
+    >>> calibrated_gradient(np.array([1.0, 2.0, 6.0]))
+    array([-3. , -1.5,  4.5])
+    """
+    if len(potentials) < 2:
+        return np.zeros(len(potentials))
+    others = (potentials.sum() - potentials) / (len(potentials) - 1)
+    return np.asarray(potentials - others)
+
+
+def noise_share(log_probabilities: Floats, codes: Integers, *, steps: int = 200) -> float:
+    """Maximum-likelihood share ρ of labels that were replaced by another class at random.
+
+    Each label is right with probability (1 − ρ)·p(y|x), or wrong with ρ·(1 − p(y|x))/(K − 1); EM climbs to the
+    best ρ. It is an estimate, not a bound, and as good as the probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.valuation.row_values import noise_share
+    >>> sure = np.log(np.tile([0.998, 0.001, 0.001], (100, 1)))
+    >>> round(noise_share(sure, np.repeat([0, 1], [80, 20])), 2)
+    0.2
+    """
+    classes = log_probabilities.shape[1]
+    if classes < 2 or not len(codes):
+        return float("nan")
+    right = np.exp(log_probabilities[np.arange(len(codes)), codes])
+    wrong = (1.0 - right) / (classes - 1)
+    share = 0.1
+    for _ in range(steps):
+        blamed = share * wrong
+        updated = float((blamed / np.maximum(blamed + (1.0 - share) * right, 1e-300)).mean())
+        if abs(updated - share) < 1e-7:
+            break
+        share = updated
+    return share
 
 
 def _prior_shift(codes: Integers, reference_codes: Integers, classes: int) -> Floats:
@@ -148,33 +206,18 @@ def _p_values(scores: Floats, codes: Integers, clean: Floats, clean_codes: Integ
     return p
 
 
-def _surprise(scores: Floats, calibration: Calibration) -> Floats:
-    """How unusual scores are; a row without a score is not."""
-    surprise, scored = np.full(len(scores), -np.inf), np.isfinite(scores)
-    surprise[scored] = calibration.surprise(scores[scored])
-    return surprise
-
-
-def _suggestions(log_probabilities: Floats, codes: Integers, classes: tuple[str, ...]) -> NDArray[np.str_]:
-    """The best other class of every row."""
-    others = log_probabilities.copy()
-    known = codes != UNKNOWN
-    others[known, codes[known]] = -np.inf
-    return np.asarray(np.array(classes)[np.argmax(others, axis=1)])
-
-
-def _frame(
+def _scored(
     row_names: NDArray[np.generic],
     channels: dict[str, Channel],
     suggestions: NDArray[np.generic],
     rules: RowRules,
     gradient: Floats | None,
-) -> pd.DataFrame:
+) -> ScoredRows:
     label, feature = channels["label"], channels["feature"]
     worst = np.maximum(label.surprise, feature.surprise)
     by_label = label.surprise >= feature.surprise
     least = np.fmin(label.p_values, feature.p_values)
-    adjusted = {name: _adjusted(channel.p_values) for name, channel in channels.items()}
+    adjusted = {name: benjamini_hochberg(channel.p_values) for name, channel in channels.items()}
     # Two channels share the rate: Benjamini–Hochberg at q/2 in each, and the union of what they flag.
     flagged = {name: values <= rules.fdr / 2.0 for name, values in adjusted.items()}
     flag = flagged["label"] | flagged["feature"]
@@ -198,23 +241,13 @@ def _frame(
         suggested_label=suggestions,
     )
     smallest = 2.0 * min(float(np.nanmin(values, initial=1.0)) for values in adjusted.values())
-    frame.attrs["smallest_q"] = min(1.0, smallest)
-    frame.attrs["untested"] = int(np.isnan(least).sum())
-    frame.attrs["guarantee"] = _guarantee(rules)
-    return frame
+    facts = RowFacts(_guarantee(rules), smallest_q=min(1.0, smallest), untested=int(np.isnan(least).sum()))
+    return ScoredRows(frame, facts)
 
 
-def _adjusted(p_values: Floats) -> Floats:
-    adjusted = np.full(len(p_values), np.nan)
-    tested = np.isfinite(p_values)
-    if tested.any():
-        adjusted[tested] = benjamini_hochberg(p_values[tested])
-    return adjusted
-
-
-def _guarantee(rules: RowRules) -> str:
+def _guarantee(rules: RowRules, assumed: str | None = None) -> Note:
     if rules.rule == "sign":
-        return "none: the paper's rule has no false-discovery control"
+        return Note("valuation.flags-paper-rule")
     if rules.calibration == "split":
-        return f"false-discovery rate at most {rules.fdr:g} on average, if clean rows are exchangeable within classes"
-    return f"none proved: out-of-fold calibration at {rules.fdr:g} (docs/flags.md has the measured rates)"
+        return Note(PROVED, {"rate": rules.fdr, "assumed": assumed})
+    return Note(MEASURED, {"rate": rules.fdr})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
@@ -108,9 +109,8 @@ class ClientScores:
             "values": _without_nan(self.values),
             "standard_errors": _without_nan(self.standard_errors),
         }
-        target = Path(path)
-        target.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        return target
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return write_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
 
     @classmethod
     def load(cls, path: str | Path) -> ClientScores:

@@ -55,9 +55,9 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     """An opinion on every client, best client first.
 
     - *leave out*: its Shapley value is below zero by more than two standard errors;
-    - *look at first*: at least 5 % of its rows are flagged; or it has hardly a row of any class of the target; or its quality is below the median client's by three
-      robust deviations and 0.03; or, where there is no quality, its distance is above the median by three
-      deviations and a quarter; or its Shapley value is not above zero;
+    - *look at first*: at least 5 % of its rows are flagged; or it has hardly a row of any class of the target; or its
+      quality is below the median client's by three robust deviations and 0.03; or, where there is no quality, its
+      distance is above the median by three deviations and a quarter; or its Shapley value is not above zero;
     - *not valued*: it failed, refused or did not answer;
     - *include*: everybody else.
 

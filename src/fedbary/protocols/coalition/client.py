@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError, ProtocolError
 from fedbary.protocols.agreement import require_own_kinds
+from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.coalition.groups import client_groups
-from fedbary.protocols.coalition.settings import Coalition
 from fedbary.protocols.consensus.client import ConsensusClient
-from fedbary.protocols.first_question import Once
-from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
+from fedbary.protocols.first_question import FirstQuestion
+from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.client import SketchClient
-from fedbary.protocols.state import below, require_same_rows, under
 from fedbary.space import Schema
 from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.row_identity import content_digest
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scored_rows import ScoredRows
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 _ONLY_ONE = "The server asked for groups and for a consensus; only the first is answered in a run."
 
@@ -36,7 +36,7 @@ class CoalitionClient:
     def __init__(self, settings: Coalition, table: Table, *, rules: RowRules, seed: int) -> None:
         self._settings, self._table, self._rules = settings, table, rules
         self._seed = derived_seed(seed, "groups") % 2**31
-        self._once = Once()
+        self._once = FirstQuestion()
         self._data = content_digest(table)
         self._asked = ""  # which of the two protocols was asked for first
         self._rides: SketchClient | ConsensusClient | None = None
@@ -59,7 +59,7 @@ class CoalitionClient:
         groups = client_groups(self._table, schema, most=most, min_group=least, seed=self._seed)
         return Reply(message.round, {"rows": len(self._table)}, groups.to_arrays())
 
-    def row_values(self) -> pd.DataFrame:
+    def row_values(self) -> ScoredRows:
         """Values of all rows by the protocol it rides on; never part of a reply."""
         if self._rides is None:
             raise ProtocolError("Row values need the server's first message.")

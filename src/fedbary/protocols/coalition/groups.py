@@ -11,7 +11,7 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, ProtocolError
 from fedbary.protocols.messages import Reply, State, finite_array, finite_scalar
 from fedbary.space import Schema, Space, features, fit_schema
-from fedbary.space.k_anonymous import told_rows
+from fedbary.space.k_anonymous import k_anonymous_rows
 from fedbary.space.labels import class_names
 from fedbary.space.means import encoded_means
 from fedbary.valuation.scoring.mixture import grouped
@@ -89,7 +89,7 @@ def client_groups(table: Table, schema: Schema, *, most: int, min_group: int, se
     rows that it is after. Where no class has ``min_group`` different rows there are no groups.
     """
     try:
-        told = told_rows(table, "classes", min_group=min_group)
+        told = k_anonymous_rows(table, "classes", min_group=min_group)
     except DataError:
         return Groups(np.empty((0, encoded_width(schema))), np.empty(0, np.int64), np.empty(0), 0.0)
     own = Space(task="classification", metric="euclidean", labels="onehot", projection="none", missing="impute")

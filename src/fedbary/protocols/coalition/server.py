@@ -12,9 +12,10 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError
 from fedbary.games import Estimate, Game, MaxPermutations, StandardErrorBelow, exact_shapley, permutation_shapley
+from fedbary.notes import Note
+from fedbary.protocols.coalition import NEEDS_CLASSES, Coalition
 from fedbary.protocols.coalition.groups import Groups
 from fedbary.protocols.coalition.judge import Judge, consensus_judge
-from fedbary.protocols.coalition.settings import NEEDS_CLASSES, Coalition
 from fedbary.protocols.coalition.stage import Stage, label_points
 from fedbary.protocols.coalition.utilities import (
     Utility,
@@ -28,22 +29,23 @@ from fedbary.protocols.consensus.server import ConsensusServer
 from fedbary.protocols.consensus.target import Target
 from fedbary.protocols.messages import (
     ALONE,
+    NO_ANSWER,
     Failure,
     Host,
     Message,
     Reply,
     State,
-    array_text,
+    below,
     finite_scalar,
-    text_array,
+    under,
 )
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space
-from fedbary.valuation.frames import client_frame
-from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
+from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.outcome import Outcome
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation, with_outcomes
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scores import ClientScores
 
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
 _SMALL_ERROR = 0.01
 # Values below this are what rounding leaves of zero; utilities are accuracies, or costs of that order and more.
 _ZERO = 1e-12
-_SILENT = "no class of the reference in which enough of its rows may be told of, so it adds nothing to a coalition"
 
 
 class CoalitionServer:
@@ -83,7 +84,7 @@ class CoalitionServer:
             self._stage = Stage.fit(reference, self._rides.schema, shrinkage=space.shrinkage, seed=self._seed)
         self._groups: dict[str, Groups] = {}
         self._rows: dict[str, int] = {}
-        self._failures: dict[str, str] = {}
+        self._failures: dict[str, Failure] = {}
         self._known: dict[str, tuple[float, float]] = {}  # distance and quality, made once
         self._done = False
 
@@ -98,14 +99,14 @@ class CoalitionServer:
             self._require_classes()
             return
         for name in self._names:
-            reply = replies.get(name, Failure("no answer"))
+            reply = replies.get(name, NO_ANSWER)
             try:
                 if isinstance(reply, Failure):
-                    self._failures[name] = reply.reason
+                    self._failures[name] = reply
                 else:
                     self._take(name, reply, self._rides.schema)
             except FedbaryError as error:
-                self._failures[name] = str(error)
+                self._failures[name] = Failure.of(error)
         self._done = True
 
     def so_far(self) -> Mapping[str, float]:
@@ -124,7 +125,7 @@ class CoalitionServer:
                 part = {**self._groups[name].to_arrays(), "rows": np.array(self._rows[name])}
                 state |= under(f"{place}.", part)
             if name in self._failures:
-                state[f"{place}.failure"] = text_array(self._failures[name])
+                state[f"{place}.failure"] = self._failures[name].to_array()
         return state
 
     def restore(self, state: State) -> None:
@@ -138,7 +139,7 @@ class CoalitionServer:
             if "rows" in part:
                 self._groups[name], self._rows[name] = Groups.from_state(part), int(part["rows"])
             if "failure" in part:
-                self._failures[name] = array_text(part["failure"])
+                self._failures[name] = Failure.from_array(part["failure"])
 
     def result(self) -> Valuation:
         """Clients with shares by what each adds to the others."""
@@ -173,8 +174,10 @@ class CoalitionServer:
             raise ProtocolError("The run is not finished: absorb the answers to tasks() first.")
         assert isinstance(self._rides, SketchServer)
         rides = self._rides
+        records = [self._record(name) for name in self._names]
         return Valuation(
-            clients=client_frame([self._record(name) for name in self._names], spread=rides.spread),
+            clients=client_frame(records, spread=rides.spread),
+            outcomes=outcomes_of(records),
             history=pd.DataFrame(columns=list(HISTORY_COLUMNS)),
             settings=self._told_settings("sketch") | {"sketch_points": len(rides.sketch.weights)},
             schema=rides.schema,
@@ -184,8 +187,8 @@ class CoalitionServer:
 
     def _record(self, name: str) -> dict[str, Any]:
         if name in self._failures:
-            return {"client": name, "status": f"failed: {self._failures[name]}"}
-        record: dict[str, Any] = {"client": name, "rows": self._rows[name], "status": "ok"}
+            return {"client": name, "outcome": self._failures[name].outcome}
+        record: dict[str, Any] = {"client": name, "rows": self._rows[name], "outcome": Outcome()}
         if len(self._groups[name].points):
             record["distance"], record["quality"] = self._compared(name)
         return record
@@ -278,16 +281,13 @@ def _scores(name: str, found: Estimate, seconds: float) -> ClientScores:
 
 
 def _with_scores(result: Valuation, scores: ClientScores, silent: set[str]) -> Valuation:
-    import pandas as pd
-
-    notes = [*result.notes, *scores.notes]
+    notes = [*result.notes, *(Note("protocols.said", {"text": text}) for text in scores.notes)]
     if not (np.nan_to_num(scores.values) > 0).any():
-        notes.append("no client adds anything to the others, so there is nothing to share")
-    status = [
-        f"{text}; {_SILENT}" if name in silent else text
-        for name, text in zip(result.clients["client"], result.clients["status"], strict=True)
-    ]
-    clients = result.clients.assign(
-        share=scores.shares, share_low=np.nan, share_high=np.nan, status=pd.array(status, dtype="string")
-    )
-    return replace(result, clients=clients, scores=scores, notes=tuple(notes))
+        notes.append(Note("protocols.nothing-to-share"))
+    outcomes = {
+        name: outcome.with_note(Note("protocols.brings-no-group")) if name in silent else outcome
+        for name, outcome in result.outcomes.items()
+    }
+    clients = result.clients.assign(share=scores.shares, share_low=np.nan, share_high=np.nan)
+    result = replace(result, clients=clients, scores=scores, notes=tuple(notes))
+    return with_outcomes(result, outcomes, flagged={})

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError, ProtocolError
+from fedbary.notes import notes_to_text
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
+from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.consensus.groups import (
     Group,
     blocks,
@@ -24,20 +26,18 @@ from fedbary.protocols.consensus.groups import (
     summaries,
 )
 from fedbary.protocols.consensus.row_scores import profiles, score_rows, value_rows
-from fedbary.protocols.consensus.settings import Consensus
-from fedbary.protocols.first_question import Once
-from fedbary.protocols.k_anonymous_rows import ToldRows
-from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
+from fedbary.protocols.first_question import FirstQuestion, ReleasedRows
+from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.protocols.state import below, require_same_rows, under
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.space.row_identity import content_digest
 from fedbary.transport import barycentric_projection
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scored_rows import ScoredRows
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Floats = NDArray[np.float64]
 
@@ -53,8 +53,8 @@ class ConsensusClient:
         self._policy = settings
         self._table = table
         self._rules = rules
-        self._once = Once()
-        self._told = ToldRows(table, min_group=settings.min_group)
+        self._once = FirstQuestion()
+        self._told = ReleasedRows(table, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None
@@ -79,7 +79,7 @@ class ConsensusClient:
             return known[message.kind](message)
         return answer_agreement(self._table, self._told, message, min_group=self._policy.min_group)
 
-    def row_values(self) -> pd.DataFrame:
+    def row_values(self) -> ScoredRows:
         """Value, channels and suggestions of every row; never part of a reply."""
         if self._schema is None or not self._arrays:
             raise ProtocolError("Row values need the federation's target first.")
@@ -155,11 +155,10 @@ class ConsensusClient:
         """Scalars against the target, which is a sketch of nothing but itself, and the profile of the rows' scores."""
         schema, cloud = self._ready()
         self._arrays, self._cap = dict(message.arrays), float(message.scalars["cap"])
-        target = self._target()
-        target.check(schema.point_width)
+        target = SketchPoints.from_arrays(vars(self._target()), self._cap, width=schema.point_width)
         found = exact_answer(cloud, target, improved=False)
         told = self._told.of(schema.label.kind)
-        notes = "; ".join(fit_notes(told, schema, cloud, min_group=self._policy.min_group))
+        notes = notes_to_text(fit_notes(told, schema, cloud, min_group=self._policy.min_group))
         scores = score_rows(told, schema, target, self._arrays)
         first = np.unique(cloud.point_of_row, return_index=True)[1]
         return Reply(

@@ -10,15 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.consensus.descent import client_distances
-from fedbary.protocols.messages import Reply, State, array_text, finite_array, finite_scalar, scalar_text, text_array
-from fedbary.protocols.state import below, under
+from fedbary.protocols.messages import (
+    Failure,
+    Reply,
+    State,
+    array_text,
+    below,
+    finite_array,
+    finite_scalar,
+    reply_notes,
+    text_array,
+    under,
+)
 
 Floats = NDArray[np.float64]
 
 # Numbers in a client's profile of scores.
 PROFILE = 40
-_LONGEST_NOTE = 2000
 _LARGEST = 1e100
 _NUMBERS = ("rows", "cost", "relaxed")
 
@@ -28,8 +38,8 @@ class Party:
     """One client as the server sees it: class-wise sums, the costs of every round, and its last answers."""
 
     name: str
-    failure: str | None = None
-    notes: str = ""
+    failure: Failure | None = None
+    notes: tuple[Note, ...] = ()
     sums: dict[str, Floats] = field(default_factory=dict)
     shaped: list[Floats] = field(default_factory=list)
     costs: list[Floats] = field(default_factory=list)
@@ -108,7 +118,7 @@ class Party:
         profiles = {name: _bounded(reply, name, (None,)) for name in ("label", "feature")}
         if any(len(profile) > PROFILE for profile in profiles.values()):
             raise ProtocolError(f"the reply has a profile of more than {PROFILE} numbers")
-        self.notes = scalar_text(reply, "notes", longest=_LONGEST_NOTE)
+        self.notes = reply_notes(reply)
         self.numbers, self.profiles = numbers, profiles
 
     def averages(self, start: int, sizes: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64], Floats, float]:
@@ -150,8 +160,8 @@ class Party:
     def state(self) -> State:
         """Arrays from which `restore` goes on."""
         state = {
-            "failure": text_array("" if self.failure is None else "!" + self.failure),
-            "notes": text_array(self.notes),
+            **({} if self.failure is None else {"failure": self.failure.to_array()}),
+            "notes": text_array(notes_to_text(self.notes)),
             **under("sums.", self.sums),
             **under("scored.", self.scored),
             **under("profile.", self.profiles),
@@ -166,9 +176,8 @@ class Party:
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
-        failure = array_text(state["failure"])
-        self.failure = failure[1:] if failure else None
-        self.notes = array_text(state["notes"])
+        self.failure = Failure.from_array(state["failure"]) if "failure" in state else None
+        self.notes = notes_from_text(array_text(state["notes"]))
         self.sums, self.scored = below(state, "sums."), below(state, "scored.")
         self.profiles = below(state, "profile.")
         self.shaped, self.costs = list(state.get("shaped", ())), list(state.get("costs", ()))

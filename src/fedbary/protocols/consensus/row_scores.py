@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from fedbary.data.table import Table
+from fedbary.notes import Note
 from fedbary.protocols.consensus.groups import scored_features
 from fedbary.protocols.consensus.party import PROFILE
+from fedbary.protocols.messages import below
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.protocols.state import below
 from fedbary.space import Schema, embed
 from fedbary.space.labels import class_names
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.frames import row_frame
-from fedbary.valuation.noise import noise_share
-from fedbary.valuation.row_values import UNKNOWN, measured_rows
+from fedbary.valuation.row_values import UNKNOWN, measured_rows, noise_share, row_frame
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel
-from fedbary.valuation.scoring.calibration import log_softmax
-from fedbary.valuation.scoring.mixture import Centroids, soft_minimum_of_costs
+from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Floats = NDArray[np.float64]
 
@@ -92,15 +92,14 @@ def usual_profile(profiles: Sequence[Floats]) -> Floats:
     return np.median(spread, axis=0) if spread else np.zeros(0)
 
 
-def value_rows(table: Table, scores: RowScores, arrays: Mapping[str, np.ndarray], rules: RowRules) -> pd.DataFrame:
+def value_rows(table: Table, scores: RowScores, arrays: Mapping[str, np.ndarray], rules: RowRules) -> ScoredRows:
     """Values rank rows; p-values and flags stay NA, because they would need rows known to be clean."""
     label, feature = (arrays.get(f"others.{name}", np.zeros(0)) for name in ("label", "feature"))
     if not (scores.comparable and len(label) and len(feature)):
         value = -(scores.feature + np.nan_to_num(scores.label))
         frame = row_frame(table.row_names, value, feature_score=scores.feature, label_score=scores.label)
-        frame.attrs = {"guarantee": "none: there are no scores of other clients to compare with"}
-        return frame
-    frame = measured_rows(
+        return ScoredRows(frame, RowFacts(Note("valuation.flags-no-other-clients")))
+    scored = measured_rows(
         table.row_names,
         label_scores=scores.label,
         feature_scores=scores.feature,
@@ -109,12 +108,8 @@ def value_rows(table: Table, scores: RowScores, arrays: Mapping[str, np.ndarray]
         clean_feature_scores=feature,
         rules=rules,
     )
-    frame = frame.assign(feature_p=np.nan, label_p=np.nan, p_value=np.nan, flag=None).astype({"flag": "boolean"})
-    frame.attrs = {
-        "guarantee": "none: without clean rows values rank rows and nothing is flagged",
-        "noise_share": scores.noise_share,
-    }
-    return frame
+    frame = scored.frame.assign(feature_p=np.nan, label_p=np.nan, p_value=np.nan, flag=None).astype({"flag": "boolean"})
+    return ScoredRows(frame, RowFacts(Note("valuation.flags-no-clean-rows"), noise_share=scores.noise_share))
 
 
 def _by_model(table: Table, schema: Schema, model: ScoringModel) -> RowScores:
@@ -124,7 +119,7 @@ def _by_model(table: Table, schema: Schema, model: ScoringModel) -> RowScores:
     model_log_p, feature = model.scores(scored_features(table, schema))
     # The client's own smoothed class counts are the better prior, and leave it for nobody (DESIGN 2.6).
     own = np.bincount(codes[known], minlength=len(position)) + 1.0
-    log_p = log_softmax(model_log_p + np.log(own / own.sum()) - model.log_prior)
+    log_p = log_softmax(model_log_p + np.log(own / own.sum()) - model.log_prior, axis=1)
     share = _tempered_noise_share(log_p[known], codes[known])
     label = np.full(len(codes), np.nan)
     label[known] = -log_p[known, codes[known]]
@@ -142,7 +137,7 @@ def _tempered_noise_share(log_p: Floats, codes: NDArray[np.int64]) -> float:
     """
 
     def fit(temperature: float) -> tuple[float, float]:
-        tempered = log_softmax(temperature * log_p)
+        tempered = log_softmax(temperature * log_p, axis=1)
         share = noise_share(tempered, codes)
         right = np.exp(tempered[np.arange(len(codes)), codes])
         likely = (1.0 - share) * right + share * (1.0 - right) / (log_p.shape[1] - 1)
@@ -170,4 +165,4 @@ def _by_target(table: Table, schema: Schema, target: SketchPoints) -> RowScores:
 
 def _soft_minimum(costs: Floats, target: SketchPoints) -> Floats:
     one = Centroids(target.points, np.zeros(costs.shape[1], dtype=np.int64), target.weights)
-    return np.asarray(soft_minimum_of_costs(costs, one, _EPSILON, 1)[:, 0])
+    return np.asarray(soft_minimum(costs, one, _EPSILON, 1)[:, 0])

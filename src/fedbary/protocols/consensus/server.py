@@ -11,29 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import FedbaryError, ProtocolError
+from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
+from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.consensus.descent import Answers, class_weights, move, objective, support_sizes
 from fedbary.protocols.consensus.groups import group_count, group_width, scored_width
 from fedbary.protocols.consensus.model import ScoredSums, leave_one_out
 from fedbary.protocols.consensus.party import Party
 from fedbary.protocols.consensus.row_scores import usual_profile
-from fedbary.protocols.consensus.settings import Consensus
 from fedbary.protocols.consensus.target import Target, make_target
 from fedbary.protocols.messages import (
     ALONE,
+    NO_ANSWER,
     Failure,
     Host,
     Message,
     Reply,
     State,
     array_text,
+    below,
     text_array,
+    under,
 )
 from fedbary.protocols.randomness import derived_seed, generator
-from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space
-from fedbary.space.names import short
-from fedbary.valuation.frames import client_frame
+from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 
 Floats = NDArray[np.float64]
@@ -91,13 +94,13 @@ class ConsensusServer:
         """Take the answers to `tasks`; a bad answer takes its client out and nobody else."""
         answers: dict[str, Reply] = {}
         for party in self._asked():
-            reply = replies.get(party.name, Failure("no answer"))
+            reply = replies.get(party.name, NO_ANSWER)
             if isinstance(reply, Reply) and reply.round != self._round:
-                reply = Failure(f"the reply belongs to round {reply.round}, expected {self._round}")
+                reply = Failure.of(ProtocolError("protocols.other-round", found=reply.round, expected=self._round))
             if isinstance(reply, Reply):
                 answers[party.name] = reply
             elif self._stage != "scores":  # by then the client has said all that its valuation needs
-                party.failure = reply.reason
+                party.failure = reply
         if self._stage == "agree":
             self._absorb_agreement(answers)
         elif self._stage == "start":
@@ -162,6 +165,7 @@ class ConsensusServer:
         records = [self._record(party, 1.0 if target is None else target.cap) for party in self._parties.values()]
         return Valuation(
             clients=client_frame(records, spread=0.0 if target is None else target.spread),
+            outcomes=outcomes_of(records),
             history=history,
             settings={"protocol": self._settings.name, **asdict(self._settings), "space": asdict(self._space)},
             schema=schema,
@@ -250,8 +254,8 @@ class ConsensusServer:
     # --- answers --------------------------------------------------------------------------------------
 
     def _absorb_agreement(self, answers: Mapping[str, Reply]) -> None:
-        for name, reason in self._agreement.absorb(answers).items():
-            self._parties[name].failure = reason
+        for name, failure in self._agreement.absorb(answers).items():
+            self._parties[name].failure = failure
         if not self._asked():
             self._stage = "done"
         elif self._agreement.schema is not None:
@@ -263,7 +267,7 @@ class ConsensusServer:
             try:
                 self._parties[name].take_sums(reply, group_count(schema), group_width(schema))
             except FedbaryError as error:
-                self._parties[name].failure = str(error)
+                self._parties[name].failure = Failure.of(error)
         naming = [party for party in self._asked() if party.counts.any()]
         means = [party.sums["means"][party.counts > 0] for party in naming]
         self._spread = _fail_absurd(naming, means, [party.spread for party in naming])
@@ -274,10 +278,7 @@ class ConsensusServer:
             self._sizes = support_sizes(counts, min_group=self._settings.min_group, most=most)
         if not self._sizes.any():
             for party in parties:
-                party.failure = (
-                    f"no client has min_group = {self._settings.min_group} different rows of one class, so there is "
-                    "nothing to agree on: add rows, or lower min_group if the owners agree"
-                )
+                party.failure = Failure(Note("protocols.no-class-to-agree-on", {"least": self._settings.min_group}))
             self._stage = "done"
             return
         self._support = np.array([self._draw_support(parties, start) for start in range(self._settings.starts)])
@@ -301,7 +302,7 @@ class ConsensusServer:
                 far = _ABSURD * self._spread
                 taken.append(self._parties[name].take_step(reply, self._support, self._sizes, farthest=far))
             except FedbaryError as error:
-                self._parties[name].failure = str(error)
+                self._parties[name].failure = Failure.of(error)
         shift = 0.0
         if taken:
             points, costs, counts = (np.array(part) for part in zip(*taken, strict=True))
@@ -323,7 +324,7 @@ class ConsensusServer:
                 party.take_scored(reply, len(self._class_of()), scored_width(self._schema()))
                 taken.append(party)
             except FedbaryError as error:
-                party.failure = str(error)
+                party.failure = Failure.of(error)
         centroids = [party.scored["centroids"][party.scored["shaped"][self._class_of()] > 0] for party in taken]
         _fail_absurd(taken, centroids, [float(np.sqrt(np.trace(party.scored["within"]))) for party in taken])
         self._stage = "final"
@@ -335,7 +336,7 @@ class ConsensusServer:
             try:
                 self._parties[name].take_numbers(reply, cap)
             except FedbaryError as error:
-                self._parties[name].failure = str(error)
+                self._parties[name].failure = Failure.of(error)
         self._stage = "scores"
         self._stop_if_alone()
 
@@ -366,24 +367,23 @@ class ConsensusServer:
 
     def _record(self, party: Party, cap: float) -> dict[str, Any]:
         if party.failure is not None or not party.numbers:
-            return {"client": party.name, "status": f"failed: {party.failure}"}
-        notes = [party.notes] if party.notes else []
+            return {"client": party.name, "outcome": (party.failure or NO_ANSWER).outcome}
+        notes = party.notes
         if not party.costs:
-            notes.append("too few rows in every class to shape the target")
+            notes = (*notes, Note("protocols.does-not-shape-the-target"))
         return {
             "client": party.name,
             "rows": int(party.numbers["rows"]),
             "distance": float(np.sqrt(party.numbers["cost"])),
             "quality": 1.0 - party.numbers["relaxed"] / cap,
-            "status": "; ".join(["ok", *notes]),
+            "outcome": Outcome(notes=notes),
         }
 
-    def _notes(self, schema: Schema) -> list[str]:
+    def _notes(self, schema: Schema) -> list[Note]:
         if schema.label.kind == "number" or self._sizes.all() or not self._sizes.any():
             return []
         lost = [name for name, size in zip(schema.label.classes, self._sizes, strict=True) if not size]
-        named = ", ".join(map(short, lost[:5])) + (", …" if len(lost) > 5 else "")
-        return [f"no client has enough rows to shape {named}, so the target lacks them"]
+        return [Note("protocols.classes-without-shape", {"classes": tuple(lost)})]
 
     def _schema(self) -> Schema:
         if self._agreement.schema is None:
@@ -400,5 +400,6 @@ def _fail_absurd(parties: list[Party], points: list[Floats], spreads: list[float
     for party, own, spread in zip(parties, points, spreads, strict=True):
         reach = max(float(np.abs(own - centre).max(initial=0.0)), spread)
         if reach > _ABSURD * usual:
-            party.failure = f"its classes reach {reach:.3g} where the clients' spread is {usual:.3g}: check the units"
+            far = {"reach": float(reach), "usual": float(usual)}
+            party.failure = Failure(Note("protocols.classes-too-large", far))
     return usual

@@ -10,20 +10,19 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
+from fedbary.notes import Note, notes_to_text
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
-from fedbary.protocols.first_question import Once
-from fedbary.protocols.interpolation.settings import Interpolation, draw_t
-from fedbary.protocols.k_anonymous_rows import ToldRows
-from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
-from fedbary.protocols.state import below, require_same_rows, under
+from fedbary.protocols.first_question import FirstQuestion, ReleasedRows
+from fedbary.protocols.interpolation import Interpolation, draw_t
+from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.space import Points, Schema, embed, fit_notes
 from fedbary.transport import Transport, interpolate, solve
-from fedbary.valuation.frames import row_frame
-from fedbary.valuation.gradients import calibrated_gradient, gradient_towards
+from fedbary.valuation.row_values import calibrated_gradient, row_frame
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Floats = NDArray[np.float64]
 
@@ -36,8 +35,8 @@ class InterpolationClient:
         self._table = table
         self._seed = seed
         self._rules = rules
-        self._once = Once()
-        self._told = ToldRows(table, min_group=settings.min_group)
+        self._first_question = FirstQuestion()
+        self._released = ReleasedRows(table, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None
@@ -50,9 +49,9 @@ class InterpolationClient:
     def answer(self, message: Message) -> Reply:
         """Answer one message of the server."""
         if message.kind != "step":
-            self._once.check(message)
+            self._first_question.check(message)
         if message.kind in ("describe", "moments"):
-            return answer_agreement(self._table, self._told, message, min_group=self._policy.min_group)
+            return answer_agreement(self._table, self._released, message, min_group=self._policy.min_group)
         if message.kind == "start":
             return self._start(message)
         if message.kind == "step":
@@ -61,17 +60,19 @@ class InterpolationClient:
             return self._take_scores(message)
         raise ProtocolError(f"A client of the interpolation protocol does not know the message {message.kind!r}.")
 
-    def row_values(self) -> pd.DataFrame:
+    def row_values(self) -> ScoredRows:
         """Calibrated gradient of every row, as its negative `value`: higher is better."""
-        cloud = self._whole()
+        cloud = self._every_row()
         potentials = self._potentials(cloud)[cloud.point_of_row]
         gradient = calibrated_gradient(potentials)
-        flags = {"flag": gradient > 0} if self._rules.rule == "sign" else {}
-        return row_frame(self._table.row_names, -gradient, calibrated_gradient=gradient, **flags)
+        by_sign = self._rules.rule == "sign"
+        flags = {"flag": gradient > 0} if by_sign else {}
+        frame = row_frame(self._table.row_names, -gradient, calibrated_gradient=gradient, **flags)
+        return ScoredRows(frame, RowFacts(Note("valuation.flags-paper-rule")) if by_sign else RowFacts())
 
     def state(self) -> State:
         """γ, the round and what came from the server; the rows stay where they are."""
-        asked = {"asked": text_array(self._once.to_text()), "told": text_array(self._told.kind)}
+        asked = {"asked": text_array(self._first_question.to_text()), "label_kind": text_array(self._released.kind)}
         if self._schema is None:
             return asked
         return asked | {
@@ -85,12 +86,12 @@ class InterpolationClient:
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the table is another one."""
-        self._once.from_text(array_text(state["asked"]))
-        self._told.kind = array_text(state["told"])
+        self._first_question.from_text(array_text(state["asked"]))
+        self._released.kind = array_text(state["label_kind"])
         if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
-        self._cloud = embed(self._spoken(self._schema), self._schema)
+        self._cloud = embed(self._released_table(self._schema), self._schema)
         self._data = _digest(self._cloud)
         require_same_rows(state, self._data, self._table.origin)
         self._round, self._plan = int(state["round"]), None
@@ -105,16 +106,16 @@ class InterpolationClient:
                 f"{len(self._table)} rows are fewer than min_group = {self._policy.min_group}: add rows, "
                 "or lower min_group if the owner agrees."
             )
-        spoken = self._spoken(schema)
-        self._schema, self._cloud = schema, embed(spoken, schema)
+        released = self._released_table(schema)
+        self._schema, self._cloud = schema, embed(released, schema)
         self._data = _digest(self._cloud)
         size = self._support_size(int(message.scalars["support"]), self._cloud)
         rng = np.random.default_rng(int(message.scalars["gamma_seed"]))
         self._gamma = rng.standard_normal((size, schema.point_width))
         self._gamma_weights = np.full(size, 1.0 / size)
         self._measures, self._round, self._plan = {}, 0, None
-        notes = "; ".join(fit_notes(spoken, schema, self._cloud, min_group=self._policy.min_group))
-        return self._reply(0, {"rows": len(self._table), "notes": notes})
+        notes = fit_notes(released, schema, self._cloud, min_group=self._policy.min_group)
+        return self._reply(0, {"rows": len(self._table), "notes": notes_to_text(notes)})
 
     def _step(self, message: Message) -> Reply:
         """Move γ: η_P from the own rows, then the interpolation between η_P and the server's η_Q."""
@@ -163,16 +164,17 @@ class InterpolationClient:
     def _potentials(self, cloud: Points) -> Floats:
         variant, p = self._policy.gradient, self._policy.p
         if variant == "gamma":
+            if cloud is self._cloud:
+                return self._towards_rows(cloud).target_potential
             return solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=p).target_potential
         if variant == "eta":
             if "eta_q" not in self._measures:
                 raise ProtocolError("Row values need at least one finished round.")
-            return gradient_towards(
-                cloud.points, cloud.weights, self._measures["eta_q"], self._measures["eta_q_weights"], p=p
-            )
+            target, weights = self._measures["eta_q"], self._measures["eta_q_weights"]
+            return solve(cloud.points, target, cloud.weights, weights, p=p).source_potential
         if variant == "access":
             target, weights = self._measures["reference"], self._measures["reference_weights"]
-            return gradient_towards(cloud.points, cloud.weights, target, weights, p=p)
+            return solve(cloud.points, target, cloud.weights, weights, p=p).source_potential
         # The server scored η_P's points; each row takes the score of the points that it moved.
         plan = solve(cloud.points, self._measures["eta_p"], cloud.weights, self._measures["eta_p_weights"], p=p)
         sums = np.zeros(cloud.distinct)
@@ -208,18 +210,18 @@ class InterpolationClient:
             self._plan = solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=self._policy.p)
         return self._plan
 
-    def _spoken(self, schema: Schema) -> Table:
-        """The rows behind γ: those that the description told of, if there was one, lest the two be subtracted."""
-        if not self._told.kind or self._policy.allow_reconstruction:
+    def _released_table(self, schema: Schema) -> Table:
+        """The rows behind γ: those that were described, if they were, lest the two be subtracted."""
+        if not self._released.kind or self._policy.allow_reconstruction:
             return self._table
         require_own_kinds(self._table, schema)
-        return self._told.of(schema.label.kind)
+        return self._released.of(schema.label.kind)
 
-    def _whole(self) -> Points:
-        """All rows as points: row values are for rows that nothing is told of, too."""
+    def _every_row(self) -> Points:
+        """All rows as points: row values are for rows that are not released, too."""
         cloud = self._ready()
         assert self._schema is not None
-        return cloud if self._spoken(self._schema) is self._table else embed(self._table, self._schema)
+        return cloud if self._released_table(self._schema) is self._table else embed(self._table, self._schema)
 
     def _ready(self) -> Points:
         if self._cloud is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import FedbaryError
-from fedbary.protocols.messages import State, array_text, text_array
+from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.messages import Failure, State, array_text, text_array
 from fedbary.transport import interpolate, solve
+from fedbary.valuation.outcome import Outcome
 
 Floats = NDArray[np.float64]
 
@@ -27,13 +28,13 @@ def _empty() -> Floats:
 
 
 @dataclass(eq=False)
-class Party:
-    """One client as the server sees it."""
+class ClientTrack:
+    """One client, as the server follows it from round to round."""
 
     name: str
     rows: int = 0
-    notes: list[str] = field(default_factory=list)
-    failure: str | None = None
+    notes: tuple[Note, ...] = ()
+    failure: Failure | None = None
     settled: bool = False
     client_distances: list[float] = field(default_factory=list)
     server_distances: list[float] = field(default_factory=list)
@@ -47,9 +48,14 @@ class Party:
     eta_p: Floats = field(default_factory=_empty)
     eta_p_weights: Floats = field(default_factory=_empty)
 
-    def fail(self, reason: str) -> None:
+    def fail(self, failure: Failure) -> None:
         """Take the client out; what it sent before stays in the history."""
-        self.failure = reason
+        self.failure = failure
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run went for the client so far."""
+        return Outcome(notes=self.notes) if self.failure is None else self.failure.outcome
 
     def estimates(self) -> list[float]:
         """A^(k) = W(P, γ^(k)) + W(γ^(k), Q) for every finished round."""
@@ -87,8 +93,8 @@ class Party:
         """Arrays from which `restore` goes on."""
         return {
             "rows": np.array(self.rows),
-            "notes": text_array(json.dumps(self.notes)),
-            "failure": text_array("" if self.failure is None else "!" + self.failure),
+            "notes": text_array(notes_to_text(self.notes)),
+            **({} if self.failure is None else {"failure": self.failure.to_array()}),
             "settled": np.array(self.settled),
             "client_distances": np.array(self.client_distances, dtype=float),
             "server_distances": np.array(self.server_distances, dtype=float),
@@ -98,10 +104,9 @@ class Party:
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
-        failure = array_text(state["failure"])
         self.rows = int(state["rows"])
-        self.notes = json.loads(array_text(state["notes"]))
-        self.failure = failure[1:] if failure else None
+        self.notes = notes_from_text(array_text(state["notes"]))
+        self.failure = Failure.from_array(state["failure"]) if "failure" in state else None
         self.settled = bool(state["settled"])
         self.client_distances = [float(v) for v in state["client_distances"]]
         self.server_distances = [float(v) for v in state["server_distances"]]
@@ -125,14 +130,14 @@ def server_step(
     p: int,
     mode: Literal["barycentric", "exact"],
     job: tuple[Floats, Floats, float],
-) -> Step | str:
-    """Distance from one γ to the target and the interpolating measure η_Q; a reason where it cannot be had.
+) -> Step | Failure:
+    """Distance from one γ to the target and the interpolating measure η_Q, or why it cannot be had.
 
-    A plain function of arrays, so that an engine can run many of them in worker processes.
+    A plain function of arrays, so that an engine can run many of them at a time.
     """
     gamma, weights, t = job
     try:
         plan = solve(gamma, target, weights, target_weights, p=p)
         return Step(plan.distance, *interpolate(plan, gamma, target, t, mode=mode))
     except FedbaryError as error:
-        return str(error)
+        return Failure.of(error)

@@ -12,32 +12,34 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError
+from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
-from fedbary.protocols.interpolation.client_track import Party, Step, server_step
-from fedbary.protocols.interpolation.settings import Interpolation, draw_t
+from fedbary.protocols.interpolation import Interpolation, draw_t
+from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
 from fedbary.protocols.messages import (
     ALONE,
+    NO_ANSWER,
     Failure,
     Host,
     Message,
     Reply,
     State,
     array_text,
+    below,
     finite_array,
     finite_scalar,
-    scalar_text,
+    reply_notes,
     text_array,
+    under,
 )
 from fedbary.protocols.randomness import derived_seed, generator
-from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space, embed, fit_schema
 from fedbary.transport import barycentric_projection, solve
-from fedbary.valuation.frames import client_frame
+from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 
 Floats = NDArray[np.float64]
 
-_LONGEST_NOTE = 2000
 _ABSURD = 1e6
 # In exact mode the support roughly doubles every round; beyond this a round no longer fits in memory.
 _MOST_POINTS = 8000
@@ -63,7 +65,7 @@ class InterpolationServer:
         self._seed = seed
         self._map = host.map
         self._fixed = reference is not None
-        self._parties = {name: Party(name) for name in clients}
+        self._tracks = {name: ClientTrack(name) for name in clients}
         self._round = 0
         self._stage = "start" if reference is not None else "agree"
         self._agreement = SchemaAgreement(space, seed=derived_seed(seed, "projection") % 2**31)
@@ -80,36 +82,36 @@ class InterpolationServer:
     def tasks(self) -> Mapping[str, Message]:
         """Messages for the clients that are still in; empty when done."""
         if self._stage == "agree":
-            return {party.name: self._agreement.message() for party in self._active()}
+            return {track.name: self._agreement.message() for track in self._active()}
         if self._stage == "start":
             message = self._start_message()
-            return {party.name: message for party in self._active()}
+            return {track.name: message for track in self._active()}
         if self._stage == "step":
-            return {party.name: self._step_message(party) for party in self._active() if not party.settled}
+            return {track.name: self._step_message(track) for track in self._active() if not track.settled}
         if self._stage == "scores":
             return self._score_messages()
         return {}
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers to `tasks`; a bad answer takes its client out and nobody else."""
-        asked = set(self.tasks())
+        asked = {track.name for track in self._active() if self._stage != "step" or not track.settled}
         replies = {name: reply for name, reply in replies.items() if name in asked}
         for name in asked.difference(replies):
-            self._parties[name].fail("no answer")
+            self._tracks[name].fail(NO_ANSWER)
         if self._stage == "agree":
             self._absorb_agreement(replies)
         elif self._stage == "scores":
             for name, reply in replies.items():
                 if isinstance(reply, Failure):
-                    self._parties[name].fail(reply.reason)
+                    self._tracks[name].fail(reply)
             self._stage = "done"
         else:
             self._absorb_measures(replies)
 
     def so_far(self) -> Mapping[str, float]:
         """Upper ends of the distances after the last finished round."""
-        valued = [party for party in self._active() if party.estimates()]
-        return {party.name: party.interval(fixed_target=self._fixed)[1] for party in valued}
+        valued = [track for track in self._active() if track.estimates()]
+        return {track.name: track.interval(fixed_target=self._fixed)[1] for track in valued}
 
     def state(self) -> State:
         """Arrays from which `restore` goes on to the same bytes."""
@@ -120,8 +122,8 @@ class InterpolationServer:
             "target_weights": self._target_weights,
         }
         state |= under("agreement.", self._agreement.state())
-        for index, party in enumerate(self._parties.values()):
-            state |= under(f"party.{index}.", party.state())
+        for index, track in enumerate(self._tracks.values()):
+            state |= under(f"client.{index}.", track.state())
         return state
 
     def restore(self, state: State) -> None:
@@ -129,8 +131,8 @@ class InterpolationServer:
         self._stage, self._round = array_text(state["stage"]), int(state["round"])
         self._target, self._target_weights = state["target"], state["target_weights"]
         self._agreement.restore(below(state, "agreement."))
-        for index, party in enumerate(self._parties.values()):
-            party.restore(below(state, f"party.{index}."))
+        for index, track in enumerate(self._tracks.values()):
+            track.restore(below(state, f"client.{index}."))
 
     def result(self) -> Valuation:
         """Distances, intervals, shares and the history of every client."""
@@ -139,12 +141,14 @@ class InterpolationServer:
         import pandas as pd
 
         history = pd.DataFrame.from_records(
-            [record for party in self._parties.values() for record in party.history()],
+            [record for track in self._tracks.values() for record in track.history()],
             columns=list(HISTORY_COLUMNS),
         )
         schema = self._agreement.schema
+        records = [self._record(track) for track in self._tracks.values()]
         return Valuation(
-            clients=client_frame([self._record(party) for party in self._parties.values()], spread=self._spread()),
+            clients=client_frame(records, spread=self._spread()),
+            outcomes=outcomes_of(records),
             history=history,
             settings={
                 "protocol": self._settings.name,
@@ -172,22 +176,22 @@ class InterpolationServer:
             },
         )
 
-    def _step_message(self, party: Party) -> Message:
-        arrays = {"eta_q": party.eta_q}
+    def _step_message(self, track: ClientTrack) -> Message:
+        arrays = {"eta_q": track.eta_q}
         if self._settings.interpolation == "exact":
-            arrays["eta_q_weights"] = party.eta_q_weights
+            arrays["eta_q_weights"] = track.eta_q_weights
         return Message("step", self._round, {}, arrays)
 
     def _score_messages(self) -> dict[str, Message]:
         messages = {}
-        for party in self._active():
+        for track in self._active():
             try:
-                messages[party.name] = self._score_message(party)
+                messages[track.name] = self._score_message(track)
             except FedbaryError as error:
-                party.fail(str(error))
+                track.fail(Failure.of(error))
         return messages
 
-    def _score_message(self, party: Party) -> Message:
+    def _score_message(self, track: ClientTrack) -> Message:
         if self._settings.gradient == "access":
             return Message(
                 "scores",
@@ -195,18 +199,18 @@ class InterpolationServer:
                 {},
                 {"reference": self._target, "reference_weights": self._target_weights},
             )
-        eta_p, weights = party.eta_p, party.eta_p_weights
+        eta_p, weights = track.eta_p, track.eta_p_weights
         if self._settings.gradient == "server-eta":
             plan = solve(eta_p, self._target, weights, self._target_weights, p=self._settings.p)
         else:
-            plan = solve(eta_p, party.sent_eta_q, weights, party.sent_eta_q_weights, p=self._settings.p)
+            plan = solve(eta_p, track.sent_eta_q, weights, track.sent_eta_q_weights, p=self._settings.p)
         return Message("scores", self._round, {}, {"scores": plan.source_potential})
 
     # --- answers --------------------------------------------------------------------------------------
 
     def _absorb_agreement(self, replies: Mapping[str, Reply | Failure]) -> None:
-        for name, reason in self._agreement.absorb(replies).items():
-            self._parties[name].fail(reason)
+        for name, failure in self._agreement.absorb(replies).items():
+            self._tracks[name].fail(failure)
         if not self._active():
             self._stage = "done"
         elif self._agreement.schema is not None:
@@ -217,43 +221,44 @@ class InterpolationServer:
 
     def _absorb_measures(self, replies: Mapping[str, Reply | Failure]) -> None:
         for name, reply in replies.items():
-            party = self._parties[name]
+            track = self._tracks[name]
             try:
                 if isinstance(reply, Failure):
-                    party.fail(reply.reason)
+                    track.fail(reply)
                 else:
-                    self._take(party, reply)
+                    self._take(track, reply)
             except FedbaryError as error:
-                party.fail(str(error))
-        moving = [party for party in self._active() if not party.settled]
+                track.fail(Failure.of(error))
+        moving = [track for track in self._active() if not track.settled]
         if not self._fixed and moving:
             self._move_target(moving)
-            moving = [party for party in moving if party.failure is None]
+            moving = [track for track in moving if track.failure is None]
         self._step_all(moving)
         self._round += 1
-        for party in moving:
-            limited = self._settings.interpolation == "exact" and len(party.gamma) > _MOST_POINTS
-            if self._fixed and party.has_settled(self._settings.tolerance):
-                party.settled = True
+        for track in moving:
+            limited = self._settings.interpolation == "exact" and len(track.gamma) > _MOST_POINTS
+            if self._fixed and track.has_settled(self._settings.tolerance):
+                track.settled = True
             elif limited:
-                party.settled = True
-                party.notes.append(f"stopped in round {self._round - 1} with {len(party.gamma)} support points")
-        if not self._fixed and moving and all(party.has_settled(self._settings.tolerance) for party in moving):
-            for party in moving:
-                party.settled = True
-        if self._round > self._settings.rounds or all(party.settled for party in self._active()):
+                track.settled = True
+                stopped = {"round": self._round - 1, "points": len(track.gamma)}
+                track.notes = (*track.notes, Note("protocols.stopped", stopped))
+        if not self._fixed and moving and all(track.has_settled(self._settings.tolerance) for track in moving):
+            for track in moving:
+                track.settled = True
+        if self._round > self._settings.rounds or all(track.settled for track in self._active()):
             scored = self._settings.gradient in ("access", "server-eta", "server-gamma") and self._active()
             self._stage = "scores" if scored else "done"
         else:
             self._stage = "step"
 
-    def _take(self, party: Party, reply: Reply) -> None:
+    def _take(self, track: ClientTrack, reply: Reply) -> None:
         """Check one answer completely before anything of it is used."""
         if reply.round != self._round:
             raise ProtocolError(f"the reply belongs to round {reply.round}, expected {self._round}")
         width = self._schema().point_width
         exact = self._settings.interpolation == "exact"
-        gamma = finite_array(reply, "gamma", (None if exact or self._stage == "start" else len(party.gamma), width))
+        gamma = finite_array(reply, "gamma", (None if exact or self._stage == "start" else len(track.gamma), width))
         if not 1 <= len(gamma) <= (np.inf if exact else self._settings.support):
             raise ProtocolError(
                 f"the reply has {len(gamma)} support points, at most {self._settings.support} were agreed"
@@ -263,72 +268,71 @@ class InterpolationServer:
         )
         distance = finite_scalar(reply, "distance")
         if self._stage == "start":
-            party.rows = int(finite_scalar(reply, "rows", least=1, most=1e12))
-            notes = scalar_text(reply, "notes", longest=_LONGEST_NOTE)
-            party.notes = [notes] if notes else []
+            track.rows = int(finite_scalar(reply, "rows", least=1, most=1e12))
+            track.notes = reply_notes(reply)
         if self._settings.gradient.startswith("server") and self._stage == "step":
-            if len(gamma) != party.rows:
+            if len(gamma) != track.rows:
                 raise ProtocolError(
                     f"gradient='{self._settings.gradient}' needs as many support points as different rows, but the "
-                    f"client has {party.rows} rows and {len(gamma)} points: set support to the number of rows"
+                    f"client has {track.rows} rows and {len(gamma)} points: set support to the number of rows"
                 )
-            party.eta_p = finite_array(reply, "eta_p", (None, width))
-            party.eta_p_weights = finite_array(reply, "eta_p_weights", (len(party.eta_p),))
-        party.sent_eta_q, party.sent_eta_q_weights = party.eta_q, party.eta_q_weights
-        party.gamma, party.gamma_weights = gamma, weights
-        party.client_distances.append(distance)
-        party.supports.append(len(gamma))
+            track.eta_p = finite_array(reply, "eta_p", (None, width))
+            track.eta_p_weights = finite_array(reply, "eta_p_weights", (len(track.eta_p),))
+        track.sent_eta_q, track.sent_eta_q_weights = track.eta_q, track.eta_q_weights
+        track.gamma, track.gamma_weights = gamma, weights
+        track.client_distances.append(distance)
+        track.supports.append(len(gamma))
 
-    def _step_all(self, parties: list[Party]) -> None:
+    def _step_all(self, tracks: list[ClientTrack]) -> None:
         """OT between each γ and the target (line 4): distance, and η_Q for the next round."""
         work = partial(server_step, self._target, self._target_weights, self._settings.p, self._settings.interpolation)
         jobs = [
-            (party.gamma, party.gamma_weights, draw_t(self._settings, self._seed, "server", self._round))
-            for party in parties
+            (track.gamma, track.gamma_weights, draw_t(self._settings, self._seed, "server", self._round))
+            for track in tracks
         ]
-        for party, outcome in zip(parties, self._map(work, jobs), strict=True):
+        for track, outcome in zip(tracks, self._map(work, jobs), strict=True):
             if isinstance(outcome, Step):
-                party.server_distances.append(outcome.distance)
-                party.eta_q, party.eta_q_weights = outcome.eta, outcome.eta_weights
+                track.server_distances.append(outcome.distance)
+                track.eta_q, track.eta_q_weights = outcome.eta, outcome.eta_weights
             else:
-                party.fail(outcome)
+                track.fail(outcome)
 
-    def _move_target(self, parties: list[Party]) -> None:
+    def _move_target(self, tracks: list[ClientTrack]) -> None:
         """Line 7: the barycenter's points move to the mean of where the γ_i take them."""
-        self._fail_absurd(parties)
+        self._fail_absurd(tracks)
         moved = []
-        for party in parties:
-            if party.failure is None:
+        for track in tracks:
+            if track.failure is None:
                 try:
                     plan = solve(
-                        self._target, party.gamma, self._target_weights, party.gamma_weights, p=self._settings.p
+                        self._target, track.gamma, self._target_weights, track.gamma_weights, p=self._settings.p
                     )
-                    moved.append(barycentric_projection(plan, party.gamma))
+                    moved.append(barycentric_projection(plan, track.gamma))
                 except FedbaryError as error:
-                    party.fail(str(error))
+                    track.fail(Failure.of(error))
         if moved:
             self._target = np.mean(moved, axis=0)
 
-    def _fail_absurd(self, parties: list[Party]) -> None:
+    def _fail_absurd(self, tracks: list[ClientTrack]) -> None:
         """A measure that is finite but a million times as large as the others' would move the common target."""
-        sizes = {party.name: float(np.abs(party.gamma).max()) for party in parties}
+        sizes = {track.name: float(np.abs(track.gamma).max()) for track in tracks}
         usual = float(np.median(list(sizes.values())))
-        for party in parties:
-            if sizes[party.name] > _ABSURD * max(usual, 1.0):
-                party.fail(f"its measure reaches {sizes[party.name]:.3g}, the others' about {usual:.3g}")
+        for track in tracks:
+            if sizes[track.name] > _ABSURD * max(usual, 1.0):
+                reach = {"reach": sizes[track.name], "usual": usual}
+                track.fail(Failure(Note("protocols.measure-too-large", reach)))
 
     # --- small things ---------------------------------------------------------------------------------
 
-    def _record(self, party: Party) -> dict[str, Any]:
-        status = "; ".join(["ok", *party.notes]) if party.failure is None else f"failed: {party.failure}"
-        record: dict[str, Any] = {"client": party.name, "rows": party.rows or None, "status": status}
-        if party.failure is None and party.estimates():
-            low, distance = party.interval(fixed_target=self._fixed)
+    def _record(self, track: ClientTrack) -> dict[str, Any]:
+        record: dict[str, Any] = {"client": track.name, "rows": track.rows or None, "outcome": track.outcome}
+        if track.failure is None and track.estimates():
+            low, distance = track.interval(fixed_target=self._fixed)
             record |= {"distance": distance, "low": low, "high": distance}
         return record
 
-    def _active(self) -> list[Party]:
-        return [party for party in self._parties.values() if party.failure is None]
+    def _active(self) -> list[ClientTrack]:
+        return [track for track in self._tracks.values() if track.failure is None]
 
     def _schema(self) -> Schema:
         if self._agreement.schema is None:

@@ -7,21 +7,25 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
-from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, text_array
+from fedbary.notes import notes_to_text
+from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
+from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer, private_answer
 from fedbary.protocols.sketch.scoring import score_rows
-from fedbary.protocols.sketch.settings import Sketch
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
-from fedbary.protocols.state import below, under
 from fedbary.space import Points, Schema, embed, fit_notes
-from fedbary.valuation.gradients import calibrated_gradient, gradient_towards
+from fedbary.transport import solve
+from fedbary.valuation.row_values import calibrated_gradient
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from fedbary.valuation.scored_rows import ScoredRows
+
+Floats = NDArray[np.float64]
 
 
 class SketchClient:
@@ -35,6 +39,7 @@ class SketchClient:
         self._cloud: Points | None = None
         self._arrays: Mapping[str, np.ndarray] = {}
         self._cap = 0.0
+        self._potentials: Floats | None = None
         # What left for each question, by the digest of its message; None where it could not be answered.
         self._answered: dict[str, dict[str, Scalar] | None] = {}
 
@@ -45,26 +50,35 @@ class SketchClient:
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
         arrays, cap = dict(message.arrays), float(message.scalars["cap"])
-        sketch = _sketch(arrays, cap)
-        sketch.check(schema.point_width)
+        sketch = SketchPoints.from_arrays(arrays, cap, width=schema.point_width)
         # From here on even a refusal depends on the rows, so the question is counted first.
         digest = self._count(message)
         cloud = embed(self._table, schema)
         self._check_rows(cloud)
         self._schema, self._cloud, self._arrays, self._cap = schema, cloud, arrays, cap
+        self._potentials = None
         scalars = self._answered[digest] or self._scalars(schema, cloud, sketch)
         self._answered[digest] = scalars
         return Reply(message.round, dict(scalars))
 
-    def row_values(self) -> pd.DataFrame:
+    def row_values(self) -> ScoredRows:
         """Both channels, value, flags, reasons and suggestions; never part of a reply."""
         if self._schema is None or self._cloud is None:
             raise ProtocolError("Row values need the server's sketch first.")
-        cloud, sketch = self._cloud, _sketch(self._arrays, self._cap)
-        potentials = gradient_towards(cloud.points, cloud.weights, sketch.points, sketch.weights)
-        gradient = calibrated_gradient(potentials[cloud.point_of_row])
+        cloud = self._cloud
+        sketch = SketchPoints.from_arrays(self._arrays, self._cap, width=self._schema.point_width)
+        if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
+            self._potentials = solve(cloud.points, sketch.points, cloud.weights, sketch.weights).source_potential
+        gradient = calibrated_gradient(self._potentials[cloud.point_of_row])
         return score_rows(
-            self._table, self._schema, sketch, self._arrays, self._rules, adapt=self._policy.adapt, gradient=gradient
+            self._table,
+            cloud,
+            self._schema,
+            sketch,
+            self._arrays,
+            rules=self._rules,
+            adapt=self._policy.adapt,
+            gradient=gradient,
         )
 
     def state(self) -> State:
@@ -96,16 +110,22 @@ class SketchClient:
     def _scalars(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> dict[str, Scalar]:
         """Everything that leaves this machine."""
         private = self._policy.epsilon is not None
-        found = self._private(schema, cloud, sketch) if private else self._exact(cloud, sketch)
+        if private:
+            found = self._private(schema, cloud, sketch)
+        elif self._policy.policy == "coarsen":
+            found = guarded_answer(cloud, sketch, min_group=self._policy.min_group)
+        else:
+            found = exact_answer(cloud, sketch, improved=self._policy.lower == "improved")
+        self._potentials = found.potentials
         # Which classes a table lacks is not covered by epsilon.
-        notes = [] if private else fit_notes(self._table, schema, cloud, min_group=self._policy.min_group)
+        notes = () if private else fit_notes(self._table, schema, cloud, min_group=self._policy.min_group)
         return {
             "rows": cloud.rows,
             "cost": found.cost,
             "lower": found.lower,
             "relaxed": found.relaxed,
             "error": found.error,
-            "notes": "; ".join(notes),
+            "notes": notes_to_text(notes),
             **({"noise": found.noise} if private else {}),
         }
 
@@ -120,11 +140,6 @@ class SketchClient:
             # By the public row count alone: what depends on the rows, epsilon would not cover.
             sketch = coarsened(sketch, self._policy.min_group / cloud.rows)
         return private_answer(cloud, sketch, self._policy.epsilon)
-
-    def _exact(self, cloud: Points, sketch: SketchPoints) -> Answer:
-        if self._policy.policy == "coarsen":
-            return guarded_answer(cloud, sketch, min_group=self._policy.min_group)
-        return exact_answer(cloud, sketch, improved=self._policy.lower == "improved")
 
     def _check_rows(self, cloud: Points) -> None:
         """Refuse a table that is no group; the copies of a row are none.
@@ -151,11 +166,3 @@ class SketchClient:
             )
         self._answered.setdefault(digest)
         return digest
-
-
-def _sketch(arrays: Mapping[str, np.ndarray], cap: float) -> SketchPoints:
-    missing = [name for name in ("points", "weights", "variances") if name not in arrays]
-    if missing:
-        raise ProtocolError(f"The sketch lacks the array '{missing[0]}'.")
-    points, weights, variances = (np.asarray(arrays[name], dtype=float) for name in ("points", "weights", "variances"))
-    return SketchPoints(points, weights, variances, cap)

@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
+from fedbary.notes import Note
+from fedbary.protocols.messages import below
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.protocols.state import below
-from fedbary.space import Schema, embed
+from fedbary.space import Points, Schema
 from fedbary.space.encode import encode
-from fedbary.space.labels import class_names
+from fedbary.space.labels import class_names, class_positions
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.frames import row_frame
-from fedbary.valuation.row_values import UNKNOWN, CleanRows, classified_rows, measured_rows
+from fedbary.valuation.row_values import UNKNOWN, CleanRows, classified_rows, measured_rows, row_frame
 from fedbary.valuation.rules import Adapt, RowRules
+from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Floats = NDArray[np.float64]
 
@@ -35,32 +37,35 @@ def fit_scoring(
     schema: Schema,
     sketch: SketchPoints,
     *,
+    cloud: Points,
+    clean_cloud: Points,
     min_group: int,
     seed: int,
     tell: Callable[[str], None],
 ) -> dict[str, np.ndarray]:
     """Fit on the sketch rows and score the calibration rows; without them (crossfit) the rows themselves, out of fold.
 
+    ``cloud`` and ``clean_cloud`` are the points of the rows to fit on and of those that are scored.
     Classes under ``min_group`` different rows are left out of the model: no mean or covariance of theirs leaves.
     """
     if schema.label.kind == "number":
-        label, feature, _ = _regression_scores(fitted if calibration is None else calibration, schema, sketch)
+        label, feature, _ = _regression_scores(clean_cloud, schema, sketch)
         return {"clean.label": label, "clean.feature": feature}
     names = class_names(fitted.labels)
-    copies = embed(fitted, schema).point_of_row
+    copies = cloud.point_of_row
     counts = {name: len(np.unique(copies[names == name])) for name in np.unique(names)}
     classes = tuple(sorted(str(name) for name, count in counts.items() if count >= max(min_group, 2)))
     rows = np.isin(names, classes)
     if len(classes) < 2:
         return {}
-    codes = _codes(names[rows], classes)
+    codes = class_positions(names[rows], classes)
     found = fit_scoring_model(
         encode(fitted, schema)[rows], codes, classes, copies=copies[rows], min_group=min_group, seed=seed, tell=tell
     )
     if calibration is None:
         clean = CleanRows(found.log_probabilities, codes, found.feature_scores)
     else:
-        clean_codes = _codes(class_names(calibration.labels), classes)
+        clean_codes = class_positions(class_names(calibration.labels), classes)
         known = clean_codes != UNKNOWN
         log_p, feature = found.model.scores(encode(calibration, schema)[known])
         clean = CleanRows(log_p, clean_codes[known], feature)
@@ -74,17 +79,18 @@ def fit_scoring(
 
 def score_rows(
     table: Table,
+    cloud: Points,
     schema: Schema,
     sketch: SketchPoints,
     arrays: Mapping[str, np.ndarray],
-    rules: RowRules,
     *,
+    rules: RowRules,
     adapt: Adapt,
     gradient: Floats,
-) -> pd.DataFrame:
+) -> ScoredRows:
     """A client's row values from what the server sent."""
     if schema.label.kind == "number":
-        label, feature, suggestions = _regression_scores(table, schema, sketch)
+        label, feature, suggestions = _regression_scores(cloud, schema, sketch)
         clean_label, clean_feature = _finite(arrays, "clean.label"), _finite(arrays, "clean.feature")
         return measured_rows(
             table.row_names,
@@ -99,8 +105,7 @@ def score_rows(
     model_arrays = below(arrays, "model.")
     if not model_arrays:
         frame = row_frame(table.row_names, -gradient, calibrated_gradient=gradient)
-        frame.attrs["guarantee"] = "none: the reference has fewer than two classes that a model could tell apart"
-        return frame
+        return ScoredRows(frame, RowFacts(Note("valuation.flags-one-class")))
     model = ScoringModel.from_arrays(model_arrays)
     clean = CleanRows(
         _finite(arrays, "clean.log_probabilities"),
@@ -112,7 +117,7 @@ def score_rows(
         table.row_names,
         log_probabilities=log_p,
         feature_scores=feature,
-        codes=_codes(class_names(table.labels), model.classes),
+        codes=class_positions(class_names(table.labels), model.classes),
         classes=model.classes,
         clean=clean,
         rules=rules,
@@ -121,30 +126,21 @@ def score_rows(
     )
 
 
-def _codes(names: NDArray[np.str_], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    position = {name: index for index, name in enumerate(classes)}
-    return np.array([position.get(str(name), UNKNOWN) for name in names], dtype=np.int64)
-
-
 def _regression_scores(
-    table: Table, schema: Schema, sketch: SketchPoints
+    cloud: Points, schema: Schema, sketch: SketchPoints
 ) -> tuple[Floats, Floats, NDArray[np.generic]]:
     """f(x, y) − min_y' f(x, y'), f(x), and the label of the nearest sketch point."""
-    cloud = embed(table, schema)
     width = cloud.feature_width
     features = cost_matrix(cloud.points[:, :width], sketch.points[:, :width], 2)
     labels = cost_matrix(cloud.points[:, width:], sketch.points[:, width:], 2)
-    joint, free = (_soft_minimum(costs, sketch.weights) for costs in (features + labels, features))
+    joint, free = (
+        -_REGRESSION_EPSILON * logsumexp(-costs / _REGRESSION_EPSILON + np.log(sketch.weights), axis=1)
+        for costs in (features + labels, features)
+    )
     spec = schema.label
     values = sketch.points[np.argmin(features, axis=1), -1] / np.sqrt(max(spec.weight, 1e-12)) * spec.scale + spec.mean
     rows = cloud.point_of_row
     return (joint - free)[rows], free[rows], np.array([f"{value:.6g}" for value in values])[rows]
-
-
-def _soft_minimum(costs: Floats, weights: Floats) -> Floats:
-    exponents = -costs / _REGRESSION_EPSILON + np.log(weights)
-    top = exponents.max(axis=1)
-    return np.asarray(-_REGRESSION_EPSILON * (top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))))
 
 
 def _finite(arrays: Mapping[str, np.ndarray], name: str) -> Floats:

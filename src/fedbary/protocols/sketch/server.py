@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.messages import (
     ALONE,
+    NO_ANSWER,
     Failure,
     Host,
     Message,
@@ -20,23 +23,23 @@ from fedbary.protocols.messages import (
     State,
     array_text,
     finite_scalar,
-    scalar_text,
+    reply_notes,
     text_array,
 )
 from fedbary.protocols.randomness import derived_seed, generator
+from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.scoring import fit_scoring
-from fedbary.protocols.sketch.settings import Sketch
-from fedbary.protocols.sketch.sketch import SketchPoints, default_size, make_sketch
-from fedbary.space import Points, Schema, Space, describe, embed, fit_schema, split_reference
-from fedbary.space.labels import class_names
+from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
+from fedbary.space import Points, Schema, Space, check_table, embed, fit_schema, split_reference
+from fedbary.space.embed import class_codes
 from fedbary.transport import solve
-from fedbary.valuation.frames import client_frame
+from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 
 Floats = NDArray[np.float64]
 
-_LONGEST_NOTE = 2000
 _EXCESS_DRAWS = 3
 # A private interval is widened so that it misses at most this often.
 _MISS = 0.05
@@ -63,8 +66,8 @@ class SketchServer:
         self._seed, self._map = seed, host.map
         self._names = list(clients)
         self._answers: dict[str, dict[str, float]] = {}
-        self._notes: dict[str, str] = {}
-        self._failures: dict[str, str] = {}
+        self._notes: dict[str, tuple[Note, ...]] = {}
+        self._failures: dict[str, Failure] = {}
         self._done = False
         self._prepare(reference, host.tell)
 
@@ -88,16 +91,14 @@ class SketchServer:
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad one takes its client out and nobody else."""
         for name in self._names:
-            reply = replies.get(name)
-            if reply is None:
-                self._failures[name] = "no answer"
-            elif isinstance(reply, Failure):
-                self._failures[name] = reply.reason
-            else:
-                try:
-                    self._take(name, reply)
-                except FedbaryError as error:
-                    self._failures[name] = str(error)
+            reply = replies.get(name, NO_ANSWER)
+            if isinstance(reply, Failure):
+                self._failures[name] = reply
+                continue
+            try:
+                self._take(name, reply)
+            except FedbaryError as error:
+                self._failures[name] = Failure.of(error)
         self._done = True
 
     def so_far(self) -> Mapping[str, float]:
@@ -111,9 +112,9 @@ class SketchServer:
         for index, name in enumerate(self._names):
             if name in self._answers:
                 state[f"{index}.numbers"] = np.array([self._answers[name][key] for key in _NUMBERS])
-                state[f"{index}.notes"] = text_array(self._notes[name])
+                state[f"{index}.notes"] = text_array(notes_to_text(self._notes[name]))
             if name in self._failures:
-                state[f"{index}.failure"] = text_array(self._failures[name])
+                state[f"{index}.failure"] = self._failures[name].to_array()
         return state
 
     def restore(self, state: State) -> None:
@@ -123,9 +124,9 @@ class SketchServer:
             if f"{index}.numbers" in state:
                 numbers = (float(v) for v in state[f"{index}.numbers"])
                 self._answers[name] = dict(zip(_NUMBERS, numbers, strict=True))
-                self._notes[name] = array_text(state[f"{index}.notes"])
+                self._notes[name] = notes_from_text(array_text(state[f"{index}.notes"]))
             if f"{index}.failure" in state:
-                self._failures[name] = array_text(state[f"{index}.failure"])
+                self._failures[name] = Failure.from_array(state[f"{index}.failure"])
 
     def result(self) -> Valuation:
         """Distances with certified intervals, excess, quality and shares."""
@@ -135,8 +136,10 @@ class SketchServer:
 
         held_out = self._held_out_costs()
         history = pd.DataFrame(columns=list(HISTORY_COLUMNS))
+        records = [self._record(name, held_out) for name in self._names]
         return Valuation(
-            clients=client_frame([self._record(name, held_out) for name in self._names], spread=self._spread),
+            clients=client_frame(records, spread=self._spread),
+            outcomes=outcomes_of(records),
             history=history,
             settings={
                 "protocol": self._settings.name,
@@ -169,10 +172,12 @@ class SketchServer:
         return self._spread
 
     def _prepare(self, reference: Table, tell: Callable[[str], None]) -> None:
-        describe(reference, self._space)  # complains about the whole table, not about a half of it
-        settings, crossfit = self._settings, self._rules.calibration == "crossfit"
+        settings = self._settings
         seed = derived_seed(self._seed, "sketch") % 2**31
-        fitted, calibration = (reference, None) if crossfit else split_reference(reference, seed=seed)
+        fitted, calibration = reference, None
+        if self._rules.calibration == "split":
+            check_table(reference, self._space)  # complains about the whole table, not about a half of it
+            fitted, calibration = split_reference(reference, seed=seed)
         self._schema = fit_schema(fitted, self._space, seed=seed)
         tell("sketching the reference")
         cloud = embed(fitted, self._schema)
@@ -182,14 +187,25 @@ class SketchServer:
                 f"min_group = {settings.min_group} are the fewest of which anything may leave. Add validation rows, "
                 "or lower min_group if their owner agrees."
             )
-        classes = _classes(fitted, cloud, self._schema.label.kind)
-        size = settings.support or default_size(cloud.distinct, settings.min_group, int(classes.max()) + 1)
-        self._sketch = make_sketch(cloud.points, cloud.weights, classes, size, min_group=settings.min_group, seed=seed)
-        self._scoring = fit_scoring(
-            fitted, calibration, self._schema, self._sketch, min_group=settings.min_group, seed=seed, tell=tell
+        codes = np.zeros(cloud.distinct, dtype=np.int64)
+        if self._schema.label.kind == "classes":
+            codes = class_codes(fitted, cloud, self._schema)
+        self._sketch = make_sketch(
+            cloud.points, cloud.weights, codes, settings.support, min_group=settings.min_group, seed=seed
         )
         # Without a calibration half the rows themselves stand in; their distance to the sketch is a little small.
-        self._clean = embed(fitted if calibration is None else calibration, self._schema)
+        self._clean = cloud if calibration is None else embed(calibration, self._schema)
+        self._scoring = fit_scoring(
+            fitted,
+            calibration,
+            self._schema,
+            self._sketch,
+            cloud=cloud,
+            clean_cloud=self._clean,
+            min_group=settings.min_group,
+            seed=seed,
+            tell=tell,
+        )
         self._target_rows, self._calibration_rows = len(fitted), 0 if calibration is None else len(calibration)
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
@@ -201,18 +217,18 @@ class SketchServer:
             numbers[key] = finite_scalar(reply, key, most=most)
         numbers["relaxed"] = finite_scalar(reply, "relaxed", most=self._sketch.cap * (1 + 1e-9))
         numbers["noise"] = finite_scalar(reply, "noise", most=most) if "noise" in reply.scalars else 0.0
-        self._notes[name] = scalar_text(reply, "notes", longest=_LONGEST_NOTE)
+        self._notes[name] = reply_notes(reply)
         self._answers[name] = numbers
 
     def _record(self, name: str, held_out: Mapping[int, float]) -> dict[str, Any]:
         if name in self._failures:
-            return {"client": name, "status": f"failed: {self._failures[name]}"}
+            return {"client": name, "outcome": self._failures[name].outcome}
         numbers = self._answers[name]
         distance, low, high = _interval(numbers)
         cap = self._sketch.cap
-        notes = [self._notes[name]] if self._notes[name] else []
+        notes = self._notes[name]
         if self._settings.epsilon is not None and numbers["cost"] > 0.9 * cap:
-            notes.append("saturated: most rows are farther away than the cost cap")
+            notes = (*notes, Note("protocols.saturated"))
         return {
             "client": name,
             "rows": int(numbers["rows"]),
@@ -221,7 +237,7 @@ class SketchServer:
             "high": high,
             "excess": numbers["cost"] - held_out[int(numbers["rows"])],
             "quality": 1.0 - numbers["relaxed"] / cap,
-            "status": "; ".join(["ok", *notes]),
+            "outcome": Outcome(notes=notes),
         }
 
     def _held_out_costs(self) -> dict[int, float]:
@@ -229,25 +245,19 @@ class SketchServer:
         cap = self._sketch.cap if self._settings.epsilon is not None else None
         sizes = sorted({int(numbers["rows"]) for numbers in self._answers.values()})
         jobs = [(size, draw) for size in sizes for draw in range(_EXCESS_DRAWS)]
-        costs = list(self._map(_HeldOut(self._clean, self._sketch, cap, self._seed), jobs))
+        costs = list(self._map(partial(_held_out_cost, self._clean, self._sketch, cap, self._seed), jobs))
         return {
             size: float(np.mean(costs[i * _EXCESS_DRAWS : (i + 1) * _EXCESS_DRAWS])) for i, size in enumerate(sizes)
         }
 
 
-class _HeldOut:
-    """d_S² of a draw of clean rows; a plain callable, so that workers can run it."""
-
-    def __init__(self, clean: Points, sketch: SketchPoints, cap: float | None, seed: int) -> None:
-        self._clean, self._sketch, self._cap, self._seed = clean, sketch, cap, seed
-
-    def __call__(self, job: tuple[int, int]) -> float:
-        size, draw = job
-        rng = generator(self._seed, "excess", size, draw)
-        available = len(self._clean.point_of_row)
-        rows = rng.choice(available, min(size, available), replace=False)
-        points = self._clean.points[self._clean.point_of_row[rows]]
-        return solve(points, self._sketch.points, None, self._sketch.weights, cap=self._cap).cost
+def _held_out_cost(clean: Points, sketch: SketchPoints, cap: float | None, seed: int, job: tuple[int, int]) -> float:
+    """d_S² of a draw of clean rows."""
+    size, draw = job
+    rng = generator(seed, "excess", size, draw)
+    rows = rng.choice(clean.rows, min(size, clean.rows), replace=False)
+    points = clean.points[clean.point_of_row[rows]]
+    return solve(points, sketch.points, None, sketch.weights, cap=cap).cost
 
 
 def _interval(numbers: Mapping[str, float]) -> tuple[float, float, float]:
@@ -264,11 +274,3 @@ def _interval(numbers: Mapping[str, float]) -> tuple[float, float, float]:
     upper = np.sqrt(cost + numbers["error"] ** 2)
     estimate = min(max(np.sqrt(np.sqrt(cost) * upper), low), high)
     return float(estimate), float(low), float(high)
-
-
-def _classes(table: Table, cloud: Points, kind: str) -> NDArray[np.int64]:
-    """Class code of every distinct point; one group for all where the label is a number."""
-    codes = np.zeros(cloud.distinct, dtype=np.int64)
-    if kind == "classes":
-        codes[cloud.point_of_row] = np.unique(class_names(table.labels), return_inverse=True)[1]
-    return codes

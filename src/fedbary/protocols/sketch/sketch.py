@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,12 @@ from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.scoring.mixture import grouped
+from fedbary.valuation.scoring.mixture import grouped_by_class
 
 Floats = NDArray[np.float64]
 
 _MOST_POINTS = 20_000
+_MOST_GROUPS = 300
 _CAP_QUANTILE = 0.99
 
 
@@ -31,42 +33,44 @@ class SketchPoints:
         """The bound e = √(Σ w_s·e_s²) on W(Q, sketch)."""
         return float(np.sqrt(self.weights @ self.variances))
 
-    def check(self, width: int) -> None:
-        """Refuse what no honest server sends."""
-        size = len(self.weights)
-        fits = self.points.shape == (size, width) and self.variances.shape == (size,) and 1 <= size <= _MOST_POINTS
-        finite = all(np.isfinite(values).all() for values in (self.points, self.weights, self.variances))
-        if not fits or not finite or not np.isfinite(self.cap) or self.cap <= 0:
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], cap: float, *, width: int) -> SketchPoints:
+        """Read a sketch of points with ``width`` coordinates from a message; refuses what no honest server sends."""
+        missing = [name for name in ("points", "weights", "variances") if name not in arrays]
+        if missing:
+            raise ProtocolError(f"The sketch lacks the array '{missing[0]}'.")
+        points, weights, variances = (
+            np.asarray(arrays[name], dtype=float) for name in ("points", "weights", "variances")
+        )
+        size = len(weights)
+        fits = points.shape == (size, width) and variances.shape == (size,) and 1 <= size <= _MOST_POINTS
+        finite = all(np.isfinite(values).all() for values in (points, weights, variances))
+        if not fits or not finite or not np.isfinite(cap) or cap <= 0:
             raise ProtocolError("The sketch has the wrong shape or holds values that are not finite.")
-        if (self.weights <= 0).any() or abs(float(self.weights.sum()) - 1.0) > 1e-9 or (self.variances < 0).any():
+        if (weights <= 0).any() or abs(float(weights.sum()) - 1.0) > 1e-9 or (variances < 0).any():
             raise ProtocolError("The sketch has masses that are not positive or do not sum to one.")
+        return cls(points, weights, variances, cap)
 
 
 def make_sketch(
-    points: Floats, weights: Floats, groups_of: NDArray[np.int64], size: int, *, min_group: int, seed: int
+    points: Floats, weights: Floats, classes: NDArray[np.int64], size: int | None, *, min_group: int, seed: int
 ) -> SketchPoints:
-    """Group points, never across ``groups_of`` (classes) except where a class has fewer than ``min_group`` points.
+    """Group points, never across ``classes`` except where a class has fewer than ``min_group`` points.
+
+    Left out, ``size`` makes groups of about twice ``min_group`` points, at most 300, at least one for each class.
 
     Small classes are merged into the nearest group, so every group has at least ``min_group`` points; the means
     and variances stay exact, so the interval of the protocol holds for any grouping.
     """
-    groups = np.zeros(len(points), dtype=np.int64)
-    start = 0
-    for code in np.unique(groups_of):
-        mine = groups_of == code
-        share = max(1, round(size * float(weights[mine].sum())))
-        groups[mine] = start + grouped(points[mine], share, min_group=min_group, seed=seed)
-        start = int(groups[mine].max()) + 1
+    if size is None:
+        size = max(int(classes.max()) + 1, min(_MOST_GROUPS, len(points) // (2 * min_group)), 1)
+    most = {int(code): max(1, round(size * float(weights[classes == code].sum()))) for code in np.unique(classes)}
+    groups = grouped_by_class(points, classes, most, min_group=min_group, seed=seed)
     groups = _merge_small(points, weights, groups, min_group)
     means, masses, variances = _summaries(points, weights, groups)
     costs = cost_matrix(points, means, 2)
     # A cap that almost no pair of clean points reaches: it bounds what a single row can do.
     return SketchPoints(means, masses, variances, float(np.quantile(costs, _CAP_QUANTILE)) or 1.0)
-
-
-def default_size(points: int, min_group: int, classes: int) -> int:
-    """Groups of about twice ``min_group`` points, at most 300, at least one for each class."""
-    return max(classes, min(300, points // (2 * min_group)), 1)
 
 
 def coarsened(sketch: SketchPoints, least_mass: float) -> SketchPoints:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Keeps the fit of two numbers per class steady when classes are small.
 _PENALTY = 0.02
-
-
-def log_softmax(logits: Floats) -> Floats:
-    """Normalise rows of logits to log-probabilities."""
-    top = logits.max(axis=1, keepdims=True)
-    return np.asarray(logits - top - np.log(np.exp(logits - top).sum(axis=1, keepdims=True)))
 
 
 def log_loss(log_probabilities: Floats, codes: Integers) -> float:
@@ -28,7 +23,7 @@ def fit_temperature(potentials: Floats, log_prior: Floats, codes: Integers) -> t
     from scipy.optimize import minimize_scalar
 
     def loss(log_t: float) -> float:
-        return log_loss(log_softmax(-np.exp(log_t) * potentials + log_prior), codes)
+        return log_loss(log_softmax(-np.exp(log_t) * potentials + log_prior, axis=1), codes)
 
     found = minimize_scalar(loss, bounds=(-7.0, 4.0), method="bounded", options={"xatol": 0.02})
     return float(np.exp(found.x)), float(found.fun)
@@ -45,7 +40,7 @@ def fit_class_scales(potentials: Floats, log_prior: Floats, codes: Integers, sta
     def loss(parameters: Floats) -> tuple[float, Floats]:
         log_scale, offset = parameters[:classes], parameters[classes:]
         scale = start * np.exp(log_scale)
-        log_p = log_softmax(-scale * potentials + log_prior + offset)
+        log_p = log_softmax(-scale * potentials + log_prior + offset, axis=1)
         error = (np.exp(log_p) - one_hot) / rows
         value = (
             -log_p[np.arange(rows), codes].mean() + _PENALTY * (log_scale**2).sum() + _PENALTY * (offset**2).sum() / 4
@@ -64,7 +59,7 @@ def fit_blend(parts: list[Floats], codes: Integers) -> Floats:
     rows = np.arange(len(codes))
 
     def loss(alpha: Floats) -> tuple[float, Floats]:
-        log_p = log_softmax(sum(a * part for a, part in zip(alpha, parts, strict=True)))
+        log_p = log_softmax(sum(a * part for a, part in zip(alpha, parts, strict=True)), axis=1)
         p = np.exp(log_p)
         slope = [float(((p * part).sum(axis=1) - part[rows, codes]).mean()) for part in parts]
         return float(-log_p[rows, codes].mean()), np.array(slope)

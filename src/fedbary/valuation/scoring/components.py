@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.space.embed import project
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.scoring.mixture import Centroids, class_centroids, soft_minimum
+from fedbary.valuation.scoring.mixture import Centroids, grouped_by_class, soft_minimum
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -63,17 +64,16 @@ class ClassMetric:
 
     def potentials(self, whitened: Floats) -> Floats:
         """−log-density of each class, up to a common constant."""
-        values = _projected(whitened, self.directions)
+        values = project(whitened, None if self.directions is None else self.directions.T)
         classes = len(self.roots)
         potentials = np.full((len(values), classes), np.inf)
         for code in range(classes):
             mine = self.centroids.classes == code
             if mine.any():
                 root = self.roots[code]
-                own = Centroids(
-                    self.centroids.points[mine] @ root, np.zeros(mine.sum(), int), self.centroids.weights[mine]
-                )
-                potentials[:, code] = soft_minimum(values @ root, own, 2.0, 1)[:, 0] / 2.0 + self.log_determinants[code]
+                costs = cost_matrix(values @ root, self.centroids.points[mine] @ root, 2)
+                own = Centroids(self.centroids.points[mine], np.zeros(mine.sum(), int), self.centroids.weights[mine])
+                potentials[:, code] = soft_minimum(costs, own, 2.0, 1)[:, 0] / 2.0 + self.log_determinants[code]
         return potentials
 
 
@@ -98,9 +98,10 @@ def fit_class_metric(
     copies: Integers | None = None,
 ) -> ClassMetric:
     """Σ_c = (1 − b)·I + b·Σ̂_c around ``per_class`` centroids of each class."""
-    values = _projected(whitened, directions)
+    values = project(whitened, None if directions is None else directions.T)
     width = values.shape[1]
-    centroids = class_centroids(values, codes, per_class, copies=copies, min_group=min_group, seed=seed)
+    groups = grouped_by_class(values, codes, per_class, copies=copies, min_group=min_group, seed=seed)
+    centroids = Centroids.of(values, codes, groups)
     roots, log_determinants = np.zeros((classes, width, width)), np.zeros(classes)
     for code in np.unique(codes):
         rows = values[codes == code]
@@ -112,14 +113,6 @@ def fit_class_metric(
         roots[code] = vectors / np.sqrt(spread)
         log_determinants[code] = np.log(spread).sum() / 2.0
     return ClassMetric(directions, centroids, roots, log_determinants)
-
-
-def _projected(whitened: Floats, directions: Floats | None) -> Floats:
-    if directions is None:
-        return whitened
-    kept = whitened @ directions
-    lost = (whitened**2).sum(axis=1) - (kept**2).sum(axis=1)
-    return np.column_stack([kept, np.sqrt(np.maximum(lost, 0.0))])
 
 
 def fit_linear(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from fedbary.errors import DataError
 from fedbary.transport.cost import cost_matrix
@@ -15,7 +16,6 @@ from fedbary.valuation.scoring.calibration import (
     fit_class_scales,
     fit_temperature,
     log_loss,
-    log_softmax,
 )
 from fedbary.valuation.scoring.components import (
     CLASS_SHRINKAGE,
@@ -25,7 +25,7 @@ from fedbary.valuation.scoring.components import (
     fit_linear,
     shared_metric,
 )
-from fedbary.valuation.scoring.mixture import Centroids, class_centroids, grouped, soft_minimum_of_costs
+from fedbary.valuation.scoring.mixture import Centroids, grouped_by_class, soft_minimum
 from fedbary.valuation.scoring.model import ScoringModel, feature_potential
 
 Floats = NDArray[np.float64]
@@ -106,9 +106,12 @@ def fit_scoring_model(
     metric = shared_metric(values, codes)
     rotated = metric.rotate(values)
     whitened = metric.rescale(rotated, CLASS_SHRINKAGE)
-    feature_space = metric.rescale(rotated, chosen.feature)
-    feature_points = class_centroids(
-        feature_space, codes, _FEATURE_CENTROIDS, copies=copies, min_group=min_group, seed=seed
+    centroids, feature_centroids = (
+        Centroids.of(space, codes, grouped_by_class(space, codes, most, copies=copies, min_group=min_group, seed=seed))
+        for space, most in (
+            (metric.rescale(rotated, a), per_class),
+            (metric.rescale(rotated, chosen.feature), _FEATURE_CENTROIDS),
+        )
     )
     coefficients, offsets = fit_linear(values, codes, len(classes), (strength,))[0]
     model = ScoringModel(
@@ -117,11 +120,9 @@ def fit_scoring_model(
         metric=metric,
         shrinkage=a,
         epsilon=epsilon,
-        centroids=class_centroids(
-            metric.rescale(rotated, a), codes, per_class, copies=copies, min_group=min_group, seed=seed
-        ),
+        centroids=centroids,
         feature_shrinkage=chosen.feature,
-        feature_centroids=_weighted_by_class(feature_points, log_prior),
+        feature_centroids=feature_centroids.weighted(log_prior),
         feature_centre=centre,
         feature_scale=scale,
         class_metric=fit_class_metric(
@@ -172,12 +173,12 @@ def _try_everything(
     rotated, other_rotated = metric.rotate(own), metric.rotate(other)
     basis, other_basis = (metric.rescale(values, CLASS_SHRINKAGE) for values in (rotated, other_rotated))
     for per_class in _CENTROIDS:
-        groups = _groups_by_class(basis, labels, per_class, min_group, seed)
+        groups = grouped_by_class(basis, labels, per_class, min_group=min_group, seed=seed)
         for a in _SHRINKAGES:
-            centroids = _means(metric.rescale(rotated, a), labels, groups)
+            centroids = Centroids.of(metric.rescale(rotated, a), labels, groups)
             costs = cost_matrix(metric.rescale(other_rotated, a), centroids.points, 2)
             for epsilon in _EPSILONS if per_class > 1 else _EPSILONS[:1]:
-                potentials = soft_minimum_of_costs(costs, centroids, epsilon, found.classes)
+                potentials = soft_minimum(costs, centroids, epsilon, found.classes)
                 found.put(found.shared, (per_class, a, epsilon), outside, potentials)
         if per_class == _FEATURE_CENTROIDS:
             _try_feature_scores(
@@ -208,7 +209,7 @@ def _try_feature_scores(
 ) -> None:
     log_prior = np.log(np.maximum(np.bincount(labels, minlength=found.classes), 1) / len(labels))
     for a in _FEATURE_SHRINKAGES:
-        centroids = _weighted_by_class(_means(metric.rescale(rotated, a), labels, groups), log_prior)
+        centroids = Centroids.of(metric.rescale(rotated, a), labels, groups).weighted(log_prior)
         scores = feature_potential(metric.rescale(other_rotated, a), centroids)
         found.put(found.feature, a, outside, scores)
         # The density of held-out rows, whose volume term the score itself does not need.
@@ -231,7 +232,7 @@ def _choose(found: _OutOfFold, log_prior: Floats, codes: Integers) -> _Chosen:
     flat = np.zeros_like(log_prior)
     shared, shared_t = _best(found.shared, log_prior, codes)
     by_class, class_t = _best(found.by_class, log_prior, codes)
-    linear = min(found.linear, key=lambda c: log_loss(log_softmax(-found.linear[c]), codes))
+    linear = min(found.linear, key=lambda c: log_loss(log_softmax(-found.linear[c], axis=1), codes))
     linear_t = fit_temperature(found.linear[linear], flat, codes)[0]
     parts, calibrations = [], []
     for potentials, prior, t in (
@@ -241,9 +242,9 @@ def _choose(found: _OutOfFold, log_prior: Floats, codes: Integers) -> _Chosen:
     ):
         scale, bias = fit_class_scales(potentials, prior, codes, t)
         calibrations.append((scale, bias))
-        parts.append(log_softmax(-scale * potentials + prior + bias))
+        parts.append(log_softmax(-scale * potentials + prior + bias, axis=1))
     blend = fit_blend(parts, codes)
-    blended = log_softmax(np.sum([a * part for a, part in zip(blend, parts, strict=True)], axis=0))
+    blended = log_softmax(np.sum([a * part for a, part in zip(blend, parts, strict=True)], axis=0), axis=1)
     feature = min(found.feature_density, key=lambda a: float(found.feature_density[a].mean()))
     return _Chosen(shared, by_class, linear, feature, calibrations, blend, blended)
 
@@ -252,27 +253,3 @@ def _best(candidates: dict, log_prior: Floats, codes: Integers) -> tuple:  # typ
     fits = {key: fit_temperature(potentials, log_prior, codes) for key, potentials in candidates.items()}
     best = min(fits, key=lambda key: fits[key][1])
     return best, fits[best][0]
-
-
-def _groups_by_class(values: Floats, codes: Integers, per_class: int, min_group: int, seed: int) -> Integers:
-    groups, start = np.zeros(len(codes), dtype=np.int64), 0
-    for code in np.unique(codes):
-        mine = codes == code
-        groups[mine] = start + grouped(values[mine], per_class, min_group=min_group, seed=seed)
-        start = groups[mine].max() + 1
-    return groups
-
-
-def _means(values: Floats, codes: Integers, groups: Integers) -> Centroids:
-    """Centroids of given groups: the same groups serve every shrinkage."""
-    count = groups.max() + 1
-    sizes = np.bincount(groups, minlength=count)
-    sums = np.zeros((count, values.shape[1]))
-    np.add.at(sums, groups, values)
-    classes = np.zeros(count, dtype=np.int64)
-    classes[groups] = codes
-    return Centroids(sums / sizes[:, None], classes, sizes / np.bincount(codes)[classes])
-
-
-def _weighted_by_class(centroids: Centroids, log_prior: Floats) -> Centroids:
-    return Centroids(centroids.points, centroids.classes, centroids.weights * np.exp(log_prior)[centroids.classes])

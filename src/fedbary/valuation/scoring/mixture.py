@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from fedbary.transport.cost import cost_matrix
+from scipy.special import logsumexp
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,22 +21,40 @@ class Centroids:
     classes: Integers
     weights: Floats
 
+    @classmethod
+    def of(cls, values: Floats, codes: Integers, groups: Integers) -> Centroids:
+        """Exact means of given groups; the same groups can serve rows in several metrics."""
+        count = groups.max() + 1
+        sizes = np.bincount(groups, minlength=count)
+        sums = np.zeros((count, values.shape[1]))
+        np.add.at(sums, groups, values)
+        classes = np.zeros(count, dtype=np.int64)
+        classes[groups] = codes
+        return cls(sums / sizes[:, None], classes, sizes / np.bincount(codes)[classes])
 
-def class_centroids(
-    values: Floats, codes: Integers, per_class: int, *, min_group: int, seed: int, copies: Integers | None = None
-) -> Centroids:
-    """Exact means of k-means groups of at least ``min_group`` rows, at most ``per_class`` for each class."""
-    copies = np.arange(len(values)) if copies is None else copies
-    points, classes, weights = [], [], []
+    def weighted(self, log_prior: Floats) -> Centroids:
+        """The same centroids with the share of all rows that each holds."""
+        return Centroids(self.points, self.classes, self.weights * np.exp(log_prior)[self.classes])
+
+
+def grouped_by_class(
+    values: Floats,
+    codes: Integers,
+    most: int | Mapping[int, int],
+    *,
+    min_group: int,
+    seed: int,
+    copies: Integers | None = None,
+) -> Integers:
+    """Assign rows to `grouped` groups that never cross classes, at most ``most`` in each class."""
+    groups, start = np.zeros(len(codes), dtype=np.int64), 0
     for code in np.unique(codes):
-        rows = values[codes == code]
-        groups = grouped(rows, per_class, copies=copies[codes == code], min_group=min_group, seed=seed)
-        for group in range(groups.max() + 1):
-            mine = groups == group
-            points.append(rows[mine].mean(axis=0))
-            classes.append(int(code))
-            weights.append(mine.mean())
-    return Centroids(np.array(points), np.array(classes), np.array(weights))
+        mine = codes == code
+        own = None if copies is None else copies[mine]
+        share = most if isinstance(most, int) else most[int(code)]
+        groups[mine] = start + grouped(values[mine], share, copies=own, min_group=min_group, seed=seed)
+        start = int(groups[mine].max()) + 1
+    return groups
 
 
 def grouped(rows: Floats, most: int, *, min_group: int, seed: int, copies: Integers | None = None) -> Integers:
@@ -69,19 +87,12 @@ def _different(groups: Integers, copies: Integers, count: int) -> Integers:
     return np.bincount(pairs // (int(copies.max()) + 1), minlength=count)
 
 
-def soft_minimum(values: Floats, centroids: Centroids, epsilon: float, classes: int) -> Floats:
-    """pot_c(x) = −ε·log Σ_{s∈c} w_s·exp(−‖x − z_s‖²/ε), one column per class (DESIGN 2.6)."""
-    costs = cost_matrix(values, centroids.points, 2)
-    return soft_minimum_of_costs(costs, centroids, epsilon, classes)
-
-
-def soft_minimum_of_costs(costs: Floats, centroids: Centroids, epsilon: float, classes: int) -> Floats:
-    """The same from a matrix of squared distances."""
+def soft_minimum(costs: Floats, centroids: Centroids, epsilon: float, classes: int) -> Floats:
+    """pot_c(x) = −ε·log Σ_{s∈c} w_s·exp(−‖x − z_s‖²/ε), one column per class, from squared distances (DESIGN 2.6)."""
     potentials = np.full((len(costs), classes), np.inf)
     for code in range(classes):
         mine = centroids.classes == code
         if mine.any():
             exponents = -costs[:, mine] / epsilon + np.log(centroids.weights[mine])
-            top = exponents.max(axis=1, keepdims=True)
-            potentials[:, code] = -epsilon * (top[:, 0] + np.log(np.exp(exponents - top).sum(axis=1)))
+            potentials[:, code] = -epsilon * logsumexp(exponents, axis=1)
     return potentials

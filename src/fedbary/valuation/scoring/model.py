@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from fedbary.errors import ProtocolError
-from fedbary.valuation.scoring.calibration import log_softmax
+from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
 from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
 
@@ -59,12 +60,12 @@ class ScoringModel:
         """
         rotated = self.metric.rotate(values)
         parts = [
-            log_softmax(-scale * potential + prior + bias)
-            for potential, prior, scale, bias in zip(
-                self._potentials(values, rotated), self._priors(), self.scales, self.biases, strict=True
+            log_softmax(-scale * potential + prior + bias, axis=1)
+            for (potential, prior), scale, bias in zip(
+                self._potentials(values, rotated), self.scales, self.biases, strict=True
             )
         ]
-        logs = log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0))
+        logs = log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0), axis=1)
         potentials = feature_potential(self.metric.rescale(rotated, self.feature_shrinkage), self.feature_centroids)
         looks = logs.argmax(axis=1)
         return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
@@ -104,6 +105,9 @@ class ScoringModel:
             raise ProtocolError("The scoring model holds values that are not finite: refuse this server.")
         try:
             numbers = [float(v) for v in arrays["numbers"]]
+            names = json.loads(arrays["classes"].astype(np.uint8).tobytes().decode("utf-8"))
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ValueError("the classes are not a list of names")
             class_metric = None
             if "class.roots" in arrays:
                 class_metric = ClassMetric(
@@ -113,7 +117,7 @@ class ScoringModel:
                     arrays["class.logdet"],
                 )
             model = cls(
-                classes=_names(arrays["classes"]),
+                classes=tuple(names),
                 log_prior=arrays["log_prior"],
                 metric=SharedMetric(arrays["mean"], arrays["directions"], arrays["variances"], numbers[3]),
                 shrinkage=numbers[0],
@@ -135,32 +139,22 @@ class ScoringModel:
             raise ProtocolError(f"The scoring model does not fit together ({error}): refuse this server.") from error
         return model
 
-    def _potentials(self, values: Floats, rotated: Floats) -> list[Floats]:
-        count = len(self.classes)
-        found = [soft_minimum(self.metric.rescale(rotated, self.shrinkage), self.centroids, self.epsilon, count)]
+    def _potentials(self, values: Floats, rotated: Floats) -> list[tuple[Floats, Floats]]:
+        """Each part's potentials and prior: densities need the class prior, the linear part has learnt it."""
+        costs = cost_matrix(self.metric.rescale(rotated, self.shrinkage), self.centroids.points, 2)
+        found = [(soft_minimum(costs, self.centroids, self.epsilon, len(self.classes)), self.log_prior)]
         if self.class_metric is not None:
-            found.append(self.class_metric.potentials(self.metric.rescale(rotated, CLASS_SHRINKAGE)))
+            whitened = self.metric.rescale(rotated, CLASS_SHRINKAGE)
+            found.append((self.class_metric.potentials(whitened), self.log_prior))
         if len(self.coefficients):
-            found.append(-(values @ self.coefficients.T + self.offsets))
+            found.append((-(values @ self.coefficients.T + self.offsets), np.zeros_like(self.log_prior)))
         return found
-
-    def _priors(self) -> list[Floats]:
-        """Densities need the class prior; the linear part has learnt it."""
-        densities = [self.log_prior] * (1 + (self.class_metric is not None))
-        return densities + [np.zeros_like(self.log_prior)] * (len(self.coefficients) > 0)
 
 
 def feature_potential(whitened: Floats, centroids: Centroids) -> Floats:
     """Soft minimum of the squared distance to all centroids, whatever their class."""
     everyone = Centroids(centroids.points, np.zeros(len(centroids.points), dtype=np.int64), centroids.weights)
-    return np.asarray(soft_minimum(whitened, everyone, 2.0, 1)[:, 0])
-
-
-def _names(array: np.ndarray) -> tuple[str, ...]:
-    names = json.loads(array.astype(np.uint8).tobytes().decode("utf-8"))
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("the classes are not a list of names")
-    return tuple(names)
+    return np.asarray(soft_minimum(cost_matrix(whitened, centroids.points, 2), everyone, 2.0, 1)[:, 0])
 
 
 def _centroid_arrays(name: str, centroids: Centroids) -> dict[str, np.ndarray]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
+import io
 import math
-import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -92,17 +91,11 @@ def png(pixels: Pixels) -> bytes:
     >>> png(np.zeros((2, 2), dtype=np.uint8))[:8]
     b'\x89PNG\r\n\x1a\n'
     """
-    height, width = pixels.shape[:2]
-    colour = 2 if pixels.ndim == 3 else 0
-    lines = np.zeros((height, 1 + pixels[0].size), dtype=np.uint8)  # each line begins with its filter, 0 for none
-    lines[:, 1:] = pixels.reshape(height, -1)
-    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, content) for name, content in chunks)
+    from PIL import Image
 
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG", optimize=True)
+    return file.getvalue()
 
 
 def _square(width: int) -> tuple[int, ...] | None:
@@ -141,13 +134,13 @@ def _bytes(values: NDArray[np.generic]) -> Images:
     """Numbers as grey levels: by their known range, or else between the smallest and the largest."""
     numbers = np.asarray(values, dtype=float)
     known = np.isfinite(numbers).all(axis=tuple(range(1, numbers.ndim)))
-    shown = numbers[known]
-    low, top = 0.0, _top(shown) if len(shown) else 1.0
+    finite = numbers[known]
+    low, top = 0.0, _top(finite) if len(finite) else 1.0
     if top is None:
-        low, top = float(shown.min()), float(shown.max())
+        low, top = float(finite.min()), float(finite.max())
     span = top - low or 1.0
     pixels = np.zeros(numbers.shape, dtype=np.uint8)
-    pixels[known] = np.clip(np.rint((shown - low) / span * 255.0), 0, 255).astype(np.uint8)
+    pixels[known] = np.clip(np.rint((finite - low) / span * 255.0), 0, 255).astype(np.uint8)
     return Images(pixels, known)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError
 from fedbary.views.plots import client_map, convergence, shapley_values, shares
 from fedbary.views.plots.page import render
@@ -78,15 +77,10 @@ def _write(text: str, path: str | Path, *, mode: int = 0o666) -> Path:
     home = Path(path)
     if not home.parent.is_dir():
         raise DataError(f"{home}: the folder {home.parent} does not exist; make it first")
-    temporary = home.with_name(f".{home.name}.{secrets.token_hex(4)}.tmp")
     try:
         check_report(home)
         # A name from a file system may hold what UTF-8 cannot: a reference shows it as a replacement character.
-        temporary.touch(mode, exist_ok=False)
-        temporary.write_bytes(text.encode("utf-8", errors="xmlcharrefreplace"))
-        os.replace(temporary, home)  # noqa: PTH105 - os.replace is atomic on every platform
+        content = text.encode("utf-8", errors="xmlcharrefreplace")
+        return write_atomically(home, lambda draft: draft.write_bytes(content), mode=mode)
     except OSError as error:
         raise DataError(f"{home}: the report cannot be written ({error.strerror}); check the folder") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    return home

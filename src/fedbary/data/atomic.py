@@ -1,0 +1,32 @@
+"""Files that are whole or not there: `write_atomically`, the one way in which a file takes another's place."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_atomically(path: str | Path, write: Callable[[Path], object], *, mode: int = 0o666) -> Path:
+    """Let ``write`` fill a temporary file beside ``path``, which then takes its place; a reader never sees half of it.
+
+    ``mode`` holds from the first byte on, so that what is private never lies open.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fedbary.data.atomic import write_atomically
+    >>> path = Path(tempfile.mkdtemp()) / "note.txt"
+    >>> write_atomically(path, lambda draft: draft.write_text("whole")).read_text()
+    'whole'
+    """
+    home = Path(path)
+    draft = home.with_name(f".{home.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        draft.touch(mode, exist_ok=False)
+        write(draft)
+        os.replace(draft, home)  # noqa: PTH105 - os.replace is atomic on every platform
+    finally:
+        draft.unlink(missing_ok=True)
+    return home
