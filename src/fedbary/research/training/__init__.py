@@ -1,6 +1,6 @@
 """Federated training and its log: what the methods that need trained models work on. PyTorch is optional."""
 
-from fedbary.research.training.data import Federation, Rows
+from fedbary.research.training.data import Federation, Rows, trainable
 from fedbary.research.training.evaluate import Evaluator
 from fedbary.research.training.fedavg import run, train_coalitions
 from fedbary.research.training.fedavg_settings import FedAvg
@@ -21,4 +21,5 @@ __all__ = [
     "TrainingLog",
     "run",
     "train_coalitions",
+    "trainable",
 ]
