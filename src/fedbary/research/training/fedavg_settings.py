@@ -36,7 +36,8 @@ class FedAvg:
 
     Examples
     --------
-    >>> FedAvg(rounds=5).learning_rate
+    >>> import fedbary as fb
+    >>> fb.FedAvg(rounds=5).learning_rate
     0.1
     """
 
