@@ -162,7 +162,7 @@ def _by_baseline(
         try:
             if isinstance(table, FedbaryError):
                 raise table
-            rows[client] = ROW_METHODS[name].compute(table, target, seed)
+            rows[client] = ROW_METHODS[name].compute(table, target, seed=seed)
         except FedbaryError as error:
             failed[client] = str(error)
         except Exception as error:  # other people's packages; the other methods and clients go on

@@ -84,8 +84,8 @@ def compute(cell: Cell) -> list[Record]:
     test, other = fb.partitions.by_size(place.reference, [cell.test_rows] * 2, seed=cell.seed).clients.values()
     tables = drawn(place.pool, cell)
     trained = Trained(tables, test, other, rounds=cell.rounds, seed=cell.seed)
-    pooled, again = trained.pooled()
-    scores = {"exactfed": trained.exactfed, CEILINGS[0]: trained.ceiling, "pooled": pooled, CEILINGS[1]: again}
+    pooled, pooled_ceiling = trained.pooled()
+    scores = {"exactfed": trained.exactfed, CEILINGS[0]: trained.ceiling, "pooled": pooled, CEILINGS[1]: pooled_ceiling}
     scores |= trained.others()
     alone = fb.LocalEngine(workers=1)
     scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=alone) for name in RUNS}

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fedbary as fb
-from fedbary.research.baselines.classes import class_schema
+from fedbary.research.baselines.classes import class_schema, fitted
 from fedbary.research.baselines.pydvl_values import ame_values, banzhaf_values, beta_shapley_values, tmc_values
 from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.comparison.measures import auroc
@@ -145,10 +145,7 @@ class Judge:
         """Accuracy on the test rows after a fit to the rows at these positions."""
         from sklearn.linear_model import LogisticRegression
 
-        labels = self._labels[kept]
-        if len(np.unique(labels)) == 1:
-            return float((self._truth == labels[0]).mean())
-        model = LogisticRegression(C=STRENGTH, max_iter=1000).fit(self._rows[kept], labels)
+        model = fitted(LogisticRegression(C=STRENGTH, max_iter=1000), self._rows[kept], self._labels[kept])
         return float((model.predict(self._test) == self._truth).mean())
 
 
@@ -243,19 +240,20 @@ def _protocol(name: str, **options: Any) -> Values:
     return values
 
 
-def _baseline(compute: Callable[[fb.Table, fb.Table, int], pd.DataFrame]) -> Values:
-    return lambda client, reference, seed: compute(client.table, reference, seed)["value"].to_numpy(dtype=float)
+def _baseline(compute: Callable[..., pd.DataFrame], **options: Any) -> Values:
+    def values(client: Spoilt, reference: fb.Table, seed: int) -> Floats:
+        return compute(client.table, reference, seed=seed, **options)["value"].to_numpy(dtype=float)
+
+    return values
 
 
 # With the defaults one of these cells takes up to ten minutes.
 PERMUTATIONS, SAMPLES, UPDATES, FEW = 10, 500, 4, fb.Space(projection=32)
 LEAN: dict[str, Values] = {
-    "banzhaf": _baseline(lambda t, r, seed: banzhaf_values(t, r, samples=SAMPLES, space=FEW, seed=seed)),
-    "tmc": _baseline(lambda t, r, seed: tmc_values(t, r, permutations=PERMUTATIONS, space=FEW, seed=seed)),
-    "ame": _baseline(lambda t, r, seed: ame_values(t, r, updates=UPDATES, space=FEW, seed=seed)),
-    "beta-shapley": _baseline(
-        lambda t, r, seed: beta_shapley_values(t, r, permutations=PERMUTATIONS, space=FEW, seed=seed)
-    ),
+    "banzhaf": _baseline(banzhaf_values, samples=SAMPLES, space=FEW),
+    "tmc": _baseline(tmc_values, permutations=PERMUTATIONS, space=FEW),
+    "ame": _baseline(ame_values, updates=UPDATES, space=FEW),
+    "beta-shapley": _baseline(beta_shapley_values, permutations=PERMUTATIONS, space=FEW),
 }
 METHODS: dict[str, Values] = {
     "random": lambda client, _, __: np.zeros(len(client.mask)),
