@@ -7,13 +7,12 @@ most rows/``min_group``. The truth is the exact distance of all rows in the spac
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import world
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 
@@ -40,12 +39,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.dataset}, seed {self.seed}, {self.protocol}, S = {self.support}"
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute relative error, interval width and coverage of all protocols."""
-    experiment = Tabulated("accuracy", compute, table, markdown, pictures)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Spoilt, world
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
 from fedbary.research.training import MLP, FedAvg, Logistic, Model
@@ -65,12 +64,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.dataset}, {self.noise} {self.spread}, seed {self.seed}"
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets, noises and spreads."""
-    experiment = Tabulated("boost", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Rows, Spoilt, World, world
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 from fedbary.space.labels import class_names
@@ -54,12 +53,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.dataset}, seed {self.seed}, {self.method}"
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the table of all methods, data sets, noises and skews."""
-    experiment = Tabulated("detection", compute, table, markdown, pictures)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:

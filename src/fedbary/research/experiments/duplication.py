@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +18,9 @@ import fedbary as fb
 from fedbary.data import Table, repeat_row
 from fedbary.research.baselines.clients import METHODS, prepare
 from fedbary.research.comparison import protocol_scores
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import world
-from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number
+from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.research.training import FedAvg, Federation
 from fedbary.valuation.scores import ClientScores
 
@@ -63,12 +62,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.dataset}, {self.change}, seed {self.seed}"
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets."""
-    experiment = Tabulated("duplication", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:
@@ -175,8 +168,5 @@ def markdown(final: pd.DataFrame) -> str:
             for row in group.to_dict("records")
         ]
         parts += [f"## {dataset}\n", markdown_table(["client_1 copies", *MEASURES.values()], rows), ""]
-    failed = final[final["errors"] > 0]
-    if len(failed):
-        lines = failed[["dataset", "copied", "error"]].itertuples(index=False)
-        parts += ["## Errors\n", *(f"- {where}, {what}: {error}" for where, what, error in lines)]
+    parts += errors(final, ["dataset", "copied"])
     return "\n".join(parts).rstrip() + "\n"

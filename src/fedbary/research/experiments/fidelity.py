@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from fedbary.protocols.coalition.groups import client_groups
 from fedbary.protocols.coalition.server import accuracy_utility, shapley
 from fedbary.protocols.coalition.stage import Stage
 from fedbary.research.comparison import PROTOCOL_METHODS, agreement, protocol_scores
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import world
 from fedbary.research.experiments.scenarios import SCENARIOS, scenario
 from fedbary.research.experiments.tables import mean_and_spread, pivots
@@ -60,12 +59,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.dataset}, N = {self.clients}, {self.case}, seed {self.seed}"
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets, numbers of clients and cases."""
-    experiment = Tabulated("fidelity", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:
@@ -139,8 +132,6 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
     """Means over seeds; the case ``mean`` is over all cases as well."""
     import pandas as pd
 
-    if "method" not in records:
-        records = records.assign(method=None)
     keys = ["dataset", "clients", "case", "method"]
     return pd.concat(
         [mean_and_spread(records.assign(case="mean"), keys, METRICS), mean_and_spread(records, keys, METRICS)],

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +22,9 @@ from fedbary.research.baselines.classes import class_schema, fitted
 from fedbary.research.baselines.pydvl_values import ame_values, banzhaf_values, beta_shapley_values, tmc_values
 from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.comparison.measures import auroc
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Spoilt, world
-from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number
+from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.space import features
 from fedbary.space.labels import class_names
 
@@ -65,12 +64,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.dataset}, {self.kind}, seed {self.seed}, {self.method}"
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets and kinds of noise."""
-    experiment = Tabulated("point-removal", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:
@@ -196,10 +189,7 @@ def markdown(final: pd.DataFrame) -> str:
             curves,
             "",
         ]
-    failed = final[final["errors"] > 0]
-    if len(failed):
-        lines = failed[["dataset", "kind", "method", "error"]].itertuples(index=False)
-        parts += ["## Errors\n", *(f"- {where}, {kind}, {what}: {error}" for where, kind, what, error in lines)]
+    parts += errors(final, ["dataset", "kind", "method"])
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import World, world
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 
@@ -59,12 +58,6 @@ class Federation:
 FEDERATIONS = tuple(
     Federation(*choice) for choice in product(("labels", "features"), ("equal", "mixed"), (0.1, 1.0, np.inf))
 )
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the rank correlations."""
-    experiment = Tabulated("ranking", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:
@@ -114,8 +107,6 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     named = records.assign(epsilon=[f"{e:g}" if e else "none" for e in records["epsilon"]])
-    if "noise" not in named:
-        named = named.assign(noise=None, sizes=None, alpha=None)
     keys = ["dataset", "noise", "sizes", "alpha", "epsilon"]
     parts = [
         mean_and_spread(named.assign(spearman=named.get(metric), ranked_by=metric), [*keys, "ranked_by"], ["spearman"])

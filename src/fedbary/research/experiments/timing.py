@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ import fedbary as fb
 from fedbary.errors import FedbaryError
 from fedbary.research.baselines.clients import METHODS, prepare
 from fedbary.research.baselines.clients.retrained import MOST_CLIENTS
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
+from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import world
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread
 from fedbary.research.training import CNN, FedAvg, Federation, Logistic, Model
@@ -64,12 +63,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.model}, N = {self.clients}"
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:  # noqa: ARG001 - what is timed must be alone
-    """Compute the table, in this process and one cell after the other, whatever ``workers`` says."""
-    experiment = Tabulated("timing", compute, table, markdown, pictures)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=1, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:
@@ -147,8 +140,6 @@ def _seconds(name: str, setting: Setting, coalitions: NDArray[np.bool_]) -> floa
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
     """Seconds of each method and number of clients."""
-    if "method" not in records:
-        records = records.assign(method=None, estimated=False)
     return mean_and_spread(records, ["model", "clients", "method", "estimated"], ["seconds", "evaluations"])
 
 
