@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fedbary.engines.flower.choosing import Wrapper
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.flower_layout import Layout, Vector
-from fedbary.research.training.log import Head, Round, TrainingLog
+from fedbary.research.training.training_log import Head, Round, TrainingLog
 
 NAME_KEY = "client-name"
 _LONGEST_NAME = 200
@@ -103,11 +103,11 @@ class Recording(Wrapper):
             raise DataError(f"The run could not be recorded: {self._problem}")
         if self._initial is None or not self._rounds:
             raise DataError("Nothing was recorded: run start of this object, not of the strategy inside.")
-        place = {node: position for position, node in enumerate(self._nodes)}
+        position = {node: number for number, node in enumerate(self._nodes)}
         rounds = []
-        for kept in self._rounds:
-            nodes, models = _read(kept) if isinstance(kept, Path) else kept
-            rounds.append(Round(np.array([place[node] for node in nodes]), models.astype(np.float64)))
+        for entry in self._rounds:
+            nodes, models = _read(entry) if isinstance(entry, Path) else entry
+            rounds.append(Round(np.array([position[node] for node in nodes]), models.astype(np.float64)))
         return TrainingLog(
             tuple(self._nodes.values()),
             np.array([self._counts[node] for node in self._nodes]),
@@ -265,7 +265,7 @@ def _write(file: Path, nodes: list[int], models: Vector) -> Path:
 
 def _read(file: Path) -> tuple[list[int], Vector]:
     try:
-        with np.load(file, allow_pickle=False) as kept:
-            return [int(node) for node in kept["nodes"]], kept["models"]
+        with np.load(file, allow_pickle=False) as arrays:
+            return [int(node) for node in arrays["nodes"]], arrays["models"]
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"The recorded round '{file}' cannot be read ({error}): it was moved or changed.") from error

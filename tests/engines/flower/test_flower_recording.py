@@ -13,7 +13,7 @@ from fedbary.errors import DataError, SettingsError
 from fedbary.research.baselines.clients import METHODS, Setting
 from fedbary.research.flower_layout import Layout
 from fedbary.research.flower_recording import Recording
-from fedbary.research.training.log import TrainingLog
+from fedbary.research.training.training_log import TrainingLog
 
 
 def trained(recording, rounds=3, app=None, **options):

@@ -14,7 +14,7 @@ from fedbary.research.training import CNN, MLP, Evaluator, Logistic, Rows
 @pytest.mark.parametrize("model", [Logistic(), MLP((5,)), CNN((2,))], ids=["logistic", "mlp", "cnn"])
 def test_accuracy_and_loss_are_those_of_scikit_learn(monkeypatch, model):
     monkeypatch.setattr("fedbary.research.training.evaluate._ROWS_AT_A_TIME", 7)
-    monkeypatch.setattr("fedbary.research.training.flat._AT_A_TIME", 50_000)
+    monkeypatch.setattr("fedbary.research.training.flat_model._AT_A_TIME", 50_000)
     federation = blobs([5], width=16, tests=30)
     evaluator = Evaluator.on_test(model, federation, dtype="float64", threads=2)
     weights = np.random.default_rng(0).standard_normal((9, evaluator.size)) / 4  # scikit-learn clips p < 1e-16

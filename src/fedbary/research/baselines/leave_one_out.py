@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
-from fedbary.research.baselines.classes import fitted, scaled_pair
+from fedbary.research.baselines.classifiers import fitted, scaled_pair
 from fedbary.research.baselines.logistic import cross_validate, log_probabilities
 from fedbary.space import Space
 from fedbary.valuation import row_frame

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError
-from fedbary.research.baselines.classes import class_schema, fitted
+from fedbary.research.baselines.classifiers import class_schema, fitted
 from fedbary.space import Schema, Space, features
 from fedbary.space.labels import class_names
 from fedbary.valuation import row_frame

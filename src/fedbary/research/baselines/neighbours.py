@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.checks import whole
 from fedbary.data.table import Table
-from fedbary.research.baselines.classes import scaled_pair
+from fedbary.research.baselines.classifiers import scaled_pair
 from fedbary.space import Space
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation import row_frame

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fedbary.checks import whole
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
-from fedbary.research.baselines.classes import class_schema, fitted, scaled_pair
+from fedbary.research.baselines.classifiers import class_schema, fitted, scaled_pair
 from fedbary.research.baselines.logistic import cross_validate
 from fedbary.space import Space, features
 from fedbary.space.labels import class_names

@@ -47,18 +47,18 @@ class Experiment:
         self, output: Path, *, smoke: bool = False, workers: int = 1, progress: Progress | None = None
     ) -> pd.DataFrame:
         """Compute the cells; ``records.csv``, ``table.csv``, ``table.md`` and pictures are written beside them."""
-        place, module = self.folder(output, smoke=smoke), self.module
+        folder, module = self.folder(output, smoke=smoke), self.module
         processes = 1 if self.alone else workers
-        records = run_cells(self.cells(smoke), module.compute, place / "cells", workers=processes, progress=progress)
+        records = run_cells(self.cells(smoke), module.compute, folder / "cells", workers=processes, progress=progress)
         final: pd.DataFrame = module.table(records)
-        records.to_csv(place / "records.csv", index=False)
-        final.to_csv(place / "table.csv", index=False)
-        (place / "table.md").write_text(module.markdown(final), encoding="utf-8")
+        records.to_csv(folder / "records.csv", index=False)
+        final.to_csv(folder / "table.csv", index=False)
+        (folder / "table.md").write_text(module.markdown(final), encoding="utf-8")
         pictures = module.pictures(final) if hasattr(module, "pictures") else []
         if drawn := [picture for picture in pictures if len(picture.table)]:
             from fedbary.views.plots.page import chart_page
 
-            (place / "pictures.html").write_text(chart_page(*drawn), encoding="utf-8")
+            (folder / "pictures.html").write_text(chart_page(*drawn), encoding="utf-8")
         return final
 
 

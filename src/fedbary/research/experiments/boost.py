@@ -18,7 +18,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.research.experiments.cells import Record
-from fedbary.research.experiments.federations import Spoilt, world
+from fedbary.research.experiments.federations import Spoilt, split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
 from fedbary.research.training import MLP, FedAvg, Logistic, Model
 from fedbary.space.labels import class_names
@@ -79,9 +79,9 @@ def compute(cell: Cell) -> list[Record]:
     draw = drawn(cell)
     tables = {name: client.table for name, client in draw.spoilt.items()}
     oracle = {name: client.table.take(~client.mask) for name, client in draw.spoilt.items()}
-    alone = fb.LocalEngine(workers=1)
+    engine = fb.LocalEngine(workers=1)
     flags = {
-        name: fb.value(tables, draw.reference, seed=cell.seed, engine=alone, **options)
+        name: fb.value(tables, draw.reference, seed=cell.seed, engine=engine, **options)
         for name, options in FLAGS.items()
     }
     judged = {way: _judged(draw.spoilt, flags[whose], how) for way, (whose, how) in WAYS.items()}
@@ -151,17 +151,17 @@ class Draw:
 
 def drawn(cell: Cell) -> Draw:
     """Draw the rows of a cell."""
-    place = world(cell.dataset, 2 * cell.server_rows, seed=cell.seed)
-    reference, test = fb.partitions.by_size(place.reference, [cell.server_rows] * 2, seed=cell.seed).clients.values()
-    rows = np.split(place.rows(cell.clients * cell.rows, np.inf, seed=cell.seed), cell.clients)
+    data = split_dataset(cell.dataset, 2 * cell.server_rows, seed=cell.seed)
+    reference, test = fb.partitions.by_size(data.reference, [cell.server_rows] * 2, seed=cell.seed).clients.values()
+    rows = np.split(data.rows(cell.clients * cell.rows, np.inf, seed=cell.seed), cell.clients)
     wrong = [cell.noisy / cell.clients] * cell.clients
     if cell.spread == SPREADS[1]:
         wrong = [float(cell.noisy)] + [0.0] * (cell.clients - 1)
     spoilt = {
-        f"client_{i + 1}": place.client(own, NOISES[cell.noise], wrong[i] / cell.rows, seed=100 * cell.seed + i)
+        f"client_{i + 1}": data.client(own, NOISES[cell.noise], wrong[i] / cell.rows, seed=100 * cell.seed + i)
         for i, own in enumerate(rows)
     }
-    clean = {f"client_{i + 1}": place.pool.take(own) for i, own in enumerate(rows)}
+    clean = {f"client_{i + 1}": data.pool.take(own) for i, own in enumerate(rows)}
     training = FedAvg(rounds=cell.rounds, learning_rate=cell.learning_rate, seed=cell.seed)
     return Draw(reference, test, spoilt, clean, training)
 

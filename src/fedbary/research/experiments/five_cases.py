@@ -16,7 +16,7 @@ import numpy as np
 import fedbary as fb
 from fedbary.research.comparison import agreement, protocol_scores
 from fedbary.research.experiments.cells import Record
-from fedbary.research.experiments.federations import world
+from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
 from fedbary.research.experiments.trained import Trained
 
@@ -61,15 +61,15 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """Scores of every method: how they agree with exactFed, their shares, and what they cost."""
-    place = world(cell.dataset, 2 * cell.test_rows, seed=cell.seed)
-    test, other = fb.partitions.by_size(place.reference, [cell.test_rows] * 2, seed=cell.seed).clients.values()
+    data = split_dataset(cell.dataset, 2 * cell.test_rows, seed=cell.seed)
+    test, other = fb.partitions.by_size(data.reference, [cell.test_rows] * 2, seed=cell.seed).clients.values()
     tables = fb.partitions.paper_case(
-        place.pool, cell.case, clients=cell.clients, rows=cell.rows * cell.clients, seed=cell.seed
+        data.pool, cell.case, clients=cell.clients, rows=cell.rows * cell.clients, seed=cell.seed
     ).clients
     trained = Trained(tables, test, other, rounds=cell.rounds, seed=cell.seed)
     scores = {"exactfed": trained.exactfed, CEILING: trained.ceiling, **trained.others()}
-    alone = fb.LocalEngine(workers=1)
-    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=alone) for name in PROTOCOLS}
+    engine = fb.LocalEngine(workers=1)
+    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=engine) for name in PROTOCOLS}
     equal = np.full(cell.clients, 1.0 / cell.clients)
     scores[EQUAL] = fb.ClientScores(EQUAL, tuple(tables), equal, np.zeros(cell.clients))
     records = []

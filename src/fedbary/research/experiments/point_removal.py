@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fedbary as fb
-from fedbary.research.baselines.classes import class_schema, fitted
+from fedbary.research.baselines.classifiers import class_schema, fitted
 from fedbary.research.baselines.pydvl_values import ame_values, banzhaf_values, beta_shapley_values, tmc_values
 from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.comparison.measures import auroc
 from fedbary.research.experiments.cells import Record
-from fedbary.research.experiments.federations import Spoilt, world
+from fedbary.research.experiments.federations import Spoilt, split_dataset
 from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.space import features
 from fedbary.space.labels import class_names
@@ -80,11 +80,11 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """Both curves, the areas under them, and how well the values tell spoilt rows from others."""
-    place = world(cell.dataset, cell.reference_rows + cell.test_rows, seed=cell.seed)
+    data = split_dataset(cell.dataset, cell.reference_rows + cell.test_rows, seed=cell.seed)
     sizes = [cell.reference_rows, cell.test_rows]
-    reference, test = fb.partitions.by_size(place.reference, sizes, seed=cell.seed).clients.values()
-    rows = place.rows(cell.rows, np.inf, seed=cell.seed)
-    client = place.client(rows, cell.kind, SPOILT, seed=cell.seed)
+    reference, test = fb.partitions.by_size(data.reference, sizes, seed=cell.seed).clients.values()
+    rows = data.rows(cell.rows, np.inf, seed=cell.seed)
+    client = data.client(rows, cell.kind, SPOILT, seed=cell.seed)
     started = perf_counter()
     values = METHODS[cell.method](client, reference, cell.seed)
     seconds = perf_counter() - started
@@ -134,11 +134,11 @@ class Judge:
         self._rows, self._test = features(table, schema), features(test, schema)
         self._labels, self._truth = class_names(table.labels), class_names(test.labels)
 
-    def accuracy(self, kept: Order) -> float:
+    def accuracy(self, rows: Order) -> float:
         """Accuracy on the test rows after a fit to the rows at these positions."""
         from sklearn.linear_model import LogisticRegression
 
-        model = fitted(LogisticRegression(C=STRENGTH, max_iter=1000), self._rows[kept], self._labels[kept])
+        model = fitted(LogisticRegression(C=STRENGTH, max_iter=1000), self._rows[rows], self._labels[rows])
         return float((model.predict(self._test) == self._truth).mean())
 
 
@@ -223,8 +223,8 @@ def _curves(rows: Rows) -> str:
 
 def _protocol(name: str, **options: Any) -> Values:
     def values(client: Spoilt, reference: fb.Table, seed: int) -> Floats:
-        alone = fb.LocalEngine(workers=1)
-        result = fb.value({"client": client.table}, reference, protocol=name, seed=seed, engine=alone, **options)
+        engine = fb.LocalEngine(workers=1)
+        result = fb.value({"client": client.table}, reference, protocol=name, seed=seed, engine=engine, **options)
         return result.rows("client")["value"].to_numpy(dtype=float)
 
     return values

@@ -22,7 +22,7 @@ from fedbary.errors import FedbaryError
 from fedbary.research.baselines.clients import METHODS, prepare
 from fedbary.research.baselines.clients.retrained import MOST_CLIENTS
 from fedbary.research.experiments.cells import Record
-from fedbary.research.experiments.federations import world
+from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread
 from fedbary.research.training import CNN, FedAvg, Federation, Logistic, Model
 
@@ -74,20 +74,20 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """Seconds of every method."""
-    place = world(cell.dataset, cell.reference_rows, seed=cell.seed)
+    data = split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed)
     # The data set has 20,000 rows or so: a hundred clients draw theirs with repetition.
     rng = np.random.default_rng(cell.seed)
     names = [f"client_{i}" for i in range(cell.clients)]
-    tables = {name: place.pool.take(rng.choice(len(place.pool), cell.rows, replace=False)) for name in names}
+    tables = {name: data.pool.take(rng.choice(len(data.pool), cell.rows, replace=False)) for name in names}
     records: list[Record] = []
     some = dict(list(tables.items())[:2])
     for protocol in OURS.values():  # imports and caches are nobody's time
-        fb.value(some, place.reference.take(np.arange(100)), protocol=protocol, seed=cell.seed)
+        fb.value(some, data.reference.take(np.arange(100)), protocol=protocol, seed=cell.seed)
     for name, protocol in OURS.items():
         started = time.perf_counter()
-        fb.value(tables, place.reference, protocol=protocol, seed=cell.seed, engine=fb.LocalEngine(workers=1))
+        fb.value(tables, data.reference, protocol=protocol, seed=cell.seed, engine=fb.LocalEngine(workers=1))
         records.append({"method": name, "seconds": time.perf_counter() - started, "estimated": False})
-    federation = Federation.from_tables(tables, place.reference)
+    federation = Federation.from_tables(tables, data.reference)
     training = FedAvg(rounds=cell.rounds, seed=cell.seed)
     prepared = prepare(
         federation,

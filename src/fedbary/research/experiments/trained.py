@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fedbary.data import Table
 from fedbary.games import Game, exact_shapley
-from fedbary.research.baselines.classes import fitted
+from fedbary.research.baselines.classifiers import fitted
 from fedbary.research.baselines.clients import METHODS, Setting, prepare
 from fedbary.research.training import Evaluator, FedAvg, Federation
 from fedbary.valuation.scores import ClientScores

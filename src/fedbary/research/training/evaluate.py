@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.research.training.backend import Precision, in_parallel, workers
-from fedbary.research.training.data import Federation, Rows
-from fedbary.research.training.flat import FlatModel, as_tensors
+from fedbary.research.training.federation import Federation, Rows
+from fedbary.research.training.flat_model import FlatModel, as_tensors
 from fedbary.research.training.models import Model
 
 if TYPE_CHECKING:

@@ -209,7 +209,7 @@ def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, N
     classes = np.unique(test[1])
     if len(classes) < 2:
         raise DataError(f"{judge.capitalize()} has fewer than two classes: add rows of another one.")
-    kept, notes = [], []
+    coded, notes = [], []
     for name, (features, labels) in clients.items():
         if features.ndim != 2 or labels.shape != (len(features),):
             raise DataError(
@@ -228,10 +228,10 @@ def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, N
             notes.append(
                 f"{name}: {(~known).sum()} of {len(known)} rows left out, as {judge} lacks their class ({listed})"
             )
-        kept.append(Rows(features[known], np.searchsorted(classes, labels[known])))
+        coded.append(Rows(features[known], np.searchsorted(classes, labels[known])))
     return Federation(
         tuple(clients),
-        tuple(kept),
+        tuple(coded),
         Rows(test[0], np.searchsorted(classes, test[1])),
         tuple(str(name) for name in classes),
         tuple(notes),

@@ -209,14 +209,14 @@ class TrainingLog:
 
     def save(self, path: str | Path) -> Path:
         """Write one ``.npz`` file."""
-        from fedbary.research.training.log_file import save
+        from fedbary.research.training.training_log_file import save
 
         return save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingLog:
         """Read what `save` wrote."""
-        from fedbary.research.training.log_file import load
+        from fedbary.research.training.training_log_file import load
 
         return load(path)
 

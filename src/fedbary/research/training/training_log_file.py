@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from fedbary.errors import DataError
-from fedbary.research.training.log import Head, Round, TrainingLog
+from fedbary.research.training.training_log import Head, Round, TrainingLog
 
 VERSION = 1
 _MAX_ROUNDS = 100_000
