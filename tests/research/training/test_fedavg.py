@@ -199,7 +199,7 @@ def test_training_learns_to_read_digits(five_clients, model):
     train, reference = five_clients
     clients = fb.partitions.by_size(train, [100, 200, 300, 400], seed=0).clients
     federation = Federation.from_tables(clients, reference)
-    evaluator = Evaluator.on_test(model, federation)
+    evaluator = Evaluator(model, federation.test, len(federation.classes))
     log = run(model, federation, FedAvg(rounds=10, local_epochs=2, batch_size=32))
     assert evaluator.accuracy(log.initial)[0] < 0.3
     assert evaluator.accuracy(log.final)[0] > 0.85

@@ -68,7 +68,7 @@ def tmc_values(
     6
     """
     whole(permutations, "permutations", "tmc_values", least=1)
-    pydvl, game = load_pydvl(), Game.of(table, reference, space, seed)
+    pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     stop = pydvl.MaxUpdates(permutations)
     return game.values(pydvl.TMCShapleyValuation(game.utility(pydvl), is_done=stop, seed=seed, show_warnings=False))
 
@@ -91,7 +91,7 @@ def beta_shapley_values(
     whole(permutations, "permutations", "beta_shapley_values", least=1)
     if not (alpha > 0 and beta > 0):
         raise SettingsError(f"beta_shapley_values needs alpha > 0 and beta > 0. Got {alpha!r} and {beta!r}.")
-    pydvl, game = load_pydvl(), Game.of(table, reference, space, seed)
+    pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     sampler, stop = pydvl.PermutationSampler(seed=seed), pydvl.MaxUpdates(permutations)
     valuation = pydvl.BetaShapleyValuation(
         game.utility(pydvl), sampler, stop, alpha=alpha, beta=beta, show_warnings=False
@@ -108,7 +108,7 @@ def banzhaf_values(
     ``samples`` of them are drawn, one model each. Utility, other parameters and result as in `tmc_values`.
     """
     whole(samples, "samples", "banzhaf_values", least=2)
-    pydvl, game = load_pydvl(), Game.of(table, reference, space, seed)
+    pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     valuation = pydvl.MSRBanzhafValuation(game.utility(pydvl), pydvl.NoStopping(), seed=seed, show_warnings=False)
     # The criterion counts the samples of the valuation's own sampler.
     valuation.is_done = pydvl.MaxSamples(valuation.sampler, samples)
@@ -126,7 +126,7 @@ def ame_values(
     Utility, other parameters and result as in `tmc_values`.
     """
     whole(updates, "updates", "ame_values", least=1)
-    pydvl, game = load_pydvl(), Game.of(table, reference, space, seed)
+    pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     owen = import_module("pydvl.valuation.samplers.owen")
     semivalue = import_module("pydvl.valuation.methods.semivalue")
 
@@ -212,7 +212,7 @@ def load_pydvl(module: str = "pydvl.valuation") -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
+class RowGame:
     """The rows as players: what pyDVL needs to know of a table and its reference."""
 
     names: NDArray[np.generic]
@@ -223,7 +223,7 @@ class Game:
     strength: float
 
     @classmethod
-    def of(cls, table: Table, reference: Table, space: Space | None, seed: int) -> Game:
+    def of(cls, table: Table, reference: Table, space: Space | None, seed: int) -> RowGame:
         """Scale features as the reference says, and choose C once, on all rows."""
         if len(table) < 2:
             raise DataError("A single row has nobody to be compared with: add rows.")

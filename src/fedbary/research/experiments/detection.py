@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fedbary as fb
+from fedbary.research.baselines.logistic import Classifier
+from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Rows, SplitDataset, Spoilt, split_dataset
 from fedbary.research.experiments.tables import mean_and_spread, pivots
@@ -192,21 +194,18 @@ def _consensus(draw: Draw) -> Outcome:
     return outcome
 
 
-def _cleanlab(draw: Draw) -> Outcome:
-    from fedbary.research.baselines import cleanlab_values
+def _baseline(method: str) -> Callable[[Draw], Outcome]:
+    """A method of other people, one client after the other."""
 
-    return {name: cleanlab_values(client) for name, client in draw.tables.items()}
+    def values(draw: Draw) -> Outcome:
+        compute, reference = ROW_METHODS[method].compute, draw.data.reference
+        return {name: compute(client, reference, seed=0) for name, client in draw.tables.items()}
 
-
-def _knn_shapley(draw: Draw) -> Outcome:
-    from fedbary.research.baselines import knn_shapley
-
-    return {name: knn_shapley(client, draw.data.reference) for name, client in draw.tables.items()}
+    return values
 
 
 def _logistic(draw: Draw) -> Outcome:
-    from fedbary.research.baselines.logistic import Classifier
-
+    """Like the baseline of that name, but fitted to the reference once for all clients."""
     classifier = Classifier.fit(draw.data.reference, seed=draw.cell.seed)
     return {name: classifier.values(client) for name, client in draw.tables.items()}
 
@@ -218,8 +217,8 @@ METHODS: dict[str, Callable[[Draw], Outcome]] = {
     "paper γ": _valued("Interpolation", gradient="gamma"),
     "paper η": _valued("Interpolation", gradient="eta"),
     "exact dual": _valued("Interpolation", gradient="access", rounds=1),
-    "cleanlab": _cleanlab,
-    "KNN-Shapley": _knn_shapley,
+    "cleanlab": _baseline("cleanlab"),
+    "KNN-Shapley": _baseline("knn-shapley"),
     "logistic": _logistic,
 }
 
