@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.export import write
-from fedbary.errors import DataError, SettingsError
+from fedbary.errors import SettingsError
 from fedbary.research.comparison.measures import agreement
+from fedbary.research.result_folder import read_index, refuse_foreign, write_index
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from fedbary.research.training import TrainingLog
     from fedbary.views.plots import Display
 
-_FILE, _LOG = "comparison.json", "training-log.npz"
+_KIND, _FILE, _LOG = "comparison", "comparison.json", "training-log.npz"
 _TABLES = ("scores.csv", "summary.csv", "plot.html")
-VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,21 +106,19 @@ class Comparison:
         write(self.to_frame(), home / "scores.csv")
         write(self.summary(), home / "summary.csv")
         index = {
-            "fedbary": "comparison",
-            "version": VERSION,
             "methods": list(self.scores),
             "failed": dict(self.failed),
             "settings": dict(self.settings),
             "notes": list(self.notes),
         }
-        (home / _FILE).write_text(json.dumps(index, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_index(home / _FILE, _KIND, index)
         return home
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
         """Read what `save` wrote."""
         home = Path(folder)
-        index = _index(home)
+        index = read_index(home / _FILE, _KIND, _parsed)
         scores = {name: ClientScores.load(home / "scores" / f"{name}.json") for name in index["methods"]}
         log = None
         if (home / _LOG).is_file():
@@ -131,37 +128,25 @@ class Comparison:
         return cls(scores, index["failed"], index["settings"], tuple(index["notes"]), log)
 
 
-def _index(home: Path) -> dict[str, Any]:
-    """The folder's index, checked."""
-    file = home / _FILE
-    if not file.is_file():
-        raise DataError(f"'{home}' holds no comparison (there is no {_FILE}): check the folder.")
-    try:
-        index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if index["fedbary"] != "comparison" or index["version"] != VERSION:
-            raise DataError(f"'{file}' is not a comparison of version {VERSION}: compare again.")
-        index["methods"] = [str(name) for name in index["methods"]]
-        index["notes"] = [str(note) for note in index["notes"]]
-        index["failed"], index["settings"] = dict(index["failed"]), dict(index["settings"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"'{file}' is not a comparison ({error}): compare again.") from error
-    if any(name != Path(name).name for name in index["methods"]):
-        raise DataError(f"'{file}' names files outside its own folder: do not trust it.")
-    return index
-
-
 def check_folder(folder: str | Path) -> set[Path]:
     """Refuse a folder in which saving would overwrite files that no comparison wrote; returns those that one wrote."""
     home = Path(folder)
     own: set[Path] = set()
+    tables = {home / name for name in (_FILE, _LOG, *_TABLES)}
     if (home / _FILE).is_file():
-        own = {home / name for name in (_FILE, _LOG, *_TABLES)}
-        own |= {home / "scores" / f"{name}.json" for name in _index(home)["methods"]}
-    planned = {home / name for name in (_FILE, _LOG, *_TABLES)} | set((home / "scores").glob("*"))
-    foreign = sorted(file for file in planned - own if file.exists())
-    if foreign:
-        raise DataError(
-            f"'{home}' holds {foreign[0].relative_to(home)}, which is not from an earlier comparison and would be "
-            "overwritten: choose another folder."
-        )
+        methods = read_index(home / _FILE, _KIND, _parsed)["methods"]
+        own = tables | {home / "scores" / f"{name}.json" for name in methods}
+    refuse_foreign(home, (tables | set((home / "scores").glob("*"))) - own, _KIND)
     return own
+
+
+def _parsed(index: Mapping[str, Any]) -> dict[str, Any]:
+    methods = [str(name) for name in index["methods"]]
+    if any(name != Path(name).name for name in methods):
+        raise ValueError("it names files outside its own folder")
+    return {
+        "methods": methods,
+        "failed": dict(index["failed"]),
+        "settings": dict(index["settings"]),
+        "notes": [str(note) for note in index["notes"]],
+    }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fedbary.data.export import write
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.comparison.measures import auroc, rank_correlations
+from fedbary.research.result_folder import read_index, refuse_foreign, write_index
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from fedbary.views.plots import Display
 
-_MARK, _MARKED = "row-comparison.json", '{"fedbary": "row-comparison", "version": 1}\n'
-_FILES = ("rows.csv", "summary.csv", "plot.html", _MARK)
+_KIND, _INDEX = "row-comparison", "row-comparison.json"
+_FILES = ("rows.csv", "summary.csv", "plot.html", _INDEX)
 _COLUMNS = ("method", "client", "row", "value")
 
 
@@ -107,7 +108,7 @@ class RowComparison:
         home.mkdir(parents=True, exist_ok=True)
         write(self.to_frame(), home / "rows.csv")
         write(self.summary(), home / "summary.csv")
-        (home / _MARK).write_text(_MARKED, encoding="utf-8")
+        write_index(home / _INDEX, _KIND, {})
         return home
 
 
@@ -116,13 +117,10 @@ def check_folder(folder: str | Path) -> None:
     home = Path(folder)
     if home.exists() and not home.is_dir():
         raise DataError(f"'{home}' is a file: choose a folder to write to.")
-    own = (home / _MARK).is_file() and (home / _MARK).read_text(encoding="utf-8") == _MARKED
-    for name in _FILES:
-        if (home / name).exists() and not own:
-            raise DataError(
-                f"'{home}' holds {name}, which is not from an earlier comparison of rows and would be overwritten: "
-                "choose another folder."
-            )
+    if (home / _INDEX).is_file():
+        read_index(home / _INDEX, _KIND, dict)
+    else:
+        refuse_foreign(home, (home / name for name in _FILES), "comparison of rows")
 
 
 def _agreement(first: Mapping[str, pd.DataFrame], second: Mapping[str, pd.DataFrame]) -> dict[str, float]:
