@@ -21,11 +21,11 @@ def main() -> None:
     reference = fb.partitions.by_size(digits.test, [300], seed=0).clients["client_1"]
     print("200 rows of digits, 10 % flipped labels, 300 reference rows, seed 0; processor seconds, logistic = 1\n")
     print("| method | time | AUROC | values that are 0 |\n| --- | --- | --- | --- |")
-    ROW_METHODS["logistic"].compute(table, reference, 0)  # imports are not its work
+    ROW_METHODS["logistic"].compute(table, reference, seed=0)  # imports are not its work
     one = 1.0
     for name in ("logistic", *(name for name in ROW_METHODS if name != "logistic")):
         started = time.process_time()
-        values = ROW_METHODS[name].compute(table, reference, 0)["value"].to_numpy(dtype=float)
+        values = ROW_METHODS[name].compute(table, reference, seed=0)["value"].to_numpy(dtype=float)
         seconds = time.process_time() - started
         one = seconds if name == "logistic" else one
         shown = f"1 ({seconds:.2f} s)" if name == "logistic" else f"{seconds / one:.1f}"

@@ -9,5 +9,5 @@ import fedbary as fb
 digits = fb.datasets.load("digits")
 rows, wrong = fb.corruptions.flip_labels(digits.train.take(range(200)), 0.1, seed=0)
 methods = ["sketch", "logistic", "knn-shapley", "lava"]
-result = fb.compare({"mine": rows}, digits.test, level="rows", methods=methods, wrong={"mine": wrong}, seed=0)
+result = fb.compare_rows({"mine": rows}, digits.test, methods=methods, wrong={"mine": wrong}, seed=0)
 print(result.summary()[["method", "auroc"]].round(3).to_string(index=False))

@@ -11,26 +11,41 @@ __version__ = "0.1.0"
 # `fedbary --help`) costs nothing.
 _HOMES = {
     "Boost": "fedbary.research.boosting",
+    "CNN": "fedbary.research.training",
     "ClientScores": "fedbary.valuation.scores",
     "Coalition": "fedbary.protocols.coalition",
     "Comparison": "fedbary.research.comparison",
     "Consensus": "fedbary.protocols.consensus",
+    "DataError": "fedbary.errors",
+    "DatasetUnavailable": "fedbary.errors",
+    "FedAvg": "fedbary.research.training",
     "FedbaryError": "fedbary.errors",
     "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
+    "Ledger": "fedbary.guard.ledger",
     "LocalEngine": "fedbary.engines.local",
+    "Logistic": "fedbary.research.training",
+    "MLP": "fedbary.research.training",
+    "OwnerPolicy": "fedbary.guard.policy",
     "Points": "fedbary.space.embed",
+    "PrivacyError": "fedbary.errors",
+    "ProtocolError": "fedbary.errors",
     "RowComparison": "fedbary.research.comparison",
     "RowValues": "fedbary.estimators",
     "Schema": "fedbary.space.schema",
+    "SchemaError": "fedbary.errors",
+    "SettingsError": "fedbary.errors",
     "Sketch": "fedbary.protocols.sketch",
     "Space": "fedbary.space.options",
     "Table": "fedbary.data.table",
+    "TrainingLog": "fedbary.research.training",
+    "TransportError": "fedbary.errors",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
     "boost": "fedbary.research.boosting",
     "clean": "fedbary.valuation.cleaning",
-    "compare": "fedbary.research.comparison",
+    "compare_clients": "fedbary.research.comparison",
+    "compare_rows": "fedbary.research.comparison",
     "corruptions": "fedbary.data",
     "datasets": "fedbary.data",
     "embed": "fedbary.space.embed",
@@ -45,28 +60,43 @@ _HOMES = {
 }
 
 __all__ = [
+    "CNN",
+    "MLP",
     "Boost",
     "ClientScores",
     "Coalition",
     "Comparison",
     "Consensus",
+    "DataError",
+    "DatasetUnavailable",
+    "FedAvg",
     "FedbaryError",
     "FlagFilter",
     "Interpolation",
+    "Ledger",
     "LocalEngine",
+    "Logistic",
+    "OwnerPolicy",
     "Points",
+    "PrivacyError",
+    "ProtocolError",
     "RowComparison",
     "RowValues",
     "Schema",
+    "SchemaError",
+    "SettingsError",
     "Sketch",
     "Space",
     "Table",
+    "TrainingLog",
+    "TransportError",
     "Triangle",
     "Valuation",
     "__version__",
     "boost",
     "clean",
-    "compare",
+    "compare_clients",
+    "compare_rows",
     "corruptions",
     "datasets",
     "embed",
@@ -86,15 +116,27 @@ if TYPE_CHECKING:
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
     from fedbary.engines.local import LocalEngine
-    from fedbary.errors import FedbaryError
+    from fedbary.errors import (
+        DataError,
+        DatasetUnavailable,
+        FedbaryError,
+        PrivacyError,
+        ProtocolError,
+        SchemaError,
+        SettingsError,
+        TransportError,
+    )
     from fedbary.estimators import FlagFilter, RowValues
+    from fedbary.guard.ledger import Ledger
+    from fedbary.guard.policy import OwnerPolicy
     from fedbary.protocols.coalition import Coalition
     from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
     from fedbary.protocols.triangle import Triangle
     from fedbary.research.boosting import Boost, boost
-    from fedbary.research.comparison import Comparison, RowComparison, compare
+    from fedbary.research.comparison import Comparison, RowComparison, compare_clients, compare_rows
+    from fedbary.research.training import CNN, MLP, FedAvg, Logistic, TrainingLog
     from fedbary.space.embed import Points, embed
     from fedbary.space.fit import fit_schema
     from fedbary.space.options import Space

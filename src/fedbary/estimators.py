@@ -126,13 +126,13 @@ class FlagFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         valued = clone(self.row_values) if self.row_values is not None else RowValues()
         self.row_values_ = valued.fit(X, y, X_val, y_val)
         labels = np.asarray(y)
-        places = Table({"place": np.arange(len(labels), dtype=float)}, labels)
-        kept = clean(places, self.row_values_.rows_, self.how)
-        chosen = kept.columns["place"].astype(np.intp)
+        positions = Table({"position": np.arange(len(labels), dtype=float)}, labels)
+        cleaned = clean(positions, self.row_values_.rows_, self.how)
+        chosen = cleaned.columns["position"].astype(np.intp)
         self.kept_: NDArray[np.bool_] = np.isin(np.arange(len(labels)), chosen)
         rows = X.iloc[chosen] if hasattr(X, "iloc") else np.asarray(X)[chosen]
-        self.estimator_ = clone(self.estimator).fit(rows, kept.labels)
-        self.classes_ = getattr(self.estimator_, "classes_", np.unique(kept.labels))
+        self.estimator_ = clone(self.estimator).fit(rows, cleaned.labels)
+        self.classes_ = getattr(self.estimator_, "classes_", np.unique(cleaned.labels))
         return self
 
     def predict(self, X: Any) -> Any:

@@ -111,7 +111,7 @@ def _client_methods() -> dict[str, Any]:
     clients, reference = _five()
     usable = {name: table for name, table in clients.items() if name != "broken"}
     methods = ["exactfed", "loo", "mr", "or", "tmr", "gtg", "fedshapley", "cgsv", "shapfed", "fedce", "sketch"]
-    scores = fb.compare(usable, reference, methods=methods, seed=7).scores
+    scores = fb.compare_clients(usable, reference, methods=methods, seed=7).scores
     return {name: _numbers(found.values) for name, found in scores.items()}
 
 
@@ -119,7 +119,7 @@ def _row_methods() -> dict[str, Any]:
     clients, reference = _five()
     chosen = {"client_2": clients["client_2"]}
     methods = ["knn-shapley", "lava", "logistic", "cleanlab", "sketch", "interpolation"]
-    compared = fb.compare(chosen, reference, level="rows", methods=methods, seed=7)
+    compared = fb.compare_rows(chosen, reference, methods=methods, seed=7)
     return {str(name): _sums(frame["value"]) for name, frame in compared.to_frame().groupby("method")}
 
 

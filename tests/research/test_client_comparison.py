@@ -22,7 +22,9 @@ def federation(digits):
 
 @pytest.fixture(scope="module")
 def compared(federation):
-    return fb.compare(*federation, methods=["mr", "exactfed", "sketch", "cgsv"], training=FedAvg(rounds=4), seed=1)
+    return fb.compare_clients(
+        *federation, methods=["mr", "exactfed", "sketch", "cgsv"], training=FedAvg(rounds=4), seed=1
+    )
 
 
 def test_all_methods_see_the_client_of_wrong_labels(compared):
@@ -58,7 +60,7 @@ def test_a_comparison_loads_to_the_same_and_its_log_can_be_used_again(federation
     pd.testing.assert_frame_equal(again.summary(), compared.summary())
     assert again.settings["training"]["rounds"] == 4
     log = TrainingLog.load(tmp_path / "out" / "training-log.npz")
-    anew = fb.compare(*federation, methods=["mr"], log=log, seed=1)
+    anew = fb.compare_clients(*federation, methods=["mr"], log=log, seed=1)
     np.testing.assert_allclose(anew.scores["mr"].values, compared.scores["mr"].values)
     assert pd.read_csv(tmp_path / "out" / "scores.csv").shape == (12, 5)
 
@@ -66,16 +68,16 @@ def test_a_comparison_loads_to_the_same_and_its_log_can_be_used_again(federation
 def test_one_method_that_cannot_run_leaves_the_others_alone(digits):
     part = fb.partitions.by_size(digits, [20] * 15 + [200], seed=0).clients
     test = part.pop("client_16")
-    found = fb.compare(part, test, methods=["exactfed", "cgsv"], training=FedAvg(rounds=1))
+    found = fb.compare_clients(part, test, methods=["exactfed", "cgsv"], training=FedAvg(rounds=1))
     assert "14 are the most" in found.failed["exactfed"]
     assert list(found.scores) == ["cgsv"]
 
 
 def test_mistakes_are_one_sentence(federation, tmp_path):
     with pytest.raises(fb.FedbaryError, match="There is no method 'magic'"):
-        fb.compare(*federation, methods=["magic"])
+        fb.compare_clients(*federation, methods=["magic"])
     with pytest.raises(fb.FedbaryError, match="No method"):
-        fb.compare(*federation, methods=[])
+        fb.compare_clients(*federation, methods=[])
     with pytest.raises(fb.FedbaryError, match="no comparison"):
         fb.Comparison.load(tmp_path)
     good = '{"fedbary": "comparison", "version": 1, "failed": {}, "settings": {}, "notes": [], "methods": %s}'
@@ -89,14 +91,14 @@ def test_mistakes_are_one_sentence(federation, tmp_path):
         with pytest.raises(fb.FedbaryError, match=sentence):
             fb.Comparison.load(tmp_path)
     with pytest.raises(fb.FedbaryError, match="list of names"):
-        fb.compare(*federation, methods="mr")
+        fb.compare_clients(*federation, methods="mr")
     with pytest.raises(fb.FedbaryError, match="same name"):
-        fb.compare({1: federation[0]["client_1"], "1": federation[0]["client_2"]}, federation[1])
+        fb.compare_clients({1: federation[0]["client_1"], "1": federation[0]["client_2"]}, federation[1])
 
 
 def test_a_folder_with_foreign_files_is_left_alone_and_an_earlier_comparison_replaced(compared, federation, tmp_path):
     compared.save(tmp_path / "out")
-    fb.compare(*federation, methods=["sketch"], seed=1).save(tmp_path / "out")
+    fb.compare_clients(*federation, methods=["sketch"], seed=1).save(tmp_path / "out")
     again = fb.Comparison.load(tmp_path / "out")
     assert list(again.scores) == ["sketch"]
     assert again.log is None
@@ -117,7 +119,7 @@ def test_a_client_that_cannot_train_leaves_the_others_alone(federation):
         "alien": strange,
         "empty": (np.zeros((0, 64)), []),
     }
-    found = fb.compare(clients, test, methods=["mr", "sketch"], training=FedAvg(rounds=2))
+    found = fb.compare_clients(clients, test, methods=["mr", "sketch"], training=FedAvg(rounds=2))
     frame = found.to_frame().pivot_table(index="client", columns="method", values="value", dropna=False)
     assert frame.loc[["client_1", "client_2", "client_3"]].notna().all(axis=None)
     assert frame.loc[["holes", "alien", "empty"], "mr"].isna().all()
@@ -130,21 +132,21 @@ def test_a_client_that_cannot_train_leaves_the_others_alone(federation):
 def test_what_cannot_be_trained_on_can_still_be_measured(digits):
     data = fb.datasets.load("diabetes")
     part = fb.partitions.by_size(data.train, [60, 60], seed=0).clients
-    found = fb.compare(part, data.test, methods=["mr", "sketch"])
+    found = fb.compare_clients(part, data.test, methods=["mr", "sketch"])
     assert "needs classes" in found.failed["mr"]
     assert list(found.scores) == ["sketch"]
 
 
 def test_a_client_equal_to_the_reference_has_a_finite_value(federation):
     test = federation[1]
-    scores = fb.compare({"same": test}, test, methods=["triangle"]).scores["triangle"]
+    scores = fb.compare_clients({"same": test}, test, methods=["triangle"]).scores["triangle"]
     assert np.isfinite(scores.values).all()
     assert np.isnan(scores.standard_errors).all()
 
 
 def test_a_log_with_another_start_serves_the_methods_that_do_not_retrain(federation, compared):
     moved = replace(compared.log, initial=compared.log.initial + 1.0)
-    found = fb.compare(*federation, methods=["mr", "loo"], log=moved, training=FedAvg(rounds=4), seed=1)
+    found = fb.compare_clients(*federation, methods=["mr", "loo"], log=moved, training=FedAvg(rounds=4), seed=1)
     assert list(found.scores) == ["mr"]
     assert "retrain" in found.failed["loo"]
 

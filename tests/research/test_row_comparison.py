@@ -25,7 +25,7 @@ def federation(digits):
 @pytest.fixture(scope="module")
 def compared(federation):
     clients, test, masks = federation
-    return fb.compare(clients, test, methods=["sketch", "logistic"], truth="knn-shapley", level="rows", wrong=masks)
+    return fb.compare_rows(clients, test, methods=["sketch", "logistic"], truth="knn-shapley", wrong=masks)
 
 
 def test_one_frame_with_every_row_by_every_method(compared, federation):
@@ -61,7 +61,7 @@ def test_files_open_in_a_spreadsheet(compared, tmp_path):
 def test_a_client_that_cannot_be_used_does_not_stop_the_others(federation):
     clients, test, _ = federation
     broken = fb.Table.from_arrays(np.full((20, 3), 1.0), np.zeros(20))
-    found = fb.compare({**clients, "broken": broken}, test, methods=["sketch", "knn-shapley"], level="rows")
+    found = fb.compare_rows({**clients, "broken": broken}, test, methods=["sketch", "knn-shapley"])
     assert set(found.values["knn-shapley"]) == set(clients)
     assert set(found.failed) == {"sketch", "knn-shapley"}
     assert "x" in found.failed["knn-shapley"]["broken"]
@@ -72,7 +72,7 @@ def test_pictures_show_what_the_frames_hold(compared, federation):
     assert set(compared.display().frame()["method"]) == {"sketch", "logistic", "knn-shapley"}
     assert len(bars.data[0].y) == 3
     clients, test, _ = federation
-    matrix = fb.compare(clients, test, methods=["logistic", "knn-shapley"], level="rows").plot().data[0]
+    matrix = fb.compare_rows(clients, test, methods=["logistic", "knn-shapley"]).plot().data[0]
     assert matrix.z[0][0] == pytest.approx(1.0)
     scores = ClientScores("mr", ("<b>a</b>", "b"), np.array([0.3, 0.1]), np.zeros(2))
     figure = fb.Comparison({"sketch": scores, "mr": scores}).plot(truth="mr")
@@ -84,25 +84,22 @@ def test_pictures_show_what_the_frames_hold(compared, federation):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"level": "cells"}, "must be 'clients' or 'rows'"),
-        ({"level": "rows", "max_seconds": 3}, "'max_seconds' parameter of compare is for level='clients'"),
-        ({"wrong": {}}, "use level='rows'"),
-        ({"level": "rows", "methods": ["gtg"]}, "no method 'gtg' that values rows"),
-        ({"level": "rows", "methods": []}, "name at least one"),
-        ({"level": "rows", "methods": "lava"}, "must be a list"),
-        ({"level": "rows", "wrong": {"nobody": [True]}}, "no client"),
-        ({"level": "rows", "wrong": {"client_1": [True]}}, "one boolean for each of the 80 rows"),
+        ({"methods": ["gtg"]}, "no method 'gtg' that values rows"),
+        ({"methods": []}, "name at least one"),
+        ({"methods": "lava"}, "must be a list"),
+        ({"wrong": {"nobody": [True]}}, "no client"),
+        ({"wrong": {"client_1": [True]}}, "one boolean for each of the 80 rows"),
         ({"truth": "magic"}, "There is no method 'magic'"),
     ],
 )
 def test_questions_that_make_no_sense_get_a_sentence(federation, given, why):
     with pytest.raises(SettingsError, match=why):
-        fb.compare(federation[0], federation[1], **given)
+        fb.compare_rows(federation[0], federation[1], **given)
 
 
 def test_the_truth_is_computed_even_if_it_was_not_named(federation):
     clients, test, _ = federation
-    found = fb.compare(clients, test, methods=["coalition"], truth="sketch")
+    found = fb.compare_clients(clients, test, methods=["coalition"], truth="sketch")
     assert list(found.summary()["method"]) == ["coalition", "sketch"]
     assert found.summary().set_index("method").loc["sketch", "spearman"] == pytest.approx(1.0)
 
@@ -119,6 +116,6 @@ def test_a_folder_with_other_files_is_left_alone(compared, tmp_path):
 def test_a_method_of_another_package_that_fails_stops_nobody(federation):
     clients, test, _ = federation
     tiny = clients["client_1"].take(np.arange(4))
-    found = fb.compare({"tiny": tiny, **clients}, test, methods=["knn-shapley", "data-oob"], level="rows")
+    found = fb.compare_rows({"tiny": tiny, **clients}, test, methods=["knn-shapley", "data-oob"])
     assert "too few" in found.failed["data-oob"]["tiny"]
     assert set(found.values["data-oob"]) == set(clients)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from fedbary.engines.flower.choosing import Wrapper
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.flower_layout import Layout, Vector
-from fedbary.research.training.log import Head, Round, TrainingLog
+from fedbary.research.training.training_log import Head, Round, TrainingLog
+from fedbary.research.training.training_log_file import save_arrays
 
 NAME_KEY = "client-name"
 _LONGEST_NAME = 200
@@ -45,8 +46,8 @@ class Recording(Wrapper):
     -----
     A model becomes one vector: its arrays of floating-point numbers, in the order of the initial model. Running
     statistics of batch normalisation are among them, as they are in FedAvg. Whole numbers, such as its counter
-    ``num_batches_tracked``, are left out, for they would drown the weights in every cosine; `unflatten` puts in the
-    initial model's.
+    ``num_batches_tracked``, are left out, for they would drown the weights in every cosine; `Layout.unflatten` puts in
+    the initial model's.
 
     Only nodes whose reply arrived without an error count as selected in a round, and a round without any is left out.
 
@@ -103,11 +104,11 @@ class Recording(Wrapper):
             raise DataError(f"The run could not be recorded: {self._problem}")
         if self._initial is None or not self._rounds:
             raise DataError("Nothing was recorded: run start of this object, not of the strategy inside.")
-        place = {node: position for position, node in enumerate(self._nodes)}
+        position = {node: number for number, node in enumerate(self._nodes)}
         rounds = []
-        for kept in self._rounds:
-            nodes, models = _read(kept) if isinstance(kept, Path) else kept
-            rounds.append(Round(np.array([place[node] for node in nodes]), models.astype(np.float64)))
+        for entry in self._rounds:
+            nodes, models = _read(entry) if isinstance(entry, Path) else entry
+            rounds.append(Round(np.array([position[node] for node in nodes]), models.astype(np.float64)))
         return TrainingLog(
             tuple(self._nodes.values()),
             np.array([self._counts[node] for node in self._nodes]),
@@ -128,23 +129,11 @@ class Recording(Wrapper):
             raise DataError("The layout of the model is known from the first round on: start the training.")
         return self._layout
 
-    def save(self, path: str | Path) -> Path:
-        """Write `log` to one ``.npz`` file, which `TrainingLog.load` and ``fedbary compare --training-log`` read."""
-        return self.log.save(path)
-
-    def flatten(self, arrays: ArrayRecord) -> Vector:
-        """A model as one vector of weights."""
-        return self.layout.flatten(arrays)
-
-    def unflatten(self, weights: NDArray[Any]) -> ArrayRecord:
-        """A vector of weights as a model."""
-        return self.layout.unflatten(weights)
-
     def evaluate(self, utility: Callable[[ArrayRecord], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         """A utility of one model as the methods want it: many vectors of weights in, as many numbers out."""
 
         def utilities(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.array([float(utility(self.unflatten(vector))) for vector in weights])
+            return np.array([float(utility(self.layout.unflatten(vector))) for vector in weights])
 
         return utilities
 
@@ -201,7 +190,8 @@ class Recording(Wrapper):
         if self.folder is None:
             self._rounds.append((nodes, models))
         else:
-            self._rounds.append(_write(self.folder / f"round-{len(self._rounds) + 1:05d}.npz", nodes, models))
+            arrays = {"nodes": np.array(nodes, dtype=np.uint64), "models": models}
+            self._rounds.append(save_arrays(self.folder / f"round-{len(self._rounds) + 1:05d}.npz", arrays))
 
     def _examples(self, content: RecordDict, node: int) -> int:
         found = [
@@ -255,17 +245,9 @@ def _empty(folder: Path) -> Path:
     return folder
 
 
-def _write(file: Path, nodes: list[int], models: Vector) -> Path:
-    part = file.with_name(file.name + ".part")
-    with part.open("wb") as stream:
-        np.savez(stream, nodes=np.array(nodes, dtype=np.uint64), models=models)
-    part.replace(file)
-    return file
-
-
 def _read(file: Path) -> tuple[list[int], Vector]:
     try:
-        with np.load(file, allow_pickle=False) as kept:
-            return [int(node) for node in kept["nodes"]], kept["models"]
+        with np.load(file, allow_pickle=False) as arrays:
+            return [int(node) for node in arrays["nodes"]], arrays["models"]
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"The recorded round '{file}' cannot be read ({error}): it was moved or changed.") from error

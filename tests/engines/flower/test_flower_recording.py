@@ -13,7 +13,7 @@ from fedbary.errors import DataError, SettingsError
 from fedbary.research.baselines.clients import METHODS, Setting
 from fedbary.research.flower_layout import Layout
 from fedbary.research.flower_recording import Recording
-from fedbary.research.training.log import TrainingLog
+from fedbary.research.training.training_log import TrainingLog
 
 
 def trained(recording, rounds=3, app=None, **options):
@@ -41,9 +41,9 @@ def run():
 def test_the_average_of_each_round_is_the_strategys_global_model(run):
     recording, seen, _ = run
     log = recording.log
-    np.testing.assert_array_equal(log.initial, recording.flatten(seen[0]))
+    np.testing.assert_array_equal(log.initial, recording.layout.flatten(seen[0]))
     for turn, model in enumerate(log.global_models, start=1):
-        np.testing.assert_allclose(model, recording.flatten(seen[turn]), atol=1e-6)
+        np.testing.assert_allclose(model, recording.layout.flatten(seen[turn]), atol=1e-6)
 
 
 def test_names_counts_and_size_are_the_clients(run):
@@ -71,7 +71,7 @@ def test_the_client_with_random_labels_comes_last(run, method):
 
 def test_a_saved_log_is_the_same(run, tmp_path):
     log = run[0].log
-    loaded = TrainingLog.load(run[0].save(tmp_path / "training-log.npz"))
+    loaded = TrainingLog.load(run[0].log.save(tmp_path / "training-log.npz"))
     assert loaded.names == log.names
     np.testing.assert_array_equal(loaded.global_models, log.global_models)
 
@@ -102,14 +102,14 @@ def test_a_client_that_fails_is_not_selected_in_that_round():
     assert [{log.names[i] for i in entry.selected} for entry in log.rounds] == [
         set(NODES), set(NODES) - {"bob"}, set(NODES),
     ]  # fmt: skip
-    np.testing.assert_allclose(log.global_models[1], recording.flatten(seen[2]), atol=1e-6)
+    np.testing.assert_allclose(log.global_models[1], recording.layout.flatten(seen[2]), atol=1e-6)
 
 
 def test_a_round_in_which_all_fail_is_left_out():
     recording = Recording(FedAvg())
     seen, _ = trained(recording, app=client_app(fails={(name, 2) for name in NODES}))
     assert len(recording.log.rounds) == 2
-    np.testing.assert_allclose(recording.log.final, recording.flatten(seen[3]), atol=1e-6)
+    np.testing.assert_allclose(recording.log.final, recording.layout.flatten(seen[3]), atol=1e-6)
 
 
 def test_names_come_from_the_clients_or_from_the_nodes():
@@ -129,11 +129,11 @@ def test_a_client_cannot_take_the_name_that_the_server_gave_another():
 def test_whole_numbers_are_left_out_and_come_back_as_they_were(run):
     recording = run[0]
     assert recording.layout.keys == ("weight", "bias")
-    model = recording.unflatten(np.array([1.0, 2.0, 3.0, 4.0]))
+    model = recording.layout.unflatten(np.array([1.0, 2.0, 3.0, 4.0]))
     assert list(model) == ["weight", "steps", "bias"]
     assert model["steps"].numpy() == 0
     assert (model["weight"].numpy().dtype, model["weight"].shape) == (np.float32, (1, 3))
-    np.testing.assert_array_equal(recording.flatten(model), [1, 2, 3, 4])
+    np.testing.assert_array_equal(recording.layout.flatten(model), [1, 2, 3, 4])
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from fedbary.research.baselines import (
     row_loo,
     tmc_values,
 )
-from fedbary.research.baselines.pydvl_values import Game, load_pydvl
+from fedbary.research.baselines.pydvl_values import RowGame, load_pydvl
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,7 @@ def ame_weight(n, k):
     ids=["shapley", "beta", "ame"],
 )
 def test_sampled_values_are_within_their_error_of_the_enumerated_ones(mislabelled, method, settings, weight, drawn):
-    exact, spread = semivalue(Game.of(*mislabelled, None, 0), weight, drawn)
+    exact, spread = semivalue(RowGame.of(*mislabelled, None, 0), weight, drawn)
     sampled = method(*mislabelled, **settings)["value"].to_numpy()
     draws = settings.get("permutations") or settings["updates"]
     assert (np.abs(sampled - exact) <= 4 * spread / np.sqrt(draws)).all()
@@ -107,7 +107,7 @@ def test_sampled_values_are_within_their_error_of_the_enumerated_ones(mislabelle
 
 
 def test_banzhaf_values_are_within_their_error_of_the_enumerated_ones(mislabelled):
-    game, samples = Game.of(*mislabelled, None, 0), 600
+    game, samples = RowGame.of(*mislabelled, None, 0), 600
     exact, _ = semivalue(game, lambda n, k: 0.5 ** (n - 1), lambda n, k: 0.5 ** (n - 1))
     every = [utility(game)(rows) for size in range(10) for rows in combinations(range(9), size)]
     sampled = banzhaf_values(*mislabelled, samples=samples)["value"].to_numpy()
@@ -117,7 +117,7 @@ def test_banzhaf_values_are_within_their_error_of_the_enumerated_ones(mislabelle
 
 
 def test_truncated_permutations_share_out_the_whole_utility(mislabelled):
-    game = Game.of(*mislabelled, None, 0)
+    game = RowGame.of(*mislabelled, None, 0)
     rows = tmc_values(*mislabelled, permutations=40)
     # pyDVL truncates within 1 % of the utility of all rows.
     assert rows["value"].sum() == pytest.approx(utility(game)(range(9)), abs=0.011)
@@ -166,7 +166,7 @@ def test_influence_is_the_first_order_effect_of_leaving_a_row_out():
     y[0] = (y[0] + 1) % 3
     table, reference = fb.Table.from_arrays(X, y), fb.Table.from_arrays(*blobs(1, 80))
     value = influence_values(table, reference)["value"].to_numpy()
-    game = Game.of(table, reference, None, 0)
+    game = RowGame.of(table, reference, None, 0)
     ours, theirs = (np.column_stack([part, np.ones(len(part))]) for part in (game.X, game.R))
 
     def loss(rows):

@@ -101,7 +101,7 @@ def test_every_method_gives_our_frame_with_wrong_labels_below_right_ones(name):
     spoilt[:5] = (y[:5] + 1) % 3
     table = fb.Table.from_arrays(2.0 * X, spoilt, ids=[f"r{row}" for row in range(30)])
     reference = fb.Table.from_arrays(*(2.0 * blobs(4, 60)[0], blobs(4, 60)[1]))
-    rows = ROW_METHODS[name].compute(table, reference, 0)
+    rows = ROW_METHODS[name].compute(table, reference, seed=0)
     assert tuple(rows.columns) == tuple(ROW_COLUMNS)
     assert rows["row"].tolist() == table.row_names.tolist()
     value = rows["value"].to_numpy()
@@ -112,7 +112,7 @@ def test_every_method_gives_our_frame_with_wrong_labels_below_right_ones(name):
 def test_names_are_typed_once():
     assert all(name == method.name for name, method in ROW_METHODS.items())
     assert not ROW_METHODS.keys() & METHODS.keys()
-    assert all(method.title and method.does for method in ROW_METHODS.values())
+    assert all(method.does for method in ROW_METHODS.values())
 
 
 def test_listing_the_methods_imports_nothing_heavy():

@@ -1,12 +1,15 @@
 """The runner: every cell once, whatever happens."""
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from fedbary.research.experiments.cells import Tabulated, run_cells
+from fedbary.research.experiments import Experiment
+from fedbary.research.experiments.cells import run_cells
 
 
 @dataclass(frozen=True)
@@ -43,22 +46,22 @@ def test_records_carry_their_cell_and_keep_its_order(tmp_path, log, workers):
 
 def test_a_second_run_computes_only_what_is_missing(tmp_path, log):
     run_cells(cells(log, 1, 2), compute, tmp_path)
-    told = []
-    frame = run_cells(cells(log, 1, 2, 3), compute, tmp_path, progress=told.append)
+    events = []
+    frame = run_cells(cells(log, 1, 2, 3), compute, tmp_path, progress=events.append)
     assert log.read_text().split() == ["1", "2", "3"]
     assert frame["result"].tolist() == [1, 1, 4, 8, 9, 27]
-    assert [(done.done, done.total) for done in told] == [(1, 3), (2, 3), (3, 3)]
-    assert [done.seconds > 0 for done in told[:2]] == [False, False]
+    assert [(done.done, done.total) for done in events] == [(1, 3), (2, 3), (3, 3)]
+    assert [done.seconds > 0 for done in events[:2]] == [False, False]
 
 
 def test_an_error_is_recorded_and_tried_again(tmp_path, log):
     frame = run_cells(cells(log, -1, 2), compute, tmp_path)
     assert frame["error"].iloc[0] == "ValueError: no roots here"
     assert frame["result"].tolist()[1:] == [4, 8]
-    told = []
-    run_cells(cells(log, -1, 2), compute, tmp_path, progress=told.append)
+    events = []
+    run_cells(cells(log, -1, 2), compute, tmp_path, progress=events.append)
     assert log.read_text().split() == ["-1", "2", "-1"]
-    assert told[-1].error == "ValueError: no roots here"
+    assert events[-1].error == "ValueError: no roots here"
 
 
 def test_a_half_written_cell_is_computed_again(tmp_path, log):
@@ -70,10 +73,16 @@ def test_a_half_written_cell_is_computed_again(tmp_path, log):
     assert json.loads(path.read_text())["records"] == whole["records"]
 
 
-def test_a_smoke_test_leaves_the_real_table_alone(tmp_path, log):
-    experiment = Tabulated("squares", compute, lambda records: records, lambda table: f"{len(table)} records\n")
-    for smoke, numbers in ((False, (1, 2)), (True, (1,))):
-        experiment.run(cells(log, *numbers), tmp_path, smoke=smoke, workers=1, progress=None)
+def test_a_smoke_test_leaves_the_real_table_alone(tmp_path, log, monkeypatch):
+    module = SimpleNamespace(
+        cells=lambda smoke: cells(log, 1) if smoke else cells(log, 1, 2),
+        compute=compute,
+        table=lambda records: records,
+        markdown=lambda table: f"{len(table)} records\n",
+    )
+    monkeypatch.setitem(sys.modules, "fedbary.research.experiments.squares", module)
+    for smoke in (False, True):
+        Experiment("squares", "powers").run(tmp_path, smoke=smoke)
     assert (tmp_path / "squares" / "table.md").read_text() == "4 records\n"
     assert (tmp_path / "squares-smoke" / "table.md").read_text() == "2 records\n"
     assert {path.name for path in (tmp_path / "squares").iterdir()} == {"cells", "records.csv", "table.csv", "table.md"}

@@ -6,7 +6,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.errors import SettingsError
-from fedbary.research.experiments import EXPERIMENTS, accuracy, detection, find
+from fedbary.research.experiments import EXPERIMENTS, detection, find
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 
 
@@ -32,7 +32,7 @@ def test_seeds_become_mean_and_spread_and_errors_are_shown():
 
 def test_every_experiment_is_found_and_says_what_it_shows():
     assert [find(experiment.name) for experiment in EXPERIMENTS] == list(EXPERIMENTS)
-    assert all(callable(experiment.run()) for experiment in EXPERIMENTS)
+    assert all(callable(experiment.module.compute) for experiment in EXPERIMENTS)
     with pytest.raises(SettingsError, match="there is detection, accuracy, ranking"):
         find("speed")
 
@@ -59,19 +59,19 @@ def test_a_judge_knows_the_perfect_and_the_useless_method():
     ["detection", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal", "duplication"],
 )
 def test_smoke_runs_complete_and_resume(name, tmp_path):
-    told = []
-    first = find(name).run()(True, tmp_path, 1, told.append)
-    errors = {done.cell: done.error for done in told if done.error}
+    events = []
+    first = find(name).run(tmp_path, smoke=True, progress=events.append)
+    errors = {done.cell: done.error for done in events if done.error}
     assert all("cleanlab" in cell for cell in errors), errors
     assert (tmp_path / f"{name}-smoke" / "table.md").read_text().startswith("# ")
-    told.clear()
-    second = find(name).run()(True, tmp_path, 1, told.append)
-    assert [done.cell for done in told if done.seconds] == list(errors)
+    events.clear()
+    second = find(name).run(tmp_path, smoke=True, progress=events.append)
+    assert [done.cell for done in events if done.seconds] == list(errors)
     pd.testing.assert_frame_equal(first, second)
 
 
 def test_certified_intervals_hold_the_exact_distance(tmp_path):
-    final = accuracy.run(True, tmp_path)
+    final = find("accuracy").run(tmp_path, smoke=True)
     certified = final[final["protocol"] != "triangle"]
     assert (certified["coverage"] == 1.0).all()
     assert final.loc[final["protocol"] == "triangle", "coverage"].isna().all()

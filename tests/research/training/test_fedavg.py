@@ -12,7 +12,7 @@ import fedbary as fb
 from fedbary.errors import SettingsError
 from fedbary.research.training import CNN, MLP, Evaluator, FedAvg, Federation, Logistic, Rows, run, train_coalitions
 from fedbary.research.training import fedavg as module_under_test
-from fedbary.research.training.flat import FlatModel
+from fedbary.research.training.flat_model import FlatModel
 
 
 def sequences(width, classes):
@@ -117,7 +117,7 @@ def test_neither_blocks_nor_chunks_nor_threads_matter(monkeypatch, model):
     federation = blobs([9, 20, 30])
     every = np.array(list(itertools.product([False, True], repeat=3)))
     whole = train_coalitions(model, federation, every)
-    monkeypatch.setattr("fedbary.research.training.flat._AT_A_TIME", 6000)
+    monkeypatch.setattr("fedbary.research.training.flat_model._AT_A_TIME", 6000)
     monkeypatch.setattr("fedbary.research.training.fedavg._CHUNK_BYTES", 1000)
     assert len(module_under_test._parts(8, 4 * len(whole[0]), 3)) > 3
     assert train_coalitions(model, federation, every, threads=3) == pytest.approx(whole, abs=1e-6)
@@ -199,7 +199,7 @@ def test_training_learns_to_read_digits(five_clients, model):
     train, reference = five_clients
     clients = fb.partitions.by_size(train, [100, 200, 300, 400], seed=0).clients
     federation = Federation.from_tables(clients, reference)
-    evaluator = Evaluator.on_test(model, federation)
+    evaluator = Evaluator(model, federation.test, len(federation.classes))
     log = run(model, federation, FedAvg(rounds=10, local_epochs=2, batch_size=32))
     assert evaluator.accuracy(log.initial)[0] < 0.3
     assert evaluator.accuracy(log.final)[0] > 0.85

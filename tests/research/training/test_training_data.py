@@ -39,11 +39,11 @@ def test_rows_of_classes_that_the_reference_lacks_are_left_out_with_a_note():
     reference = table([0.0, 1.0], [1, 2])
     federation = Federation.from_tables({"ann": table([0.0, 5.0, 7.0], ["1", "9", "2"])}, reference)
     assert len(federation.clients[0]) == 2
-    assert federation.notes == ("ann: 1 of 3 rows left out, as the test set lacks their class (9)",)
+    assert federation.notes == ("ann: 1 of 3 rows left out, as the reference lacks their class (9)",)
 
 
 def test_a_client_without_any_known_class_is_refused_by_name():
-    with pytest.raises(DataError, match=r"ann: the test set has none of its classes \(z\)"):
+    with pytest.raises(DataError, match=r"ann: the reference has none of its classes \(z\)"):
         Federation.from_tables({"ann": table([0.0], ["z"])}, table([0.0, 1.0], ["a", "b"]))
 
 

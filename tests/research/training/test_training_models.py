@@ -11,7 +11,7 @@ from training_fixtures import blobs
 
 from fedbary.errors import SettingsError
 from fedbary.research.training import CNN, MLP, FedAvg, Logistic, run
-from fedbary.research.training.flat import FlatModel
+from fedbary.research.training.flat_model import FlatModel
 from fedbary.research.training.models import build_module
 
 

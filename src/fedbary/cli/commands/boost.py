@@ -140,9 +140,9 @@ def boost(
 def _kept(output: Path) -> str:
     """What an interrupted command leaves, and how to go on."""
     from fedbary.cli.ui.session import session
-    from fedbary.research.unfinished import kept_pieces
+    from fedbary.research.result_cache import cached_parts
 
-    pieces = kept_pieces(output)
+    pieces = cached_parts(output)
     if not pieces:
         return "interrupted: nothing was finished, nothing was kept"
     return f"interrupted: finished and kept in {output}: {', '.join(pieces)}; go on with\n  {session().again()}"

@@ -110,9 +110,7 @@ def compare(
     check_output(output, rows=rows)
     paths = client_paths(sources, apart_from=reference)
     chosen: dict[str, Any] = {"methods": named, "truth": truth, "seed": seed}
-    if rows:
-        chosen["level"] = "rows"
-    else:
+    if not rows:
         from fedbary.research.training import FedAvg, TrainingLog
 
         chosen |= {"model": chosen_model(model), "max_evaluations": max_evaluations, "max_seconds": max_seconds}
@@ -133,11 +131,12 @@ def compare(
     with spinner() as tell, kept(lambda: _kept(output)):
         tell("reading the files")
         from fedbary.data.files import read_clients
-        from fedbary.research.comparison import compare as run
+        from fedbary.research.comparison import compare_clients, compare_rows
 
         target = read_reference(reference, label, row_id)
         clients = read_clients(paths, label, id=row_id, errors="collect")
-        result: Any = run(clients, target, **chosen, folder=output, progress=tell)
+        run: Any = compare_rows if rows else compare_clients
+        result = run(clients, target, **chosen, folder=output, progress=tell)
         result.save(output)
         if plot:
             _plot(result, output)
@@ -167,9 +166,9 @@ def check_output(output: Path, *, rows: bool) -> None:
 def _kept(output: Path) -> str:
     """What an interrupted comparison leaves, and how to go on."""
     from fedbary.cli.ui.session import session
-    from fedbary.research.unfinished import kept_pieces
+    from fedbary.research.result_cache import cached_parts
 
-    pieces = kept_pieces(output)
+    pieces = cached_parts(output)
     if not pieces:
         return "interrupted: no method was finished, nothing was kept"
     return f"interrupted: finished and kept in {output}: {', '.join(pieces)}; go on with\n  {session().again()}"

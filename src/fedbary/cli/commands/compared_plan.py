@@ -22,13 +22,13 @@ def plan_comparison(
     output: Path,
     json: bool,
 ) -> None:
-    """Print what the comparison would do; ``chosen`` is what `fedbary.compare` is called with."""
-    from fedbary.research.comparison.client_comparison import chosen_methods
-    from fedbary.research.comparison.row_comparison import chosen_row_methods
+    """Print what the comparison would do; ``chosen`` is what `compare_clients` or `compare_rows` is called with."""
+    from fedbary.research.comparison.run_clients import chosen_methods
+    from fedbary.research.comparison.run_rows import chosen_row_methods
 
     target = peek_server(reference, label, row_id)
     given = dict(chosen)
-    by_row = given.pop("level", None) == "rows"
+    by_row = "training" not in given
     clients = peek_clients(paths, label, row_id)
     if by_row:
         methods = chosen_row_methods(given["methods"], given["truth"])

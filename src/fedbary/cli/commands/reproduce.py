@@ -51,16 +51,14 @@ def reproduce(
     if output.is_file():
         raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
     experiment = find(name)
-    from fedbary.research.experiments.cells import results_folder
-
-    place, processes = results_folder(output, name, smoke=smoke), workers or _processors()
+    place, processes = experiment.folder(output, smoke=smoke), workers or _processors()
     if dry_run:
         from fedbary.cli.commands.reproduced_plan import plan_experiment
 
         plan_experiment(experiment, place, smoke=smoke, workers=processes, json=json)
         return
     with _progress() as progress, kept(lambda: _kept(experiment, place, smoke)):
-        table = experiment.run()(smoke, output, processes, progress)
+        table = experiment.run(output, smoke=smoke, workers=processes, progress=progress)
     if json:
         files = {name: str(place / name) for name in ("table.md", "table.csv", "records.csv", "cells")}
         write_json({"experiment": name, "smoke": smoke, "table": table, "files": files})
@@ -82,9 +80,9 @@ def _list(*, json: bool) -> None:
 
 def _kept(experiment: Experiment, place: Path, smoke: bool) -> str:
     """What an interrupted experiment leaves, and how to go on."""
-    from fedbary.research.experiments.cells import kept_seconds
+    from fedbary.research.experiments.cells import cached_seconds
 
-    there = kept_seconds(experiment.cells(smoke), place / "cells")
+    there = cached_seconds(experiment.cells(smoke), place / "cells")
     done = sum(seconds is not None for seconds in there)
     return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().again()}"
 

@@ -27,10 +27,10 @@ _START = 5.0  # seconds at most until the worker processes are there
 def plan_experiment(experiment: Experiment, place: Path, *, smoke: bool, workers: int, json: bool) -> None:
     """Print what would be computed, and what it would cost."""
     from fedbary.cli.ui.progress import spinner
-    from fedbary.research.experiments.cells import kept_seconds
+    from fedbary.research.experiments.cells import cached_seconds
 
     cells = experiment.cells(smoke)
-    there = kept_seconds(cells, place / "cells")
+    there = cached_seconds(cells, place / "cells")
     missing = [cell for cell, seconds in zip(cells, there, strict=True) if seconds is None]
     known = [seconds for seconds in there if seconds is not None]
     with spinner() as tell:
@@ -105,7 +105,7 @@ def _timed(experiment: Experiment, cell: Any, sender: Any) -> None:
     with threadpool_limits(1):
         for _ in range(2):
             started = time.perf_counter()
-            experiment.compute(cell)
+            experiment.module.compute(cell)
             took = min(took, time.perf_counter() - started)
             if took > _QUICK:  # otherwise imports and caches took most of it
                 break

@@ -67,12 +67,12 @@ def trial_of_boost(clients: Mapping[str, Peek], reference: Peek, test: Peek, **s
 
 def trial_of_row_comparison(clients: Mapping[str, Peek], reference: Peek, **settings: Any) -> Estimate:
     """Row values by several methods, client by client."""
-    from fedbary.research.comparison import compare
+    from fedbary.research.comparison import compare_rows
 
     some = _some(clients)
 
     def run(tables: dict[str, Table], server: list[Table]) -> Parts:
-        return dict(compare(tables, *server, level="rows", **settings).seconds)
+        return dict(compare_rows(tables, *server, **settings).seconds)
 
     share = len(clients) / len(some)
     calibration = calibrate(_with_rows(run, some, [reference]), _smallest(some, [reference]))
@@ -82,7 +82,7 @@ def trial_of_row_comparison(clients: Mapping[str, Peek], reference: Peek, **sett
 
 def trial_of_comparison(clients: Mapping[str, Peek], reference: Peek, rounds: int, **settings: Any) -> Estimate:
     """Every method with a small budget; what an evaluation costs is scaled by how many the method needs."""
-    from fedbary.research.comparison import compare
+    from fedbary.research.comparison import compare_clients
 
     found: list[Comparison] = []
     given = settings.pop("max_evaluations", None)
@@ -90,7 +90,7 @@ def trial_of_comparison(clients: Mapping[str, Peek], reference: Peek, rounds: in
 
     def run(tables: dict[str, Table], server: list[Table]) -> Parts:
         started = time.perf_counter()
-        found[:] = [compare(tables, *server, max_evaluations=budget, **settings)]
+        found[:] = [compare_clients(tables, *server, max_evaluations=budget, **settings)]
         took = time.perf_counter() - started
         scores = found[0].scores
         each = {name: one.seconds / max(one.evaluations, 1) for name, one in scores.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
-from fedbary.research.baselines.classes import class_schema
+from fedbary.research.baselines.classifiers import class_schema
 from fedbary.research.baselines.logistic import cross_validate, label_scores
 from fedbary.space import Space, features
 from fedbary.space.labels import class_names

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
-from fedbary.research.baselines.pydvl_values import Game, load_pydvl
+from fedbary.research.baselines.pydvl_values import RowGame, load_pydvl
 from fedbary.space import Space
 from fedbary.valuation import row_frame
 
@@ -51,7 +51,7 @@ def influence_values(table: Table, reference: Table, *, space: Space | None = No
         raise SettingsError("torch is not installed: pip install 'fedbary[torch]'") from error
     from torch.utils.data import DataLoader, TensorDataset
 
-    game = Game.of(table, reference, space, seed)
+    game = RowGame.of(table, reference, space, seed)
     classes = int(max(game.codes.max(), game.truth.max())) + 1
     X, R = (torch.from_numpy(np.column_stack([part, np.ones(len(part))])) for part in (game.X, game.R))
     if classes * X.shape[1] > _MOST_WEIGHTS:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedbary.checks import number, whole
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
-from fedbary.research.baselines.classes import class_schema
+from fedbary.research.baselines.classifiers import class_schema
 from fedbary.space import Space, features
 from fedbary.space.labels import class_names
 from fedbary.transport import solve

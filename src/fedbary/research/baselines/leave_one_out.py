@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
-from fedbary.research.baselines.classes import scaled_pair
-from fedbary.research.baselines.logistic import IMPOSSIBLE, cross_validate, log_probabilities
+from fedbary.research.baselines.classifiers import fitted, scaled_pair
+from fedbary.research.baselines.logistic import cross_validate, log_probabilities
 from fedbary.space import Space
 from fedbary.valuation import row_frame
 
@@ -71,25 +71,21 @@ def row_loo(
         raise DataError("Leaving the only row out leaves nothing to learn from: add rows.")
     X, codes, R, truth = scaled_pair(table, reference, space)
     strength = cross_validate(X, codes, seed=seed).strength
-    model = None if codes.min() == codes.max() else _model(strength).fit(X, codes)
-    whole = _utility(model, codes, R, truth, utility)
+    model = fitted(_model(strength), X, codes)
     without = np.empty(len(table))
     for row in range(len(table)):
-        rest = np.delete(codes, row)
-        fitted = _refitted(model, np.delete(X, row, axis=0), rest, strength)
-        without[row] = _utility(fitted, rest, R, truth, utility)
-    return row_frame(table.row_names, whole - without)
+        refitted = _refitted(model, np.delete(X, row, axis=0), np.delete(codes, row), strength)
+        without[row] = _utility(refitted, R, truth, utility)
+    return row_frame(table.row_names, _utility(model, R, truth, utility) - without)
 
 
 def _refitted(model: Any, X: Floats, codes: Codes, strength: float) -> Any:
-    """The model of fewer rows; None if they have one class, for which there is nothing to fit."""
+    """The model of fewer rows, started from that of all where both have the same classes."""
     present = np.unique(codes)
-    if len(present) < 2:
-        return None
     fresh = _model(strength)
-    if np.array_equal(present, model.classes_):
+    if len(present) > 1 and np.array_equal(present, model.classes_):
         fresh.coef_, fresh.intercept_ = model.coef_.copy(), model.intercept_.copy()
-    return fresh.fit(X, codes)
+    return fitted(fresh, X, codes)
 
 
 def _model(strength: float) -> Any:
@@ -99,13 +95,8 @@ def _model(strength: float) -> Any:
     return LogisticRegression(C=strength, solver="newton-cg", tol=_TOLERANCE, warm_start=True)
 
 
-def _utility(model: Any, codes: Codes, R: Floats, truth: Codes, utility: Utility) -> float:
-    classes = int(max(codes.max(), truth.max())) + 1
-    if model is None:
-        log_p = np.full((len(R), classes), -IMPOSSIBLE)
-        log_p[:, codes[0]] = 0.0
-    else:
-        log_p = log_probabilities(model, R, classes)
+def _utility(model: Any, R: Floats, truth: Codes, utility: Utility) -> float:
+    log_p = log_probabilities(model, R, int(max(model.classes_.max(), truth.max())) + 1)
     if utility == "accuracy":
         return float((log_p.argmax(axis=1) == truth).mean())
     return float(log_p[np.arange(len(R)), truth].mean())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError
-from fedbary.research.baselines.classes import class_schema
+from fedbary.research.baselines.classifiers import class_schema, fitted
 from fedbary.space import Schema, Space, features
 from fedbary.space.labels import class_names
 from fedbary.valuation import row_frame
@@ -76,7 +76,7 @@ class Classifier:
             raise DataError(f"The reference has only the class {str(classes[0])!r}: add rows of another one.")
         schema = class_schema(reference, space)
         X = features(reference, schema)
-        return cls(schema, classes, _fitted(X, codes, cross_validate(X, codes, seed=seed).strength))
+        return cls(schema, classes, _regression(X, codes, cross_validate(X, codes, seed=seed).strength))
 
     def values(self, table: Table) -> pd.DataFrame:
         """Row values as `logistic_values` describes them."""
@@ -102,7 +102,7 @@ def cross_validate(X: Floats, codes: NDArray[np.intp], *, seed: int = 0) -> Cros
         log_p = np.empty((len(X), classes))
         for number in range(FOLDS):
             out = fold == number
-            models[number] = _fitted(X[~out], codes[~out], strength, models[number])
+            models[number] = _regression(X[~out], codes[~out], strength, models[number])
             log_p[out] = log_probabilities(models[number], X[out], classes)
         loss = -float(log_p[np.arange(len(X)), codes].mean())
         if loss >= least:
@@ -118,8 +118,8 @@ def log_probabilities(model: Any, X: Floats, classes: int) -> Floats:
     from scipy.special import log_softmax
 
     log_p = np.full((len(X), classes), -IMPOSSIBLE)
-    if isinstance(model, _OneClass):
-        log_p[:, model.code] = 0.0
+    if len(model.classes_) == 1:
+        log_p[:, model.classes_] = 0.0
         return log_p
     scores = X @ model.coef_.T + model.intercept_
     if scores.shape[1] == 1:
@@ -140,24 +140,19 @@ def label_scores(names: NDArray[np.str_], known: NDArray[np.str_], log_p: Floats
     return score, known[others.argmax(axis=1)]
 
 
-@dataclass(frozen=True)
-class _OneClass:
-    code: int
-
-
-def _fitted(X: Floats, codes: NDArray[np.intp], strength: float, previous: Any = None) -> Any:
+def _regression(X: Floats, codes: NDArray[np.intp], strength: float, previous: Any = None) -> Any:
     """A logistic regression with this C, started from the one before."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    if codes.min() == codes.max():
-        return _OneClass(int(codes[0]))
     model = previous or LogisticRegression(max_iter=_ITERATIONS, warm_start=True)
+    if isinstance(model, LogisticRegression):
+        model.set_params(C=float(strength))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the log-loss judges the fit, however far it got
-        return model.set_params(C=float(strength)).fit(X, codes)
+        return fitted(model, X, codes)
 
 
 def _stratified_folds(codes: NDArray[np.intp], seed: int) -> NDArray[np.intp]:

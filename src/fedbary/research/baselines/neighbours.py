@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.checks import whole
 from fedbary.data.table import Table
-from fedbary.errors import SettingsError
-from fedbary.research.baselines.classes import scaled_pair
+from fedbary.research.baselines.classifiers import scaled_pair
 from fedbary.space import Space
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation import row_frame
@@ -50,8 +50,7 @@ def knn_shapley(table: Table, reference: Table, *, k: int = 10, space: Space | N
     >>> knn_shapley(rows, fb.Table.from_arrays([[0.1], [5.1]], ["a", "b"]), k=1)["value"].round(3).tolist()
     [0.5, 0.25, 0.25]
     """
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise SettingsError(f"The 'k' parameter of knn_shapley must be a whole number of at least 1. Got {k!r}.")
+    whole(k, "k", "knn_shapley", least=1)
     points, own, targets, truth = scaled_pair(table, reference, space)
     values = np.zeros(len(table))
     chunk = max(1, _DISTANCES_AT_A_TIME // len(table))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.checks import whole
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
-from fedbary.research.baselines.classes import class_schema, scaled_pair
+from fedbary.research.baselines.classifiers import class_schema, fitted, scaled_pair
 from fedbary.research.baselines.logistic import cross_validate
 from fedbary.space import Space, features
 from fedbary.space.labels import class_names
@@ -66,8 +67,8 @@ def tmc_values(
     >>> int(tmc_values(rows, test, permutations=20)["value"].idxmin())
     6
     """
-    _check_budget("tmc_values", "permutations", permutations)
-    pydvl, game = load_pydvl(), Game.of(table, reference, space, seed)
+    whole(permutations, "permutations", "tmc_values", least=1)
+    pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     stop = pydvl.MaxUpdates(permutations)
     return game.values(pydvl.TMCShapleyValuation(game.utility(pydvl), is_done=stop, seed=seed, show_warnings=False))
 
@@ -87,10 +88,10 @@ def beta_shapley_values(
     Utility, parameters and result as in `tmc_values`, without truncation; ``alpha = beta = 1`` is the Shapley value,
     and Beta(4, 1) and Beta(16, 1) are the paper's choices to find wrong labels.
     """
-    _check_budget("beta_shapley_values", "permutations", permutations)
+    whole(permutations, "permutations", "beta_shapley_values", least=1)
     if not (alpha > 0 and beta > 0):
         raise SettingsError(f"beta_shapley_values needs alpha > 0 and beta > 0. Got {alpha!r} and {beta!r}.")
-    pydvl, game = load_pydvl(), Game.of(table, reference, space, seed)
+    pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     sampler, stop = pydvl.PermutationSampler(seed=seed), pydvl.MaxUpdates(permutations)
     valuation = pydvl.BetaShapleyValuation(
         game.utility(pydvl), sampler, stop, alpha=alpha, beta=beta, show_warnings=False
@@ -106,8 +107,8 @@ def banzhaf_values(
     Each row's mean utility over the random halves of the table that have it minus that over those that do not;
     ``samples`` of them are drawn, one model each. Utility, other parameters and result as in `tmc_values`.
     """
-    _check_budget("banzhaf_values", "samples", samples, least=2)
-    pydvl, game = load_pydvl(), Game.of(table, reference, space, seed)
+    whole(samples, "samples", "banzhaf_values", least=2)
+    pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     valuation = pydvl.MSRBanzhafValuation(game.utility(pydvl), pydvl.NoStopping(), seed=seed, show_warnings=False)
     # The criterion counts the samples of the valuation's own sampler.
     valuation.is_done = pydvl.MaxSamples(valuation.sampler, samples)
@@ -124,8 +125,8 @@ def ame_values(
     Lin et al. get the same quantity from fewer models by a LASSO regression that assumes that few rows matter.
     Utility, other parameters and result as in `tmc_values`.
     """
-    _check_budget("ame_values", "updates", updates)
-    pydvl, game = load_pydvl(), Game.of(table, reference, space, seed)
+    whole(updates, "updates", "ame_values", least=1)
+    pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     owen = import_module("pydvl.valuation.samplers.owen")
     semivalue = import_module("pydvl.valuation.methods.semivalue")
 
@@ -175,7 +176,7 @@ def oob_values(table: Table, *, estimators: int = 500, space: Space | None = Non
     from sklearn.ensemble import BaggingClassifier
     from sklearn.tree import DecisionTreeClassifier
 
-    _check_budget("oob_values", "estimators", estimators)
+    whole(estimators, "estimators", "oob_values", least=1)
     pydvl = load_pydvl()
     X = features(table, class_schema(table, space))
     codes = np.unique(class_names(table.labels), return_inverse=True)[1]
@@ -211,7 +212,7 @@ def load_pydvl(module: str = "pydvl.valuation") -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
+class RowGame:
     """The rows as players: what pyDVL needs to know of a table and its reference."""
 
     names: NDArray[np.generic]
@@ -222,7 +223,7 @@ class Game:
     strength: float
 
     @classmethod
-    def of(cls, table: Table, reference: Table, space: Space | None, seed: int) -> Game:
+    def of(cls, table: Table, reference: Table, space: Space | None, seed: int) -> RowGame:
         """Scale features as the reference says, and choose C once, on all rows."""
         if len(table) < 2:
             raise DataError("A single row has nobody to be compared with: add rows.")
@@ -254,25 +255,15 @@ class _Classifier:
     def __init__(self, strength: float):
         self.strength = strength
         self.model: Any = None
-        self.only = 0
 
-    def fit(self, X: Floats, codes: Codes) -> _Classifier:
+    def fit(self, X: Floats, codes: Codes) -> None:
         from sklearn.linear_model import LogisticRegression
 
-        self.only, self.model = int(codes[0]), None
-        if codes.min() < codes.max():
-            self.model = LogisticRegression(C=self.strength).fit(X, codes)
-        return self
-
-    def predict(self, X: Floats) -> Codes:
-        return np.full(len(X), self.only) if self.model is None else np.asarray(self.model.predict(X))
-
-    def score(self, X: Floats, codes: Codes) -> float:
-        return float((self.predict(X) == codes).mean())
+        self.model = fitted(LogisticRegression(C=self.strength), X, codes)
 
 
-def _accuracy(model: _Classifier, X: Floats, codes: Codes) -> float:
-    return model.score(X, codes)
+def _accuracy(classifier: _Classifier, X: Floats, codes: Codes) -> float:
+    return float((classifier.model.predict(X) == codes).mean())
 
 
 def _right(y_true: Codes, y_pred: Codes) -> Floats:
@@ -283,10 +274,3 @@ def _by_row(indices: NDArray[np.intp], values: NDArray[Any]) -> Floats:
     ordered = np.zeros(len(indices))
     ordered[indices] = values
     return ordered
-
-
-def _check_budget(function: str, name: str, value: int, *, least: int = 1) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise SettingsError(
-            f"The '{name}' parameter of {function} must be a whole number of at least {least}. Got {value!r}."
-        )

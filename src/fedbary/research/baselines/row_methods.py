@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fedbary.data.table import Table
@@ -29,111 +30,52 @@ if TYPE_CHECKING:
 class RowMethod:
     """A way to value rows: what it is called, what it does in a line, and what it needs installed.
 
-    ``compute`` takes the rows, the reference and a seed, and gives the frame of `fedbary.valuation.row_frame`.
+    ``compute(table, reference, seed=…)`` gives the frame of `fedbary.valuation.row_frame`.
 
     Examples
     --------
     >>> import fedbary as fb
     >>> from fedbary.research.baselines.row_methods import ROW_METHODS
     >>> rows = fb.Table.from_arrays([[0.0], [1.0], [5.0]], ["a", "b", "b"])
-    >>> ROW_METHODS["knn-shapley"].compute(rows, rows, 0).columns[0]
+    >>> ROW_METHODS["knn-shapley"].compute(rows, rows, seed=0).columns[0]
     'row'
     """
 
     name: str
-    title: str
     does: str
-    compute: Callable[[Table, Table, int], pd.DataFrame]
+    compute: Callable[..., pd.DataFrame]
     needs: str = ""
 
 
-ROW_METHODS: dict[str, RowMethod] = {
-    method.name: method
-    for method in (
-        RowMethod(
-            "knn-shapley",
-            "KNN-Shapley",
-            "exact Shapley value for 10 nearest neighbours",
-            lambda table, reference, _: knn_shapley(table, reference),
-        ),
-        RowMethod(
-            "logistic",
-            "Logistic regression",
-            "log-probability of the label under a classifier of the reference",
-            lambda table, reference, seed: logistic_values(table, reference, seed=seed),
-        ),
-        RowMethod(
-            "cleanlab",
-            "Confident learning",
-            "probability of the label by the table's own other rows; no reference",
-            lambda table, _, seed: cleanlab_values(table, seed=seed),
-            needs="cleanlab",
-        ),
-        RowMethod(
-            "lava",
-            "LAVA",
-            "dual potential of entropic transport to the reference (Sinkhorn)",
-            lambda table, reference, seed: lava_values(table, reference, seed=seed),
-        ),
-        RowMethod(
-            "lava-exact",
-            "LAVA (exact)",
-            "the same without the entropy, by network simplex",
-            lambda table, reference, seed: lava_values(table, reference, solver="exact", seed=seed),
-        ),
-        RowMethod(
-            "row-loo",
-            "LOO",
-            "accuracy lost without the row, refitted; mostly 0",
-            lambda table, reference, seed: row_loo(table, reference, seed=seed),
-        ),
-        RowMethod(
-            "row-loo-loss",
-            "LOO (log-loss)",
-            "log-loss gained without the row, refitted",
-            lambda table, reference, seed: row_loo(table, reference, utility="log-loss", seed=seed),
-        ),
-        RowMethod(
-            "tmc",
-            "TMC-Shapley",
-            "Shapley value by truncated permutations, refitted",
-            lambda table, reference, seed: tmc_values(table, reference, seed=seed),
-            needs="pyDVL",
-        ),
-        RowMethod(
-            "beta-shapley",
-            "Beta-Shapley",
-            "Shapley value that weighs small sets more, refitted",
-            lambda table, reference, seed: beta_shapley_values(table, reference, seed=seed),
-            needs="pyDVL",
-        ),
-        RowMethod(
-            "banzhaf",
-            "Data Banzhaf",
-            "mean accuracy of random halves with the row minus without, refitted",
-            lambda table, reference, seed: banzhaf_values(table, reference, seed=seed),
-            needs="pyDVL",
-        ),
-        RowMethod(
-            "data-oob",
-            "Data-OOB",
-            "how often trees that have not seen the row get it right; no reference",
-            lambda table, _, seed: oob_values(table, seed=seed),
-            needs="pyDVL",
-        ),
-        RowMethod(
-            "ame",
-            "AME",
-            "mean effect on random subsets of the other rows, refitted",
-            lambda table, reference, seed: ame_values(table, reference, seed=seed),
-            needs="pyDVL",
-        ),
-        RowMethod(
-            "influence",
-            "Influence functions",
-            "first-order estimate of LOO's log-loss, without refits",
-            lambda table, reference, seed: influence_values(table, reference, seed=seed),
-            needs="pyDVL, torch",
-        ),
-    )
-}
+def _knn_shapley(table: Table, reference: Table, *, seed: int) -> pd.DataFrame:  # noqa: ARG001 - nothing is drawn
+    return knn_shapley(table, reference)
+
+
+def _cleanlab(table: Table, reference: Table, *, seed: int) -> pd.DataFrame:  # noqa: ARG001 - its own rows alone
+    return cleanlab_values(table, seed=seed)
+
+
+def _oob(table: Table, reference: Table, *, seed: int) -> pd.DataFrame:  # noqa: ARG001 - its own rows alone
+    return oob_values(table, seed=seed)
+
+
+_METHODS = (
+    RowMethod("knn-shapley", "exact Shapley value for 10 nearest neighbours", _knn_shapley),
+    RowMethod("logistic", "log-probability of the label under a classifier of the reference", logistic_values),
+    RowMethod(
+        "cleanlab", "probability of the label by the table's own other rows; no reference", _cleanlab, "cleanlab"
+    ),
+    RowMethod("lava", "dual potential of entropic transport to the reference (Sinkhorn)", lava_values),
+    RowMethod("lava-exact", "the same without the entropy, by network simplex", partial(lava_values, solver="exact")),
+    RowMethod("row-loo", "accuracy lost without the row, refitted; mostly 0", row_loo),
+    RowMethod("row-loo-loss", "log-loss gained without the row, refitted", partial(row_loo, utility="log-loss")),
+    RowMethod("tmc", "Shapley value by truncated permutations, refitted", tmc_values, "pyDVL"),
+    RowMethod("beta-shapley", "Shapley value that weighs small sets more, refitted", beta_shapley_values, "pyDVL"),
+    RowMethod(
+        "banzhaf", "mean accuracy of random halves with the row minus without, refitted", banzhaf_values, "pyDVL"
+    ),
+    RowMethod("data-oob", "how often trees that have not seen the row get it right; no reference", _oob, "pyDVL"),
+    RowMethod("ame", "mean effect on random subsets of the other rows, refitted", ame_values, "pyDVL"),
+    RowMethod("influence", "first-order estimate of LOO's log-loss, without refits", influence_values, "pyDVL, torch"),
+)
+ROW_METHODS: dict[str, RowMethod] = {method.name: method for method in _METHODS}

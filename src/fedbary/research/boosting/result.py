@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,15 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.export import write
-from fedbary.errors import DataError
+from fedbary.research.result_folder import read_index, refuse_foreign, write_index
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.storage import check_output
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_FILE, _TABLE, _VALUATION = "boost.json", "boost.csv", "valuation"
-VERSION = 1
+_KIND, _FILE, _TABLE, _VALUATION = "boost", "boost.json", "boost.csv", "valuation"
 
 
 @dataclass(frozen=True)
@@ -75,55 +73,37 @@ class Boost:
             for how, done in self.outcomes.items()
         }
         index = {
-            "fedbary": "boost",
-            "version": VERSION,
             "outcomes": outcomes,
             "failed": list(self.failed),
             "settings": dict(self.settings),
             "notes": list(self.notes),
         }
-        text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
-        (home / _FILE).write_text(text + "\n", encoding="utf-8")
+        write_index(home / _FILE, _KIND, index)
         return home
 
     @classmethod
     def load(cls, folder: str | Path) -> Boost:
         """Read what `save` wrote."""
         home = Path(folder)
-        index = _index(home)
-        outcomes, failed, notes = index["outcomes"], tuple(index["failed"]), tuple(index["notes"])
-        return cls(outcomes, Valuation.load(home / _VALUATION), failed, index["settings"], notes)
+        outcomes, failed, settings, notes = read_index(home / _FILE, _KIND, _parsed)
+        return cls(outcomes, Valuation.load(home / _VALUATION), failed, settings, notes)
 
 
 def check_folder(folder: str | Path) -> None:
     """Refuse a folder in which saving would overwrite files that no boost wrote."""
     home = Path(folder)
     if (home / _FILE).exists():
-        _index(home)
-    elif (home / _TABLE).exists():
-        raise DataError(
-            f"'{home}' holds {_TABLE}, which is not from an earlier boost and would be overwritten: choose another "
-            "folder."
-        )
+        read_index(home / _FILE, _KIND, _parsed)
+    else:
+        refuse_foreign(home, [home / _TABLE], _KIND)
     check_output(home / _VALUATION)
 
 
-def _index(home: Path) -> dict[str, Any]:
-    """The folder's index, checked."""
-    file = home / _FILE
-    if not file.is_file():
-        raise DataError(f"'{home}' holds no boost (there is no {_FILE}): check the folder.")
-    try:
-        index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if index["fedbary"] != "boost" or index["version"] != VERSION:
-            raise DataError(f"'{file}' is not a boost of version {VERSION}: run it again.")
-        index["outcomes"] = {str(how): _trained(done) for how, done in index["outcomes"].items()}
-        index["failed"] = [str(name) for name in index["failed"]]
-        index["notes"] = [str(note) for note in index["notes"]]
-        index["settings"] = dict(index["settings"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DataError(f"'{file}' is not a boost ({error}): run it again.") from error
-    return index
+def _parsed(
+    index: Mapping[str, Any],
+) -> tuple[dict[str, Trained], tuple[str, ...], dict[str, Any], tuple[str, ...]]:
+    outcomes = {str(how): _trained(done) for how, done in index["outcomes"].items()}
+    return outcomes, tuple(map(str, index["failed"])), dict(index["settings"]), tuple(map(str, index["notes"]))
 
 
 def _trained(stored: Mapping[str, Any]) -> Trained:

@@ -17,7 +17,7 @@ from fedbary.checks import did_you_mean
 from fedbary.data.table import Table, as_table, table_or_error
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.research.boosting.result import Boost, Trained
-from fedbary.research.unfinished import Unfinished, fingerprints
+from fedbary.research.result_cache import ResultCache, fingerprints
 from fedbary.space.row_identity import content_digest, row_keys
 from fedbary.valuation.cleaning import clean
 from fedbary.valuation.result import Valuation
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from fedbary.api import Data
     from fedbary.protocols.messages import Settings
-    from fedbary.research.training import FedAvg, Federation, Rows
+    from fedbary.research.training import FedAvg, Federation, Model, Rows
 
 HOWS = ("none", "drop", "relabel")
 _VALUATION, _ACCURACY = "valuation", "accuracy.txt"
@@ -43,7 +43,7 @@ def boost(
     fdr: float = 0.1,
     calibration: Literal["split", "crossfit"] = "split",
     valuation: Valuation | None = None,
-    model: Any = None,
+    model: Model | None = None,
     training: FedAvg | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -71,8 +71,8 @@ def boost(
     valuation : Valuation, optional
         A result of `fedbary.value` with row values of these very clients, to use instead of valuing them again.
     model : optional
-        `fedbary.research.training.Logistic()` (default), ``MLP()``, ``CNN()``, or a function (width, classes) → torch
-        module.
+        `fedbary.Logistic` (default), `fedbary.MLP`, `fedbary.CNN`, a torch module, or a function (width, classes) →
+        torch module.
     training : FedAvg, optional
         Rounds, local epochs, batch size, learning rate.
     seed : int
@@ -80,10 +80,10 @@ def boost(
     threads : int, optional
         Threads for training; by default as many as there are cores.
     folder : path, optional
-        Where the valuation and each model's accuracy are kept as soon as they are known: the same call goes on after
+        Where the valuation and each model's accuracy are cached as soon as they are known: the same call goes on after
         an interruption. They are removed when all is done; ``save`` writes the result.
     progress : callable, optional
-        Told what is being done, in words.
+        Called with what is being done, in words.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def boost(
     >>> result.to_frame().columns.tolist()
     ['how', 'rows', 'dropped', 'relabelled', 'accuracy', 'gain']
     """
-    from fedbary.research.training import FedAvg, Logistic
+    from fedbary.research.training import FedAvg, Federation, Logistic, trainable
     from fedbary.research.training.backend import require_torch
 
     require_torch()
@@ -112,7 +112,7 @@ def boost(
     judge, notes = _test_rows(asked, target)
     model, training = model or Logistic(), training or FedAvg(seed=seed)
     tables = {str(name): table_or_error(data, target.label_name) for name, data in clients.items()}
-    unfinished = Unfinished(
+    cache = ResultCache(
         folder if valuation is None else None,
         lambda: {
             **{"version": __version__, "protocol": repr(protocol), "fdr": fdr, "calibration": calibration},
@@ -123,9 +123,9 @@ def boost(
     if valuation is None:
         tell("valuing the clients")
         run = partial(value, clients, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
-        valuation = _kept_valuation(unfinished, run)
+        valuation = cache.get(_VALUATION, run, save=Valuation.save, load=Valuation.load)
     _check_flags(valuation, ways)
-    able, unable = _able(tables, target)
+    able, unable = trainable(tables, target)
     if not able:
         raise DataError(next(iter(unable.values())))
     flags, unflagged = _flags(valuation, able) if set(ways) != {"none"} else ({}, {})
@@ -140,12 +140,12 @@ def boost(
         notes += gone
         rows, accuracy = 0, math.nan
         if left:
-            federation, more = _federation(left, target)
-            notes += more
+            federation = Federation.from_tables(left, target)
+            notes += federation.notes
             rows = int(federation.counts.sum())
             try:
                 train = partial(trained_accuracy, model, federation, judge, training, threads=threads)
-                accuracy = _kept_accuracy(unfinished, way, train)
+                accuracy = cache.get(way, train, save=_save_accuracy, load=_load_accuracy)
             except FedbaryError as error:  # what diverges with wrong rows may do well without them
                 refusals.append(error)
                 notes.append(f"There is no model under '{way}': {error}")
@@ -159,7 +159,7 @@ def boost(
         "reference_rows": len(target),
         "test_rows": len(judge),
     }
-    unfinished.clear()
+    cache.clear()
     troubled = {*unable, *unflagged, *valuation.failed}
     failed = tuple(str(name) for name in clients if str(name) in troubled)
     return Boost(outcomes, valuation, failed, settings, tuple(dict.fromkeys(notes)))
@@ -185,24 +185,12 @@ def trained_accuracy(
     return float(evaluator.accuracy(log.final)[0])
 
 
-def _kept_valuation(unfinished: Unfinished, run: Callable[[], Valuation]) -> Valuation:
-    """The valuation that an interrupted call has made, or that of a run now."""
-    done = unfinished.find(_VALUATION)
-    if done is not None:
-        return Valuation.load(done)
-    valuation = run()
-    unfinished.keep(_VALUATION, valuation.save)
-    return valuation
+def _save_accuracy(accuracy: float, place: Path) -> None:
+    (place / _ACCURACY).write_text(repr(accuracy), encoding="utf-8")
 
 
-def _kept_accuracy(unfinished: Unfinished, way: str, train: Callable[[], float]) -> float:
-    """The accuracy that an interrupted call has found, or that of training now."""
-    done = unfinished.find(way)
-    if done is not None:
-        return float((done / _ACCURACY).read_text(encoding="utf-8"))
-    accuracy = train()
-    unfinished.keep(way, lambda place: (place / _ACCURACY).write_text(repr(accuracy), encoding="utf-8"))
-    return accuracy
+def _load_accuracy(place: Path) -> float:
+    return float((place / _ACCURACY).read_text(encoding="utf-8"))
 
 
 def _ways(how: Sequence[str]) -> list[str]:
@@ -226,12 +214,14 @@ def _server_table(data: Data, what: str, label: str | None) -> Table:
 
 def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
     """The test rows, scaled like the clients' rows: by the reference."""
+    from fedbary.research.training import Federation
+
     if content_digest(test) == content_digest(reference):
         raise DataError(
             "The test rows are the reference, which already valued the clients: keep other rows for testing."
         )
-    federation, notes = _federation({"test rows": test}, reference)
-    return federation.clients[0], notes
+    federation = Federation.from_tables({"test rows": test}, reference)
+    return federation.clients[0], list(federation.notes)
 
 
 def _seen(test: Table, others: Mapping[str, Table]) -> list[str]:
@@ -243,37 +233,6 @@ def _seen(test: Table, others: Mapping[str, Table]) -> list[str]:
         for name, count in found.items()
         if count
     ]
-
-
-def _federation(tables: Mapping[str, Table], reference: Table) -> tuple[Federation, list[str]]:
-    """A federation whose scales and classes are the reference's, and notes that call it so."""
-    from fedbary.research.training import Federation
-
-    try:
-        federation = Federation.from_tables(tables, reference)
-    except FedbaryError as error:
-        raise type(error)(_renamed(error.marked)) from error
-    return federation, [_renamed(note) for note in federation.notes]
-
-
-def _renamed(sentence: str) -> str:
-    """A sentence of the training, for which the table that fixes scales and classes is the test set."""
-    return sentence.replace("the test set", "the reference").replace("The test set", "The reference")
-
-
-def _able(tables: Mapping[str, Table | FedbaryError], reference: Table) -> tuple[dict[str, Table], dict[str, str]]:
-    """The clients that can train, and why the others cannot."""
-    able: dict[str, Table] = {}
-    unable: dict[str, str] = {}
-    for name, table in tables.items():
-        try:
-            if isinstance(table, FedbaryError):
-                raise table
-            _federation({name: table}, reference)
-            able[name] = table
-        except FedbaryError as error:
-            unable[name] = str(error)
-    return able, unable
 
 
 def _check_flags(valuation: Valuation, ways: Sequence[str]) -> None:
@@ -311,12 +270,14 @@ def _left(
     tables: Mapping[str, Table], flags: Mapping[str, pd.DataFrame], how: str, reference: Table
 ) -> tuple[dict[str, Table], int, int, list[str]]:
     """What acting leaves to train on, how many rows it drops and relabels, and notes on clients that drop out."""
+    from fedbary.research.training import trainable
+
     acted, relabelled = dict(tables), 0
     for name, rows in flags.items() if how != "none" else ():
         acted[name] = clean(tables[name], rows, how)  # type: ignore[arg-type]  # checked
         if how == "relabel":
             relabelled += int((rows["flag"].astype(bool) & (rows["reason"] == "label")).sum())
-    left, unable = _able({name: table for name, table in acted.items() if len(table)}, reference)
+    left, unable = trainable({name: table for name, table in acted.items() if len(table)}, reference)
     why = {name: f"each of its {len(tables[name])} rows is flagged." for name in acted if not len(acted[name])}
     dropped = sum(map(len, tables.values())) - sum(map(len, acted.values()))
     notes = [f"{name} takes no part under '{how}': {reason}" for name, reason in (why | unable).items()]

@@ -38,11 +38,8 @@ def rank_correlations(values: Floats, truth: Floats) -> dict[str, float]:
 
 def auroc(values: Floats, wrong: NDArray[np.bool_]) -> float:
     """Chance that a wrong row has a lower value than another; NaN if there are no wrong ones, or no others."""
-    from scipy.stats import rankdata
+    from sklearn.metrics import roc_auc_score
 
     known = np.isfinite(values)
     values, wrong = values[known], wrong[known]
-    bad, good = int(wrong.sum()), int((~wrong).sum())
-    if not bad or not good:
-        return float("nan")
-    return float((rankdata(-values)[wrong].sum() - bad * (bad + 1) / 2.0) / (bad * good))
+    return float(roc_auc_score(wrong, -values)) if 0 < wrong.sum() < len(wrong) else float("nan")

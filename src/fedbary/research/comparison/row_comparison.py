@@ -1,40 +1,28 @@
-"""What different methods say the same rows are worth."""
+"""`RowComparison`: what different methods say the same rows are worth, and its files."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from fedbary import __version__
-from fedbary.api import value
-from fedbary.checks import did_you_mean
 from fedbary.data.export import write
-from fedbary.data.table import Table
-from fedbary.errors import DataError, FedbaryError, SettingsError
-from fedbary.protocols.registry import PROTOCOLS
-from fedbary.research.comparison.compared_tables import tables_of
+from fedbary.errors import DataError, SettingsError
 from fedbary.research.comparison.measures import auroc, rank_correlations
-from fedbary.research.comparison.protocols import PROTOCOL_METHODS
-from fedbary.research.unfinished import Unfinished, fingerprints
+from fedbary.research.result_folder import read_index, refuse_foreign, write_index
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-    from fedbary.api import Data
     from fedbary.views.plots import Display
 
-_DEFAULT = ("sketch", "logistic", "knn-shapley", "lava-exact")
-_MARK, _MARKED = "row-comparison.json", '{"fedbary": "row-comparison", "version": 1}\n'
-_FILES = ("rows.csv", "summary.csv", "plot.html", _MARK)
+_KIND, _INDEX = "row-comparison", "row-comparison.json"
+_FILES = ("rows.csv", "summary.csv", "plot.html", _INDEX)
 _COLUMNS = ("method", "client", "row", "value")
 
 
@@ -88,13 +76,7 @@ class RowComparison:
             found = [auroc(_numbers(rows), self.wrong[name]) for name, rows in clients.items() if name in self.wrong]
             record["auroc"] = _mean(found)
             if truth is not None:
-                other = self.values[truth]
-                agreed = [
-                    rank_correlations(_numbers(rows), _numbers(other[name]))
-                    for name, rows in clients.items()
-                    if name in other
-                ]
-                record |= {key: _mean([one[key] for one in agreed]) for key in ("spearman", "kendall")}
+                record |= _agreement(clients, self.values[truth])
             records.append(record)
         columns = ["method", "clients", "auroc", "spearman", "kendall", "seconds"]
         return pd.DataFrame(records).reindex(columns=columns)
@@ -114,7 +96,7 @@ class RowComparison:
         import pandas as pd
 
         pairs = [(first, second) for first in self.values for second in self.values]
-        correlations = [_likeness(self.values[first], self.values[second]) for first, second in pairs]
+        correlations = [_agreement(self.values[first], self.values[second])["spearman"] for first, second in pairs]
         return pd.DataFrame(pairs, columns=["method", "other"]).assign(spearman=correlations)
 
     def save(self, folder: str | Path) -> Path:
@@ -126,7 +108,7 @@ class RowComparison:
         home.mkdir(parents=True, exist_ok=True)
         write(self.to_frame(), home / "rows.csv")
         write(self.summary(), home / "summary.csv")
-        (home / _MARK).write_text(_MARKED, encoding="utf-8")
+        write_index(home / _INDEX, _KIND, {})
         return home
 
 
@@ -135,150 +117,17 @@ def check_folder(folder: str | Path) -> None:
     home = Path(folder)
     if home.exists() and not home.is_dir():
         raise DataError(f"'{home}' is a file: choose a folder to write to.")
-    own = (home / _MARK).is_file() and (home / _MARK).read_text(encoding="utf-8") == _MARKED
-    for name in _FILES:
-        if (home / name).exists() and not own:
-            raise DataError(
-                f"'{home}' holds {name}, which is not from an earlier comparison of rows and would be overwritten: "
-                "choose another folder."
-            )
+    if (home / _INDEX).is_file():
+        read_index(home / _INDEX, _KIND, dict)
+    else:
+        refuse_foreign(home, (home / name for name in _FILES), "comparison of rows")
 
 
-def compare_rows(
-    clients: Mapping[str, Data | FedbaryError],
-    reference: Data,
-    *,
-    methods: Sequence[str] | None = None,
-    truth: str | None = None,
-    wrong: Mapping[str, ArrayLike] | None = None,
-    seed: int = 0,
-    folder: str | Path | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> RowComparison:
-    """`fedbary.compare` with ``level="rows"``."""
-    tell = progress or (lambda _: None)
-    chosen = chosen_row_methods(methods, truth)
-    tables, target = tables_of(clients, reference)
-    masks = _masks(wrong or {}, tables)
-    unfinished = Unfinished(
-        folder,
-        lambda: {
-            **{"version": __version__, "level": "rows", "seed": seed},
-            **{"clients": fingerprints(tables), "reference": fingerprints({"": target})},
-        },
-    )
-    values: dict[str, dict[str, pd.DataFrame]] = {}
-    failed: dict[str, dict[str, str]] = {}
-    seconds: dict[str, float] = {}
-    for name in chosen:
-        tell(name)
-        done = unfinished.find(name)
-        if done is not None:
-            found, why, seconds[name] = _load(done)
-        else:
-            started = time.perf_counter()
-            one = _protocol if name in PROTOCOLS else _each
-            found, why = one(name, tables, target, seed)
-            seconds[name] = time.perf_counter() - started
-            unfinished.keep(name, partial(_keep, found=found, why=why, seconds=seconds[name]))
-        if found:
-            values[name] = found
-        if why:
-            failed[name] = why
-    unfinished.clear()
-    return RowComparison(values, seconds, failed, masks, {"seed": seed, "truth": truth if truth in values else None})
-
-
-def _keep(place: Path, *, found: Mapping[str, pd.DataFrame], why: Mapping[str, str], seconds: float) -> None:
-    """One method's values, for a comparison that goes on after an interruption."""
-    names = list(found)
-    for number, name in enumerate(names):
-        write(found[name], place / f"{number}.parquet")
-    index = {"clients": names, "failed": dict(why), "seconds": seconds}
-    (place / "index.json").write_text(json.dumps(index), encoding="utf-8")
-
-
-def _load(place: Path) -> tuple[dict[str, pd.DataFrame], dict[str, str], float]:
-    import pandas as pd
-
-    index = json.loads((place / "index.json").read_text(encoding="utf-8"))
-    found = {name: pd.read_parquet(place / f"{number}.parquet") for number, name in enumerate(index["clients"])}
-    return found, index["failed"], index["seconds"]
-
-
-def _protocol(
-    name: str, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int
-) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-    """Row values by one of our protocols, all clients in one run."""
-    try:
-        reference = target if PROTOCOL_METHODS[name].uses_reference else None
-        result = value(tables, reference, protocol=name, seed=seed)
-    except FedbaryError as error:
-        return {}, dict.fromkeys(tables, str(error))
-    rows = dict(result.row_tables)
-    status = dict(zip(result.clients["client"], result.clients["status"], strict=True))
-    return rows, {client: str(status[client]) for client in tables if client not in rows}
-
-
-def _each(
-    name: str, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int
-) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-    """Row values by a method that takes one table at a time."""
-    from fedbary.research.baselines.row_methods import ROW_METHODS
-
-    found: dict[str, pd.DataFrame] = {}
-    why: dict[str, str] = {}
-    for client, table in tables.items():
-        try:
-            if isinstance(table, FedbaryError):
-                raise table
-            found[client] = ROW_METHODS[name].compute(table, target, seed)
-        except FedbaryError as error:
-            why[client] = str(error)
-        except Exception as error:  # other people's packages; the other methods and clients go on
-            why[client] = f"{type(error).__name__}: {error}"
-    return found, why
-
-
-def chosen_row_methods(methods: Sequence[str] | None, truth: str | None) -> list[str]:
-    """The methods that were named, or the default ones, each once."""
-    from fedbary.research.baselines.row_methods import ROW_METHODS
-
-    if isinstance(methods, str):
-        raise SettingsError(f"The 'methods' parameter must be a list of names. Got the text {methods!r} instead.")
-    named = [*(_DEFAULT if methods is None else methods), *([] if truth is None else [truth])]
-    if not named:
-        raise SettingsError("No method was given: name at least one.")
-    for name in named:
-        if name not in ROW_METHODS and name not in PROTOCOLS:
-            there = [*ROW_METHODS, *PROTOCOLS]
-            raise SettingsError(
-                f"There is no method {name!r} that values rows{did_you_mean(name, there)}; there is {', '.join(there)}."
-            )
-    return list(dict.fromkeys(named))
-
-
-def _masks(wrong: Mapping[str, ArrayLike], tables: Mapping[str, Table | FedbaryError]) -> dict[str, NDArray[np.bool_]]:
-    masks = {}
-    for name, given in wrong.items():
-        table, mask = tables.get(str(name)), np.asarray(given)
-        if table is None:
-            raise SettingsError(f"The 'wrong' parameter of compare names '{name}', which is no client.")
-        if isinstance(table, FedbaryError):
-            continue
-        if mask.dtype != bool or mask.shape != (len(table),):
-            raise SettingsError(
-                f"The 'wrong' parameter of compare must have one boolean for each of the {len(table)} rows of "
-                f"'{name}'. Got {mask.dtype} of shape {mask.shape} instead."
-            )
-        masks[str(name)] = mask
-    return masks
-
-
-def _likeness(first: Mapping[str, pd.DataFrame], second: Mapping[str, pd.DataFrame]) -> float:
+def _agreement(first: Mapping[str, pd.DataFrame], second: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """Rank correlations of two methods' values, averaged over the clients that both have valued."""
     shared = [name for name in first if name in second]
-    found = [rank_correlations(_numbers(first[name]), _numbers(second[name]))["spearman"] for name in shared]
-    return _mean(found)
+    found = [rank_correlations(_numbers(first[name]), _numbers(second[name])) for name in shared]
+    return {measure: _mean([both[measure] for both in found]) for measure in ("spearman", "kendall")}
 
 
 def _numbers(rows: pd.DataFrame) -> NDArray[np.float64]:

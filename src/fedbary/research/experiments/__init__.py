@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -11,39 +10,56 @@ from typing import TYPE_CHECKING, Any
 
 from fedbary.checks import did_you_mean
 from fedbary.errors import SettingsError
+from fedbary.research.experiments.cells import Progress, run_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.research.experiments.cells import Progress
-
-    Run = Callable[[bool, Path, int, Progress | None], pd.DataFrame]
-
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table that can be computed again."""
+    """A table that can be computed again.
+
+    Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
+    ``markdown(table)``; and ``pictures(table)`` where there are any. Cells that are timed run ``alone``, one after the
+    other in this process.
+    """
 
     name: str
     shows: str
+    alone: bool = False
 
-    def run(self) -> Run:
-        """The function that computes it: ``run(smoke, folder, workers, progress)``."""
-        run: Run = self._module().run
-        return run
+    @property
+    def module(self) -> ModuleType:
+        """Where it is written down."""
+        return import_module(f"{__name__}.{self.name.replace('-', '_')}")
 
     def cells(self, smoke: bool) -> list[Any]:
         """What it computes, one after the other."""
-        cells: list[Any] = self._module().cells(smoke)
+        cells: list[Any] = self.module.cells(smoke)
         return cells
 
-    def compute(self, cell: Any) -> list[dict[str, Any]]:
-        """Compute one cell; nothing is kept."""
-        records: list[dict[str, Any]] = self._module().compute(cell)
-        return records
+    def folder(self, output: Path, *, smoke: bool) -> Path:
+        """Where its files are; a smoke test never overwrites the real table."""
+        return output / (f"{self.name}-smoke" if smoke else self.name)
 
-    def _module(self) -> ModuleType:
-        return import_module(f"fedbary.research.experiments.{self.name.replace('-', '_')}")
+    def run(
+        self, output: Path, *, smoke: bool = False, workers: int = 1, progress: Progress | None = None
+    ) -> pd.DataFrame:
+        """Compute the cells; ``records.csv``, ``table.csv``, ``table.md`` and pictures are written beside them."""
+        folder, module = self.folder(output, smoke=smoke), self.module
+        processes = 1 if self.alone else workers
+        records = run_cells(self.cells(smoke), module.compute, folder / "cells", workers=processes, progress=progress)
+        final: pd.DataFrame = module.table(records)
+        records.to_csv(folder / "records.csv", index=False)
+        final.to_csv(folder / "table.csv", index=False)
+        (folder / "table.md").write_text(module.markdown(final), encoding="utf-8")
+        pictures = module.pictures(final) if hasattr(module, "pictures") else []
+        if drawn := [picture for picture in pictures if len(picture.table)]:
+            from fedbary.views.plots.page import chart_page
+
+            (folder / "pictures.html").write_text(chart_page(*drawn), encoding="utf-8")
+        return final
 
 
 EXPERIMENTS = (
@@ -52,7 +68,9 @@ EXPERIMENTS = (
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
     Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
     Experiment("fidelity", "Every method beside retraining on all coalitions, in ten kinds of federations."),
-    Experiment("timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours."),
+    Experiment(
+        "timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours.", alone=True
+    ),
     Experiment("boost", "How much better a federated model becomes once flagged rows are dropped or relabelled."),
     Experiment(
         "point-removal", "Accuracy as a client's rows are left out, those that a method likes least or most first."

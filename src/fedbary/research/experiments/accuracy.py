@@ -7,14 +7,13 @@ most rows/``min_group``. The truth is the exact distance of all rows in the spac
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import world
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 
 if TYPE_CHECKING:
@@ -42,12 +41,6 @@ class Cell:
         return f"{self.dataset}, seed {self.seed}, {self.protocol}, S = {self.support}"
 
 
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute relative error, interval width and coverage of all protocols."""
-    experiment = Tabulated("accuracy", compute, table, markdown, pictures)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
-
-
 def cells(smoke: bool) -> list[Cell]:
     """Data sets × seeds × protocols × numbers of points; the smoke test has 60 digits."""
     if smoke:
@@ -63,11 +56,11 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """The estimate and its interval against the exact distance."""
-    place = world(cell.dataset, cell.rows, seed=cell.seed)
-    client = place.pool.take(place.rows(cell.rows, np.inf, seed=cell.seed))
+    data = split_dataset(cell.dataset, cell.rows, seed=cell.seed)
+    client = data.pool.take(data.rows(cell.rows, np.inf, seed=cell.seed))
     result = fb.value(
         {"client": client},
-        place.reference,
+        data.reference,
         protocol=_protocol(cell),
         calibration="crossfit",  # the target is then the whole reference
         seed=cell.seed,
@@ -76,7 +69,7 @@ def compute(cell: Cell) -> list[Record]:
     if result.failed:
         return [{"error": result.failed["client"]}]
     assert result.schema is not None
-    P, Q = fb.embed(client, result.schema), fb.embed(place.reference, result.schema)
+    P, Q = fb.embed(client, result.schema), fb.embed(data.reference, result.schema)
     exact = fb.solve(P.points, Q.points, P.weights, Q.weights).distance
     distance, low, high = (float(result.clients[name][0]) for name in ("distance", "low", "high"))
     record: Record = {"exact": exact, "distance": distance, "relative_error": distance / exact - 1.0}

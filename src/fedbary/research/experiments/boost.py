@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import Spoilt, world
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import Spoilt, split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
 from fedbary.research.training import MLP, FedAvg, Logistic, Model
 from fedbary.space.labels import class_names
@@ -67,12 +66,6 @@ class Cell:
         return f"{self.dataset}, {self.noise} {self.spread}, seed {self.seed}"
 
 
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets, noises and spreads."""
-    experiment = Tabulated("boost", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
-
-
 def cells(smoke: bool) -> list[Cell]:
     """All cells; for a smoke test two noises of digits with two clients."""
     if smoke:
@@ -86,9 +79,9 @@ def compute(cell: Cell) -> list[Record]:
     draw = drawn(cell)
     tables = {name: client.table for name, client in draw.spoilt.items()}
     oracle = {name: client.table.take(~client.mask) for name, client in draw.spoilt.items()}
-    alone = fb.LocalEngine(workers=1)
+    engine = fb.LocalEngine(workers=1)
     flags = {
-        name: fb.value(tables, draw.reference, seed=cell.seed, engine=alone, **options)
+        name: fb.value(tables, draw.reference, seed=cell.seed, engine=engine, **options)
         for name, options in FLAGS.items()
     }
     judged = {way: _judged(draw.spoilt, flags[whose], how) for way, (whose, how) in WAYS.items()}
@@ -158,17 +151,17 @@ class Draw:
 
 def drawn(cell: Cell) -> Draw:
     """Draw the rows of a cell."""
-    place = world(cell.dataset, 2 * cell.server_rows, seed=cell.seed)
-    reference, test = fb.partitions.by_size(place.reference, [cell.server_rows] * 2, seed=cell.seed).clients.values()
-    rows = np.split(place.rows(cell.clients * cell.rows, np.inf, seed=cell.seed), cell.clients)
+    data = split_dataset(cell.dataset, 2 * cell.server_rows, seed=cell.seed)
+    reference, test = fb.partitions.by_size(data.reference, [cell.server_rows] * 2, seed=cell.seed).clients.values()
+    rows = np.split(data.rows(cell.clients * cell.rows, np.inf, seed=cell.seed), cell.clients)
     wrong = [cell.noisy / cell.clients] * cell.clients
     if cell.spread == SPREADS[1]:
         wrong = [float(cell.noisy)] + [0.0] * (cell.clients - 1)
     spoilt = {
-        f"client_{i + 1}": place.client(own, NOISES[cell.noise], wrong[i] / cell.rows, seed=100 * cell.seed + i)
+        f"client_{i + 1}": data.client(own, NOISES[cell.noise], wrong[i] / cell.rows, seed=100 * cell.seed + i)
         for i, own in enumerate(rows)
     }
-    clean = {f"client_{i + 1}": place.pool.take(own) for i, own in enumerate(rows)}
+    clean = {f"client_{i + 1}": data.pool.take(own) for i, own in enumerate(rows)}
     training = FedAvg(rounds=cell.rounds, learning_rate=cell.learning_rate, seed=cell.seed)
     return Draw(reference, test, spoilt, clean, training)
 

@@ -15,24 +15,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fedbary import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from fedbary.views.plots import Display
+    from _typeshed import DataclassInstance
 
 # A cell is a frozen dataclass of numbers and texts, whose `str` says it in a few words.
-Cell = TypeVar("Cell")
+Cell = TypeVar("Cell", bound="DataclassInstance")
 Record = dict[str, Any]
 Compute = Callable[[Cell], list[Record]]
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a progress callback is told: a cell, how long it took (0 if it was there), and how many are done."""
+    """The event that a progress callback gets: a cell, how long it took (0 if it was there), and how many are done."""
 
     done: int
     total: int
@@ -75,73 +74,40 @@ def run_cells(
     import pandas as pd
 
     folder.mkdir(parents=True, exist_ok=True)
-    kept = {cell: stored for cell in cells if (stored := _load(folder, cell)) is not None}
-    missing = [cell for cell in cells if cell not in kept]
-    for number, (cell, stored) in enumerate(kept.items(), start=1):
-        _tell(progress, number, len(cells), cell, stored | {"seconds": 0.0})
-    for number, (cell, stored) in enumerate(_computed(missing, compute, folder, workers), start=len(kept) + 1):
-        kept[cell] = stored
-        _tell(progress, number, len(cells), cell, stored)
-    records = [{**_parameters(cell), **record} for cell in cells for record in kept[cell]["records"]]
+    done = {cell: stored for cell in cells if (stored := _load(folder, cell)) is not None}
+    missing = [cell for cell in cells if cell not in done]
+    for number, (cell, stored) in enumerate(done.items(), start=1):
+        _report(progress, number, len(cells), cell, stored | {"seconds": 0.0})
+    for number, (cell, stored) in enumerate(_computed(missing, compute, folder, workers), start=len(done) + 1):
+        done[cell] = stored
+        _report(progress, number, len(cells), cell, stored)
+    records = [{**asdict(cell), **record} for cell in cells for record in done[cell]["records"]]
     return pd.DataFrame.from_records(records)
 
 
-def kept_seconds(cells: Sequence[Cell], folder: Path) -> list[float | None]:
+def cached_seconds(cells: Sequence[Cell], folder: Path) -> list[float | None]:
     """How long each cell took that is there already; None where it is missing."""
-    stored = [_load(folder, cell) for cell in cells]
-    return [None if one is None else float(one["seconds"]) for one in stored]
-
-
-@dataclass(frozen=True)
-class Tabulated(Generic[Cell]):
-    """An experiment that ends in a table: how a cell is computed, joined with the others, and written down."""
-
-    name: str
-    compute: Compute[Cell]
-    table: Callable[[pd.DataFrame], pd.DataFrame]
-    markdown: Callable[[pd.DataFrame], str]
-    pictures: Callable[[pd.DataFrame], Sequence[Display]] = lambda _: ()
-
-    def run(
-        self, cells: Sequence[Cell], folder: Path, *, smoke: bool, workers: int, progress: Progress | None
-    ) -> pd.DataFrame:
-        """Compute the cells; ``records.csv``, ``table.csv``, ``table.md`` and pictures are written beside them."""
-        place = results_folder(folder, self.name, smoke=smoke)
-        records = run_cells(cells, self.compute, place / "cells", workers=workers, progress=progress)
-        final = self.table(records)
-        records.to_csv(place / "records.csv", index=False)
-        final.to_csv(place / "table.csv", index=False)
-        (place / "table.md").write_text(self.markdown(final), encoding="utf-8")
-        drawn = [picture for picture in self.pictures(final) if len(picture.table)]
-        if drawn:
-            from fedbary.views.plots.page import chart_page
-
-            (place / "pictures.html").write_text(chart_page(*drawn), encoding="utf-8")
-        return final
-
-
-def results_folder(folder: Path, name: str, *, smoke: bool) -> Path:
-    """Where an experiment's files are; a smoke test never overwrites the real table."""
-    return folder / (f"{name}-smoke" if smoke else name)
+    found = [_load(folder, cell) for cell in cells]
+    return [None if stored is None else float(stored["seconds"]) for stored in found]
 
 
 def _computed(
     cells: Sequence[Cell], compute: Compute[Cell], folder: Path, workers: int
 ) -> Iterable[tuple[Cell, Record]]:
     if workers == 1 or len(cells) < 2:
-        yield from ((cell, _compute_and_keep(cell, compute, folder)[1]) for cell in cells)
+        yield from ((cell, _compute_and_store(cell, compute, folder)[1]) for cell in cells)
         return
     from joblib import Parallel, delayed, parallel_config
 
     with parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-        with _deaf_to_interrupts():
-            done = parallel(delayed(_compute_and_keep)(cell, compute, folder) for cell in cells)
-        yield from done
+        with _ignoring_interrupts():
+            computed = parallel(delayed(_compute_and_store)(cell, compute, folder) for cell in cells)
+        yield from computed
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def _ignoring_interrupts() -> Iterator[None]:
     """Processes that start in here leave Ctrl-C to this one, which ends them; each would print a traceback."""
     if not hasattr(signal, "pthread_sigmask"):  # not on Windows
         yield
@@ -153,7 +119,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _compute_and_keep(cell: Cell, compute: Compute[Cell], folder: Path) -> tuple[Cell, Record]:
+def _compute_and_store(cell: Cell, compute: Compute[Cell], folder: Path) -> tuple[Cell, Record]:
     """In a worker: the cell's records, written before anybody is told."""
     from threadpoolctl import threadpool_limits
 
@@ -163,7 +129,7 @@ def _compute_and_keep(cell: Cell, compute: Compute[Cell], folder: Path) -> tuple
             records = compute(cell)
         except Exception as error:  # the other cells go on, and the table says what is missing
             records = [{"error": f"{type(error).__name__}: {error}"}]
-    stored = {"cell": _parameters(cell), "seconds": round(time.perf_counter() - started, 3), "records": records}
+    stored = {"cell": asdict(cell), "seconds": round(time.perf_counter() - started, 3), "records": records}
     path = _path(folder, cell)
     draft = path.with_suffix(f".{os.getpid()}.tmp")
     draft.write_text(json.dumps(stored, indent=1), encoding="utf-8")
@@ -171,7 +137,7 @@ def _compute_and_keep(cell: Cell, compute: Compute[Cell], folder: Path) -> tuple
     return cell, stored
 
 
-def _load(folder: Path, cell: object) -> Record | None:
+def _load(folder: Path, cell: DataclassInstance) -> Record | None:
     path = _path(folder, cell)
     if not path.is_file():
         return None
@@ -182,19 +148,17 @@ def _load(folder: Path, cell: object) -> Record | None:
     return None if _error(stored) else stored
 
 
-def _path(folder: Path, cell: object) -> Path:
-    content = json.dumps([__version__, type(cell).__name__, _parameters(cell)], sort_keys=True)
+def _path(folder: Path, cell: DataclassInstance) -> Path:
+    content = json.dumps([__version__, type(cell).__name__, asdict(cell)], sort_keys=True)
     return folder / f"{hashlib.sha256(content.encode()).hexdigest()[:20]}.json"
-
-
-def _parameters(cell: object) -> Record:
-    return asdict(cell)  # type: ignore[call-overload,no-any-return]
 
 
 def _error(stored: Mapping[str, Any]) -> str:
     return next((str(record["error"]) for record in stored["records"] if record.get("error")), "")
 
 
-def _tell(progress: Progress | None, done: int, total: int, cell: object, stored: Mapping[str, Any]) -> None:
+def _report(
+    progress: Progress | None, done: int, total: int, cell: DataclassInstance, stored: Mapping[str, Any]
+) -> None:
     if progress is not None:
         progress(Done(done, total, str(cell), float(stored["seconds"]), _error(stored)))

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import Rows, Spoilt, World, world
+from fedbary.research.baselines.logistic import Classifier
+from fedbary.research.baselines.row_methods import ROW_METHODS
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import Rows, SplitDataset, Spoilt, split_dataset
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 from fedbary.space.labels import class_names
 
@@ -54,12 +55,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.dataset}, seed {self.seed}, {self.method}"
-
-
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the table of all methods, data sets, noises and skews."""
-    experiment = Tabulated("detection", compute, table, markdown, pictures)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
 
 
 def cells(smoke: bool) -> list[Cell]:
@@ -149,10 +144,10 @@ class Client:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """What a method is given: the clients, and the world with the reference and the pool for peers."""
+    """What a method is given: the clients, and the data set with the reference and the pool for peers."""
 
     cell: Cell
-    place: World
+    data: SplitDataset
     clients: Mapping[str, Client]
 
     @property
@@ -162,15 +157,15 @@ class Draw:
 
 
 def _drawn(cell: Cell) -> Draw:
-    place = world(cell.dataset, cell.reference_rows, seed=cell.seed)
+    data = split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed)
     noises, alphas = (("labels 10 %", "features 1 σ"), (1.0,)) if cell.few else (tuple(NOISES), ALPHAS)
     clients = {}
     for number, (noise, alpha) in enumerate(product(noises, alphas)):
         kind, share, sigma = NOISES[noise]
-        rows = place.rows(cell.client_rows, alpha, seed=_seed(cell, number))
-        spoilt = place.client(rows, kind, share, sigma=sigma, seed=_seed(cell, number))
+        rows = data.rows(cell.client_rows, alpha, seed=_seed(cell, number))
+        spoilt = data.client(rows, kind, share, sigma=sigma, seed=_seed(cell, number))
         clients[f"{noise}, {alpha:g}"] = Client(noise, alpha, rows, spoilt)
-    return Draw(cell, place, clients)
+    return Draw(cell, data, clients)
 
 
 def _valued(protocol: str, *, calibration: str = "split", **settings: Any) -> Callable[[Draw], Outcome]:
@@ -178,7 +173,7 @@ def _valued(protocol: str, *, calibration: str = "split", **settings: Any) -> Ca
 
     def method(draw: Draw) -> Outcome:
         chosen = getattr(fb, protocol)(**settings)
-        result = _value(draw.tables, draw.place.reference, chosen, draw.cell.seed, calibration=calibration)
+        result = _value(draw.tables, draw.data.reference, chosen, draw.cell.seed, calibration=calibration)
         return {name: _rows(result, name) for name in draw.clients}
 
     return method
@@ -191,30 +186,27 @@ def _consensus(draw: Draw) -> Outcome:
         taken, parties = client.rows, {"client": client.spoilt.table}
         for peer in range(draw.cell.peers):
             seed = _seed(draw.cell, 1000 + 100 * number + peer)
-            rows = draw.place.rows(draw.cell.peer_rows, client.alpha, seed=seed, without=taken)
+            rows = draw.data.rows(draw.cell.peer_rows, client.alpha, seed=seed, without=taken)
             taken = np.concatenate([taken, rows])
-            parties[f"peer_{peer + 1}"] = draw.place.pool.take(rows)
+            parties[f"peer_{peer + 1}"] = draw.data.pool.take(rows)
         result = _value(parties, None, fb.Consensus(), draw.cell.seed)
         outcome[name] = _rows(result, "client")
     return outcome
 
 
-def _cleanlab(draw: Draw) -> Outcome:
-    from fedbary.research.baselines import cleanlab_values
+def _baseline(method: str) -> Callable[[Draw], Outcome]:
+    """A method of other people, one client after the other."""
 
-    return {name: cleanlab_values(client) for name, client in draw.tables.items()}
+    def values(draw: Draw) -> Outcome:
+        compute, reference = ROW_METHODS[method].compute, draw.data.reference
+        return {name: compute(client, reference, seed=0) for name, client in draw.tables.items()}
 
-
-def _knn_shapley(draw: Draw) -> Outcome:
-    from fedbary.research.baselines import knn_shapley
-
-    return {name: knn_shapley(client, draw.place.reference) for name, client in draw.tables.items()}
+    return values
 
 
 def _logistic(draw: Draw) -> Outcome:
-    from fedbary.research.baselines.logistic import Classifier
-
-    classifier = Classifier.fit(draw.place.reference, seed=draw.cell.seed)
+    """Like the baseline of that name, but fitted to the reference once for all clients."""
+    classifier = Classifier.fit(draw.data.reference, seed=draw.cell.seed)
     return {name: classifier.values(client) for name, client in draw.tables.items()}
 
 
@@ -225,8 +217,8 @@ METHODS: dict[str, Callable[[Draw], Outcome]] = {
     "paper γ": _valued("Interpolation", gradient="gamma"),
     "paper η": _valued("Interpolation", gradient="eta"),
     "exact dual": _valued("Interpolation", gradient="access", rounds=1),
-    "cleanlab": _cleanlab,
-    "KNN-Shapley": _knn_shapley,
+    "cleanlab": _baseline("cleanlab"),
+    "KNN-Shapley": _baseline("knn-shapley"),
     "logistic": _logistic,
 }
 

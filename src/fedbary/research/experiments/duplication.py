@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +18,9 @@ import fedbary as fb
 from fedbary.data import Table, repeat_row
 from fedbary.research.baselines.clients import METHODS, prepare
 from fedbary.research.comparison import protocol_scores
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import world
-from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import split_dataset
+from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.research.training import FedAvg, Federation
 from fedbary.valuation.scores import ClientScores
 
@@ -65,12 +64,6 @@ class Cell:
         return f"{self.dataset}, {self.change}, seed {self.seed}"
 
 
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets."""
-    experiment = Tabulated("duplication", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
-
-
 def cells(smoke: bool) -> list[Cell]:
     """All cells; for a smoke test three clients of few digits, and one copy of each kind."""
     if smoke:
@@ -81,18 +74,18 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """What every method says of the client that copies; of a sybil both names together as well."""
-    place = world(cell.dataset, cell.test_rows, seed=cell.seed)
-    drawn = np.split(place.rows(cell.clients * cell.rows, np.inf, seed=cell.seed), cell.clients)
-    tables = {f"client_{i + 1}": place.pool.take(rows) for i, rows in enumerate(drawn)}
+    data = split_dataset(cell.dataset, cell.test_rows, seed=cell.seed)
+    drawn = np.split(data.rows(cell.clients * cell.rows, np.inf, seed=cell.seed), cell.clients)
+    tables = {f"client_{i + 1}": data.pool.take(rows) for i, rows in enumerate(drawn)}
     seed = cell.seed + (1000 if cell.change == OTHER_SEED else 0)
-    alone = fb.LocalEngine(workers=1)
+    engine = fb.LocalEngine(workers=1)
     if cell.change in ROWS:
-        best = fb.value(tables, place.reference, seed=cell.seed, engine=alone).rows(COPIER)["value"].argmax()
+        best = fb.value(tables, data.reference, seed=cell.seed, engine=engine).rows(COPIER)["value"].argmax()
         tables = copied(tables, cell.change, row=int(best))
     else:
         tables = copied(tables, cell.change)
-    scores = {name: protocol_scores(name, tables, place.reference, seed=seed, engine=alone) for name in PROTOCOLS}
-    federation = Federation.from_tables(tables, place.reference)
+    scores = {name: protocol_scores(name, tables, data.reference, seed=seed, engine=engine) for name in PROTOCOLS}
+    federation = Federation.from_tables(tables, data.reference)
     trained = prepare(federation, training=FedAvg(rounds=cell.rounds, seed=seed), seed=seed, threads=1)
     scores |= {name: METHODS[name].compute(trained.setting) for name in TRAINED}
     if cell.change != SYBIL:
@@ -175,8 +168,5 @@ def markdown(final: pd.DataFrame) -> str:
             for row in group.to_dict("records")
         ]
         parts += [f"## {dataset}\n", markdown_table(["client_1 copies", *MEASURES.values()], rows), ""]
-    failed = final[final["errors"] > 0]
-    if len(failed):
-        lines = failed[["dataset", "copied", "error"]].itertuples(index=False)
-        parts += ["## Errors\n", *(f"- {where}, {what}: {error}" for where, what, error in lines)]
+    parts += errors(final, ["dataset", "copied"])
     return "\n".join(parts).rstrip() + "\n"

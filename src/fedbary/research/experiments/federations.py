@@ -23,7 +23,7 @@ class Spoilt:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class SplitDataset:
     """One data set divided into a reference and a pool that clients draw from."""
 
     reference: Table
@@ -52,17 +52,17 @@ class World:
 
 
 @lru_cache(maxsize=1)
-def world(dataset: str, reference_rows: int, *, seed: int) -> World:
+def split_dataset(dataset: str, reference_rows: int, *, seed: int) -> SplitDataset:
     """Draw the reference; the pool is everything else."""
     table = _all_rows(dataset)
     order = np.random.default_rng([seed, 0]).permutation(len(table))
     reference = table.take(order[:reference_rows]).replace(origin="reference")
-    return World(reference, table.take(order[reference_rows:]))
+    return SplitDataset(reference, table.take(order[reference_rows:]))
 
 
 @lru_cache(maxsize=2)
-def _noisy_pool(place: World, sigma: float) -> Table:
-    return add_noise(place.pool, 1.0, sigma=sigma, seed=0)[0]
+def _noisy_pool(data: SplitDataset, sigma: float) -> Table:
+    return add_noise(data.pool, 1.0, sigma=sigma, seed=0)[0]
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,8 @@ from fedbary.protocols.coalition.groups import client_groups
 from fedbary.protocols.coalition.server import accuracy_utility, shapley
 from fedbary.protocols.coalition.stage import Stage
 from fedbary.research.comparison import PROTOCOL_METHODS, agreement, protocol_scores
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import world
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.scenarios import SCENARIOS, scenario
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 from fedbary.research.experiments.trained import Trained
@@ -62,12 +61,6 @@ class Cell:
         return f"{self.dataset}, N = {self.clients}, {self.case}, seed {self.seed}"
 
 
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets, numbers of clients and cases."""
-    experiment = Tabulated("fidelity", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
-
-
 def cells(smoke: bool) -> list[Cell]:
     """All cells, the quick ones first; for a smoke test two of digits."""
     if smoke:
@@ -80,15 +73,15 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """Agreement of every method with both truths, and what it costs."""
-    place = world(cell.dataset, 2 * cell.test_rows, seed=cell.seed)
-    test, other = fb.partitions.by_size(place.reference, [cell.test_rows] * 2, seed=cell.seed).clients.values()
-    tables = drawn(place.pool, cell)
+    data = split_dataset(cell.dataset, 2 * cell.test_rows, seed=cell.seed)
+    test, other = fb.partitions.by_size(data.reference, [cell.test_rows] * 2, seed=cell.seed).clients.values()
+    tables = drawn(data.pool, cell)
     trained = Trained(tables, test, other, rounds=cell.rounds, seed=cell.seed)
-    pooled, again = trained.pooled()
-    scores = {"exactfed": trained.exactfed, CEILINGS[0]: trained.ceiling, "pooled": pooled, CEILINGS[1]: again}
+    pooled, pooled_ceiling = trained.pooled()
+    scores = {"exactfed": trained.exactfed, CEILINGS[0]: trained.ceiling, "pooled": pooled, CEILINGS[1]: pooled_ceiling}
     scores |= trained.others()
-    alone = fb.LocalEngine(workers=1)
-    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=alone) for name in RUNS}
+    engine = fb.LocalEngine(workers=1)
+    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=engine) for name in RUNS}
     scores |= games_alone(tables, test, seed=cell.seed)
     equal = np.full(cell.clients, 1.0 / cell.clients)
     scores[EQUAL] = ClientScores(EQUAL, tuple(tables), equal, np.zeros(cell.clients))
@@ -139,8 +132,6 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
     """Means over seeds; the case ``mean`` is over all cases as well."""
     import pandas as pd
 
-    if "method" not in records:
-        records = records.assign(method=None)
     keys = ["dataset", "clients", "case", "method"]
     return pd.concat(
         [mean_and_spread(records.assign(case="mean"), keys, METRICS), mean_and_spread(records, keys, METRICS)],

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fedbary as fb
 from fedbary.research.comparison import agreement, protocol_scores
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import world
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
 from fedbary.research.experiments.trained import Trained
 
@@ -53,12 +52,6 @@ class Cell:
         return f"{self.dataset}, N = {self.clients}, case {self.case}, seed {self.seed}"
 
 
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets, numbers of clients and cases."""
-    experiment = Tabulated("five-cases", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
-
-
 def cells(smoke: bool) -> list[Cell]:
     """All cells; for a smoke test two cases of digits with three clients."""
     if smoke:
@@ -68,15 +61,15 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """Scores of every method: how they agree with exactFed, their shares, and what they cost."""
-    place = world(cell.dataset, 2 * cell.test_rows, seed=cell.seed)
-    test, other = fb.partitions.by_size(place.reference, [cell.test_rows] * 2, seed=cell.seed).clients.values()
+    data = split_dataset(cell.dataset, 2 * cell.test_rows, seed=cell.seed)
+    test, other = fb.partitions.by_size(data.reference, [cell.test_rows] * 2, seed=cell.seed).clients.values()
     tables = fb.partitions.paper_case(
-        place.pool, cell.case, clients=cell.clients, rows=cell.rows * cell.clients, seed=cell.seed
+        data.pool, cell.case, clients=cell.clients, rows=cell.rows * cell.clients, seed=cell.seed
     ).clients
     trained = Trained(tables, test, other, rounds=cell.rounds, seed=cell.seed)
     scores = {"exactfed": trained.exactfed, CEILING: trained.ceiling, **trained.others()}
-    alone = fb.LocalEngine(workers=1)
-    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=alone) for name in PROTOCOLS}
+    engine = fb.LocalEngine(workers=1)
+    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=engine) for name in PROTOCOLS}
     equal = np.full(cell.clients, 1.0 / cell.clients)
     scores[EQUAL] = fb.ClientScores(EQUAL, tuple(tables), equal, np.zeros(cell.clients))
     records = []
@@ -91,8 +84,6 @@ def compute(cell: Cell) -> list[Record]:
 def table(records: pd.DataFrame) -> pd.DataFrame:
     """Means over seeds of agreement, cost and shares."""
     shares = sorted((c for c in records.columns if c.startswith("share_") and c != "share_error"), key=len)
-    if "method" not in records:
-        records = records.assign(method=None)
     return mean_and_spread(records, ["dataset", "clients", "case", "method"], [*METRICS, *shares])
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fedbary as fb
-from fedbary.research.baselines.classes import class_schema
+from fedbary.research.baselines.classifiers import class_schema, fitted
 from fedbary.research.baselines.pydvl_values import ame_values, banzhaf_values, beta_shapley_values, tmc_values
 from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.comparison.measures import auroc
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import Spoilt, world
-from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import Spoilt, split_dataset
+from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.space import features
 from fedbary.space.labels import class_names
 
@@ -67,12 +66,6 @@ class Cell:
         return f"{self.dataset}, {self.kind}, seed {self.seed}, {self.method}"
 
 
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the tables of all data sets and kinds of noise."""
-    experiment = Tabulated("point-removal", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
-
-
 def cells(smoke: bool) -> list[Cell]:
     """All cells, those that refit thousands of models last; for a smoke test two methods on wrong digits."""
     if smoke:
@@ -87,11 +80,11 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """Both curves, the areas under them, and how well the values tell spoilt rows from others."""
-    place = world(cell.dataset, cell.reference_rows + cell.test_rows, seed=cell.seed)
+    data = split_dataset(cell.dataset, cell.reference_rows + cell.test_rows, seed=cell.seed)
     sizes = [cell.reference_rows, cell.test_rows]
-    reference, test = fb.partitions.by_size(place.reference, sizes, seed=cell.seed).clients.values()
-    rows = place.rows(cell.rows, np.inf, seed=cell.seed)
-    client = place.client(rows, cell.kind, SPOILT, seed=cell.seed)
+    reference, test = fb.partitions.by_size(data.reference, sizes, seed=cell.seed).clients.values()
+    rows = data.rows(cell.rows, np.inf, seed=cell.seed)
+    client = data.client(rows, cell.kind, SPOILT, seed=cell.seed)
     started = perf_counter()
     values = METHODS[cell.method](client, reference, cell.seed)
     seconds = perf_counter() - started
@@ -141,14 +134,11 @@ class Judge:
         self._rows, self._test = features(table, schema), features(test, schema)
         self._labels, self._truth = class_names(table.labels), class_names(test.labels)
 
-    def accuracy(self, kept: Order) -> float:
+    def accuracy(self, rows: Order) -> float:
         """Accuracy on the test rows after a fit to the rows at these positions."""
         from sklearn.linear_model import LogisticRegression
 
-        labels = self._labels[kept]
-        if len(np.unique(labels)) == 1:
-            return float((self._truth == labels[0]).mean())
-        model = LogisticRegression(C=STRENGTH, max_iter=1000).fit(self._rows[kept], labels)
+        model = fitted(LogisticRegression(C=STRENGTH, max_iter=1000), self._rows[rows], self._labels[rows])
         return float((model.predict(self._test) == self._truth).mean())
 
 
@@ -199,10 +189,7 @@ def markdown(final: pd.DataFrame) -> str:
             curves,
             "",
         ]
-    failed = final[final["errors"] > 0]
-    if len(failed):
-        lines = failed[["dataset", "kind", "method", "error"]].itertuples(index=False)
-        parts += ["## Errors\n", *(f"- {where}, {kind}, {what}: {error}" for where, kind, what, error in lines)]
+    parts += errors(final, ["dataset", "kind", "method"])
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -236,26 +223,27 @@ def _curves(rows: Rows) -> str:
 
 def _protocol(name: str, **options: Any) -> Values:
     def values(client: Spoilt, reference: fb.Table, seed: int) -> Floats:
-        alone = fb.LocalEngine(workers=1)
-        result = fb.value({"client": client.table}, reference, protocol=name, seed=seed, engine=alone, **options)
+        engine = fb.LocalEngine(workers=1)
+        result = fb.value({"client": client.table}, reference, protocol=name, seed=seed, engine=engine, **options)
         return result.rows("client")["value"].to_numpy(dtype=float)
 
     return values
 
 
-def _baseline(compute: Callable[[fb.Table, fb.Table, int], pd.DataFrame]) -> Values:
-    return lambda client, reference, seed: compute(client.table, reference, seed)["value"].to_numpy(dtype=float)
+def _baseline(compute: Callable[..., pd.DataFrame], **options: Any) -> Values:
+    def values(client: Spoilt, reference: fb.Table, seed: int) -> Floats:
+        return compute(client.table, reference, seed=seed, **options)["value"].to_numpy(dtype=float)
+
+    return values
 
 
 # With the defaults one of these cells takes up to ten minutes.
 PERMUTATIONS, SAMPLES, UPDATES, FEW = 10, 500, 4, fb.Space(projection=32)
 LEAN: dict[str, Values] = {
-    "banzhaf": _baseline(lambda t, r, seed: banzhaf_values(t, r, samples=SAMPLES, space=FEW, seed=seed)),
-    "tmc": _baseline(lambda t, r, seed: tmc_values(t, r, permutations=PERMUTATIONS, space=FEW, seed=seed)),
-    "ame": _baseline(lambda t, r, seed: ame_values(t, r, updates=UPDATES, space=FEW, seed=seed)),
-    "beta-shapley": _baseline(
-        lambda t, r, seed: beta_shapley_values(t, r, permutations=PERMUTATIONS, space=FEW, seed=seed)
-    ),
+    "banzhaf": _baseline(banzhaf_values, samples=SAMPLES, space=FEW),
+    "tmc": _baseline(tmc_values, permutations=PERMUTATIONS, space=FEW),
+    "ame": _baseline(ame_values, updates=UPDATES, space=FEW),
+    "beta-shapley": _baseline(beta_shapley_values, permutations=PERMUTATIONS, space=FEW),
 }
 METHODS: dict[str, Values] = {
     "random": lambda client, _, __: np.zeros(len(client.mask)),

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import World, world
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import SplitDataset, split_dataset
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 
 if TYPE_CHECKING:
@@ -61,12 +60,6 @@ FEDERATIONS = tuple(
 )
 
 
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Compute the rank correlations."""
-    experiment = Tabulated("ranking", compute, table, markdown)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=workers, progress=progress)
-
-
 def cells(smoke: bool) -> list[Cell]:
     """Data sets × seeds × ε; the smoke test has five clients of few digits."""
     if smoke:
@@ -78,15 +71,15 @@ def compute(cell: Cell) -> list[Record]:
     """One record per federation: Spearman correlation of each number with the share of spoilt rows."""
     from scipy.stats import spearmanr
 
-    place = world(cell.dataset, cell.reference_rows, seed=cell.seed)
+    data = split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed)
     clients = {
         f"{federation}/{number}": client
         for federation in FEDERATIONS
-        for number, client in enumerate(_clients(cell, place, federation))
+        for number, client in enumerate(_clients(cell, data, federation))
     }
     result = fb.value(
         clients,
-        place.reference,
+        data.reference,
         protocol=fb.Sketch(epsilon=cell.epsilon or None),
         seed=cell.seed,
         engine=fb.LocalEngine(workers=1),
@@ -114,8 +107,6 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     named = records.assign(epsilon=[f"{e:g}" if e else "none" for e in records["epsilon"]])
-    if "noise" not in named:
-        named = named.assign(noise=None, sizes=None, alpha=None)
     keys = ["dataset", "noise", "sizes", "alpha", "epsilon"]
     parts = [
         mean_and_spread(named.assign(spearman=named.get(metric), ranked_by=metric), [*keys, "ranked_by"], ["spearman"])
@@ -137,15 +128,15 @@ def markdown(final: pd.DataFrame) -> str:
     )
 
 
-def _clients(cell: Cell, place: World, federation: Federation) -> Iterator[fb.Table]:
+def _clients(cell: Cell, data: SplitDataset, federation: Federation) -> Iterator[fb.Table]:
     sizes = np.full(cell.clients, cell.equal_rows)
     if federation.sizes == "mixed":  # in an order that has nothing to do with the noise
         spaced = np.linspace(cell.least_rows, cell.most_rows, cell.clients).astype(int)
         sizes = np.random.default_rng([cell.seed, 2]).permutation(spaced)
     for number, (rows, share) in enumerate(zip(sizes, _shares(cell), strict=True)):
         seed = 10_000 * (cell.seed + 1) + number
-        chosen = place.rows(int(rows), federation.alpha, seed=seed)
-        yield place.client(chosen, federation.noise, float(share), seed=seed).table
+        chosen = data.rows(int(rows), federation.alpha, seed=seed)
+        yield data.client(chosen, federation.noise, float(share), seed=seed).table
 
 
 def _shares(cell: Cell) -> np.ndarray:

@@ -52,12 +52,14 @@ def pivots(
             if shown[metric].notna().any():
                 shape = digits if isinstance(digits, int) else digits[metric]
                 parts.append(f"**{title}**\n\n{_pivot(shown, down, across, metric, shape)}\n")
-    failed = final[final["errors"] > 0]
-    if len(failed):
-        parts.append("## Errors\n")
-        lines = failed[[by, across, "error"]].drop_duplicates().itertuples(index=False)
-        parts += [f"- {where}, {what}: {' '.join(str(error).split())[:300]}" for where, what, error in lines]
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join([*parts, *errors(final, [by, across])]).rstrip() + "\n"
+
+
+def errors(final: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+    """A Markdown section with what went wrong and where, or nothing."""
+    lines = final.loc[final["errors"] > 0, [*keys, "error"]].drop_duplicates().itertuples(index=False, name=None)
+    found = [f"- {', '.join(map(str, where))}: {' '.join(str(error).split())[:300]}" for *where, error in lines]
+    return ["## Errors\n", *found] if found else []
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

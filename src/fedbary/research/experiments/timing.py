@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +21,8 @@ import fedbary as fb
 from fedbary.errors import FedbaryError
 from fedbary.research.baselines.clients import METHODS, prepare
 from fedbary.research.baselines.clients.retrained import MOST_CLIENTS
-from fedbary.research.experiments.cells import Progress, Record, Tabulated
-from fedbary.research.experiments.federations import world
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread
 from fedbary.research.training import CNN, FedAvg, Federation, Logistic, Model
 
@@ -66,12 +65,6 @@ class Cell:
         return f"{self.model}, N = {self.clients}"
 
 
-def run(smoke: bool, folder: Path, workers: int = 1, progress: Progress | None = None) -> pd.DataFrame:  # noqa: ARG001 - what is timed must be alone
-    """Compute the table, in this process and one cell after the other, whatever ``workers`` says."""
-    experiment = Tabulated("timing", compute, table, markdown, pictures)
-    return experiment.run(cells(smoke), folder, smoke=smoke, workers=1, progress=progress)
-
-
 def cells(smoke: bool) -> list[Cell]:
     """One cell for each number of clients, and one for the larger model."""
     if smoke:
@@ -81,20 +74,20 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """Seconds of every method."""
-    place = world(cell.dataset, cell.reference_rows, seed=cell.seed)
+    data = split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed)
     # The data set has 20,000 rows or so: a hundred clients draw theirs with repetition.
     rng = np.random.default_rng(cell.seed)
     names = [f"client_{i}" for i in range(cell.clients)]
-    tables = {name: place.pool.take(rng.choice(len(place.pool), cell.rows, replace=False)) for name in names}
+    tables = {name: data.pool.take(rng.choice(len(data.pool), cell.rows, replace=False)) for name in names}
     records: list[Record] = []
     some = dict(list(tables.items())[:2])
     for protocol in OURS.values():  # imports and caches are nobody's time
-        fb.value(some, place.reference.take(np.arange(100)), protocol=protocol, seed=cell.seed)
+        fb.value(some, data.reference.take(np.arange(100)), protocol=protocol, seed=cell.seed)
     for name, protocol in OURS.items():
         started = time.perf_counter()
-        fb.value(tables, place.reference, protocol=protocol, seed=cell.seed, engine=fb.LocalEngine(workers=1))
+        fb.value(tables, data.reference, protocol=protocol, seed=cell.seed, engine=fb.LocalEngine(workers=1))
         records.append({"method": name, "seconds": time.perf_counter() - started, "estimated": False})
-    federation = Federation.from_tables(tables, place.reference)
+    federation = Federation.from_tables(tables, data.reference)
     training = FedAvg(rounds=cell.rounds, seed=cell.seed)
     prepared = prepare(
         federation,
@@ -147,8 +140,6 @@ def _seconds(name: str, setting: Setting, coalitions: NDArray[np.bool_]) -> floa
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
     """Seconds of each method and number of clients."""
-    if "method" not in records:
-        records = records.assign(method=None, estimated=False)
     return mean_and_spread(records, ["model", "clients", "method", "estimated"], ["seconds", "evaluations"])
 
 

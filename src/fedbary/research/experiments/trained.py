@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fedbary.data import Table
 from fedbary.games import Game, exact_shapley
+from fedbary.research.baselines.classifiers import fitted
 from fedbary.research.baselines.clients import METHODS, Setting, prepare
 from fedbary.research.training import Evaluator, FedAvg, Federation
 from fedbary.valuation.scores import ClientScores
@@ -31,14 +32,14 @@ class Trained:
     def __init__(self, tables: Mapping[str, Table], test: Table, other: Table, *, rounds: int, seed: int) -> None:
         training = FedAvg(rounds=rounds, seed=seed)
         self._prepared = prepare(Federation.from_tables(tables, test), training=training, seed=seed, threads=1)
-        self._remembered = _Remembering(self._prepared.setting)
+        self._weights = _WeightCache(self._prepared.setting)
         # As a client of the same federation the other rows are scaled like those that the models were trained on.
         self._other = Federation.from_tables({"other": other}, test).clients[0]
 
     @cached_property
     def exactfed(self) -> ClientScores:
         """Shapley value of FedAvg retrained on every coalition."""
-        return METHODS["exactfed"].compute(replace(self._prepared.setting, retrain=self._remembered))
+        return METHODS["exactfed"].compute(replace(self._prepared.setting, retrain=self._weights.train))
 
     @cached_property
     def ceiling(self) -> ClientScores:
@@ -46,8 +47,8 @@ class Trained:
         assert self.exactfed.converged  # which has trained them
         federation = self._prepared.federation
         judge = Evaluator(self._prepared.model, self._other, len(federation.classes), threads=1)
-        again = replace(self._prepared.setting, evaluate=judge.accuracy, retrain=self._remembered.again)
-        return METHODS["exactfed"].compute(again)
+        judged = replace(self._prepared.setting, evaluate=judge.accuracy, retrain=self._weights.cached)
+        return METHODS["exactfed"].compute(judged)
 
     def others(self) -> dict[str, ClientScores]:
         """Every method but exactFed."""
@@ -70,22 +71,22 @@ class Trained:
         return first, second
 
 
-class _Remembering:
+class _WeightCache:
     """Trains coalitions, and keeps their weights for another test set."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self.known: dict[bytes, Floats] = {}
+        self._known: dict[bytes, Floats] = {}
 
-    def __call__(self, coalitions: Bools) -> Floats:
+    def train(self, coalitions: Bools) -> Floats:
         assert self._setting.retrain is not None
         found = self._setting.retrain(coalitions)
-        self.known |= {mask.tobytes(): weights for mask, weights in zip(coalitions, found, strict=True)}
+        self._known |= {mask.tobytes(): weights for mask, weights in zip(coalitions, found, strict=True)}
         return found
 
-    def again(self, coalitions: Bools) -> Floats:
+    def cached(self, coalitions: Bools) -> Floats:
         """Weights of coalitions that were trained before."""
-        return np.stack([self.known[mask.tobytes()] for mask in coalitions])
+        return np.stack([self._known[mask.tobytes()] for mask in coalitions])
 
 
 class _Pooled:
@@ -115,12 +116,8 @@ class _Pooled:
             from sklearn.linear_model import LogisticRegression
 
             rows = coalition[self._owner]
-            codes = self._codes[rows]
-            if codes.min() == codes.max():
-                only = int(codes[0])
-                self._known[key] = lambda features: np.full(len(features), only)
-            else:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    self._known[key] = LogisticRegression(**_POOLED).fit(self._features[rows], codes).predict
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model = fitted(LogisticRegression(**_POOLED), self._features[rows], self._codes[rows])
+            self._known[key] = model.predict
         return self._known[key]

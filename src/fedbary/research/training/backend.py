@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
@@ -56,7 +55,11 @@ def workers(threads: int | None = None) -> int:
     """
     if threads is not None and threads < 1:
         raise SettingsError(f"The 'threads' parameter must be at least 1. Got {threads!r} instead.")
-    return threads or _cores()
+    if threads is not None:
+        return threads
+    from joblib import cpu_count
+
+    return int(cpu_count())  # what this process may use, which in a container is less than the machine has
 
 
 def in_parallel(work: Callable[[Part], Done], parts: Sequence[Part], threads: int) -> list[Done]:
@@ -88,10 +91,3 @@ def in_parallel(work: Callable[[Part], Done], parts: Sequence[Part], threads: in
             pool.shutdown(wait=False, cancel_futures=True)
     finally:
         torch.set_num_threads(before)
-
-
-def _cores() -> int:
-    """Cores that this process may use, which in a container are fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.research.training.backend import Precision, in_parallel, workers
-from fedbary.research.training.data import Federation, Rows
-from fedbary.research.training.flat import FlatModel, as_tensors
+from fedbary.research.training.federation import Rows
+from fedbary.research.training.flat_model import FlatModel, as_tensors
 from fedbary.research.training.models import Model
 
 if TYPE_CHECKING:
     import torch
-
-    Measure = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 Doubles = NDArray[np.float64]
 
@@ -28,7 +25,7 @@ _ROWS_AT_A_TIME = 512
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """Accuracy and loss of weight vectors on fixed rows, many vectors at once.
+    """Accuracy of weight vectors on fixed rows, many vectors at once.
 
     Parameters
     ----------
@@ -50,8 +47,6 @@ class Evaluator:
     >>> weights = [[-1.0, 1.0, 0.0, 0.0], [1.0, -1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
     >>> evaluator.accuracy(weights)
     array([1. , 0. , 0.5])
-    >>> evaluator.loss(weights).round(3)
-    array([0.073, 3.073, 0.693])
     """
 
     model: Model
@@ -72,20 +67,6 @@ class Evaluator:
         object.__setattr__(self, "_flat", flat)
         object.__setattr__(self, "_tensors", as_tensors(self.rows, self.dtype))
 
-    @classmethod
-    def on_test(cls, model: Model, federation: Federation, **options: Any) -> Evaluator:
-        """Judge by the federation's test rows.
-
-        Examples
-        --------
-        >>> from fedbary.research.training import Federation, Logistic
-        >>> X, y = [[-1.0], [1.0]], [0, 1]
-        >>> federation = Federation.from_arrays({"ann": (X, y)}, (X, y))
-        >>> Evaluator.on_test(Logistic(), federation).accuracy([-1.0, 1.0, 0.0, 0.0])
-        array([1.])
-        """
-        return cls(model, federation.test, len(federation.classes), **options)
-
     @property
     def size(self) -> int:
         """P, the number of weights."""
@@ -93,31 +74,25 @@ class Evaluator:
 
     def accuracy(self, weights: ArrayLike) -> Doubles:
         """Share of the rows whose class has the highest score, for each of the vectors (B, P)."""
-        return self._mean(weights, _hits)
-
-    def loss(self, weights: ArrayLike) -> Doubles:
-        """Mean cross-entropy, −log p of the true class, for each of the vectors (B, P)."""
-        return self._mean(weights, _surprise)
-
-    def _mean(self, weights: ArrayLike, measure: Measure) -> Doubles:
         import torch
 
         vectors = self._checked(weights)
-        totals = np.zeros(len(vectors))
+        hits = np.zeros(len(vectors))
         features, codes = self._tensors
 
         def judge(blocks: list[slice]) -> None:
             flat = self._flat if pool == 1 else self._flat.twin()
             with torch.no_grad():
                 for block in blocks:
-                    for here in _chunks(len(codes)):
-                        scores = flat.logits(vectors[block], features[here])
-                        totals[block] += measure(scores, codes[here]).sum(dim=1, dtype=torch.float64).numpy()
+                    for start in range(0, len(codes), _ROWS_AT_A_TIME):
+                        rows = slice(start, start + _ROWS_AT_A_TIME)
+                        scores = flat.logits(vectors[block], features[rows])
+                        hits[block] += (scores.argmax(dim=2) == codes[rows]).sum(dim=1).numpy()
 
         blocks = list(self._flat.blocks(vectors, min(_ROWS_AT_A_TIME, len(codes))))
         pool = min(workers(self.threads), len(blocks))
         in_parallel(judge, [blocks[start::pool] for start in range(pool)], pool)
-        return totals / len(codes)
+        return hits / len(codes)
 
     def _checked(self, weights: ArrayLike) -> torch.Tensor:
         import torch
@@ -131,16 +106,3 @@ class Evaluator:
         if not np.isfinite(vectors).all():
             raise SettingsError("The weights are not finite: the training diverged; lower its learning rate.")
         return torch.tensor(vectors, dtype=self._flat.initial.dtype)
-
-
-def _chunks(rows: int) -> Iterator[slice]:
-    return (slice(start, start + _ROWS_AT_A_TIME) for start in range(0, rows, _ROWS_AT_A_TIME))
-
-
-def _hits(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
-    return scores.argmax(dim=2) == codes
-
-
-def _surprise(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
-    own = scores.gather(2, codes.expand(len(scores), -1)[:, :, None])[:, :, 0]
-    return scores.logsumexp(dim=2) - own

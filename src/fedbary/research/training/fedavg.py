@@ -14,17 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.research.training.backend import in_parallel, require_torch, workers
-from fedbary.research.training.data import Federation
 from fedbary.research.training.fedavg_settings import FedAvg
-from fedbary.research.training.flat import FlatModel, as_tensors
-from fedbary.research.training.local import train_locally
-from fedbary.research.training.log import Round, TrainingLog
+from fedbary.research.training.federation import Federation
+from fedbary.research.training.flat_model import FlatModel, as_tensors
+from fedbary.research.training.local_training import train_locally
 from fedbary.research.training.models import Model
+from fedbary.research.training.training_log import Round, TrainingLog
 
 if TYPE_CHECKING:
     import torch
 
-    from fedbary.research.training.local import Batch
+    from fedbary.research.training.local_training import Batch
 
 Progress = Callable[[int, int], None]
 Floats = NDArray[np.floating[Any]]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import get_args
 
+from fedbary.checks import number, whole
 from fedbary.errors import SettingsError
 from fedbary.research.training.backend import Precision
 
@@ -36,7 +36,8 @@ class FedAvg:
 
     Examples
     --------
-    >>> FedAvg(rounds=5).learning_rate
+    >>> import fedbary as fb
+    >>> fb.FedAvg(rounds=5).learning_rate
     0.1
     """
 
@@ -50,22 +51,12 @@ class FedAvg:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("rounds", 1),
-            ("local_epochs", 1),
-            ("batch_size", 1),
-            ("clients_per_round", 1),
-            ("seed", 0),
-        ):
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
-            if not whole and not (name == "clients_per_round" and value is None):
-                raise SettingsError(
-                    f"The '{name}' parameter of FedAvg must be a whole number from {least}. Got {value!r} instead."
-                )
-        rate = self.learning_rate
-        if not isinstance(rate, Real) or not 0.0 < rate < math.inf:
-            raise SettingsError(f"The 'learning_rate' parameter of FedAvg must be positive. Got {rate!r} instead.")
+        for name in ("rounds", "local_epochs", "batch_size"):
+            whole(getattr(self, name), name, "FedAvg", least=1)
+        if self.clients_per_round is not None:
+            whole(self.clients_per_round, "clients_per_round", "FedAvg", least=1)
+        whole(self.seed, "seed", "FedAvg", least=0)
+        number(self.learning_rate, "learning_rate", "FedAvg")
         if not isinstance(self.momentum, Real) or not 0.0 <= self.momentum < 1.0:
             raise SettingsError(
                 f"The 'momentum' parameter of FedAvg must lie in [0, 1). Got {self.momentum!r} instead."

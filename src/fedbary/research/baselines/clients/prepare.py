@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from fedbary.errors import DataError
 from fedbary.research.baselines.clients.client_game import Floats, Setting
-from fedbary.research.training import Evaluator, FedAvg, Federation, Logistic, Model, TrainingLog, run, train_coalitions
+from fedbary.research.training import (
+    Evaluator,
+    FedAvg,
+    Federation,
+    Logistic,
+    Model,
+    Rows,
+    TrainingLog,
+    run,
+    train_coalitions,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +63,11 @@ def prepare(
         log = run(model, federation, training, threads=threads)
     else:
         _check_log(log, federation)
-    evaluator = Evaluator.on_test(model, federation, dtype=training.dtype, threads=threads)
+
+    def judge(rows: Rows) -> Evaluator:
+        return Evaluator(model, rows, len(federation.classes), dtype=training.dtype, threads=threads)
+
+    evaluator = judge(federation.test)
     if evaluator.size != log.size:
         raise DataError(
             f"The training log's models have {log.size} weights, the chosen model {evaluator.size}: name the model "
@@ -70,8 +84,7 @@ def prepare(
 
     @cache
     def own(client: int) -> Evaluator:
-        rows = federation.clients[client]
-        return Evaluator(model, rows, len(federation.classes), dtype=training.dtype, threads=threads)
+        return judge(federation.clients[client])
 
     start = train_coalitions(model, federation, np.zeros((1, len(federation.names)), dtype=bool), training)[0]
     same_start = bool(np.allclose(start, log.initial, atol=1e-6))

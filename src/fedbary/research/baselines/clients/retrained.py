@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
-from fedbary.games import Game, MaxPermutations, RelativeChange, exact_shapley, leave_one_out, permutation_shapley
+from fedbary.games import (
+    Estimate,
+    Game,
+    MaxPermutations,
+    RelativeChange,
+    exact_shapley,
+    leave_one_out,
+    permutation_shapley,
+)
 from fedbary.research.baselines.clients.client_game import Budget, Setting, in_blocks, need, scores_of
 from fedbary.valuation.scores import ClientScores
 
@@ -23,36 +34,30 @@ def exactfed(setting: Setting) -> ClientScores:
             f"exactFed trains 2^N times: {len(setting.clients)} clients are too many, {MOST_CLIENTS} are the most. "
             "Use DataSV (the same game, sampled), GTG-Shapley, or a protocol of ours."
         )
-    budget = Budget.of(setting)
-    game = _game("exactFed", setting, budget)
-    estimate = exact_shapley(game)
-    budget.spent = game.evaluations
-    return scores_of("exactfed", setting, estimate, budget)
+    return _played("exactfed", "exactFed", setting, exact_shapley)
 
 
 def loo(setting: Setting) -> ClientScores:
     """Leave-one-out: v(N) − v(N∖i), N + 1 trainings."""
-    budget = Budget.of(setting)
-    game = _game("LOO", setting, budget)
-    estimate = leave_one_out(game)
-    budget.spent = game.evaluations
-    return scores_of("loo", setting, estimate, budget)
+    return _played("loo", "LOO", setting, leave_one_out)
 
 
 def datasv(setting: Setting, *, truncation: float = 0.001) -> ClientScores:
     """TMC-Shapley (Ghorbani & Zou 2019): exactFed's game by random permutations, truncated near v(N)."""
-    budget = Budget.of(setting)
-    game = _game("DataSV", setting, budget)
-    estimate = permutation_shapley(game, seed=setting.seed, truncation=truncation, stop=_TMC_STOP)
-    budget.spent = game.evaluations
-    return scores_of("datasv", setting, estimate, budget)
+    solve = partial(permutation_shapley, seed=setting.seed, truncation=truncation, stop=_TMC_STOP)
+    return _played("datasv", "DataSV", setting, solve)
 
 
-def _game(method: str, setting: Setting, budget: Budget) -> Game:
-    need(setting.retrain, method, "retrain")
+def _played(method: str, title: str, setting: Setting, solve: Callable[[Game], Estimate]) -> ClientScores:
+    """The scores of the game in which a coalition is worth what a model trained on it alone reaches."""
+    need(setting.retrain, title, "retrain")
 
     def utility(coalitions: NDArray[np.bool_]) -> NDArray[np.float64]:
         assert setting.retrain is not None
         return setting.evaluate(setting.retrain(coalitions))
 
-    return budget.game(setting.clients, in_blocks(utility, setting.log.size))
+    budget = Budget.of(setting)
+    game = budget.game(setting.clients, in_blocks(utility, setting.log.size))
+    estimate = solve(game)
+    budget.spent = game.evaluations
+    return scores_of(method, setting, estimate, budget)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError
+from fedbary.errors import DataError, FedbaryError
 from fedbary.space import Space, fit_schema
 from fedbary.space.encode import encode
 from fedbary.space.labels import check_kind, class_names, label_kind
@@ -146,7 +146,7 @@ class Federation:
             name: (encode(table.replace(origin=table.origin or name), schema), class_names(table.labels))
             for name, table in clients.items()
         }
-        return _numbered(coded, (encode(reference, schema), class_names(reference.labels)))
+        return _numbered(coded, (encode(reference, schema), class_names(reference.labels)), judge="the reference")
 
     @classmethod
     def from_arrays(
@@ -162,7 +162,7 @@ class Federation:
         ('bob: 1 of 2 rows left out, as the test set lacks their class (emu)',)
         """
         named = {name: (np.asarray(X), class_names(np.asarray(y))) for name, (X, y) in clients.items()}
-        return _numbered(named, (np.asarray(test[0]), class_names(np.asarray(test[1]))))
+        return _numbered(named, (np.asarray(test[0]), class_names(np.asarray(test[1]))), judge="the test set")
 
     @property
     def width(self) -> int:
@@ -181,12 +181,35 @@ class Federation:
         )
 
 
-def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, Names]) -> Federation:
-    """Code the classes as the test set has them."""
+def trainable(tables: Mapping[str, Table | FedbaryError], reference: Table) -> tuple[dict[str, Table], dict[str, str]]:
+    """The clients whose tables can be trained on, and why the others' cannot.
+
+    Examples
+    --------
+    >>> reference = Table.from_arrays([[0.0], [1.0]], ["cat", "dog"])
+    >>> able, unable = trainable({"ann": reference, "bob": DataError("bob.csv is empty")}, reference)
+    >>> list(able), unable
+    (['ann'], {'bob': 'bob.csv is empty'})
+    """
+    able: dict[str, Table] = {}
+    unable: dict[str, str] = {}
+    for name, table in tables.items():
+        try:
+            if isinstance(table, FedbaryError):
+                raise table
+            Federation.from_tables({name: table}, reference)
+            able[name] = table
+        except FedbaryError as error:
+            unable[name] = str(error)
+    return able, unable
+
+
+def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, Names], *, judge: str) -> Federation:
+    """Code the classes as the test rows have them, which messages call ``judge``."""
     classes = np.unique(test[1])
     if len(classes) < 2:
-        raise DataError("The test set has fewer than two classes: add rows of another one.")
-    kept, notes = [], []
+        raise DataError(f"{judge.capitalize()} has fewer than two classes: add rows of another one.")
+    coded, notes = [], []
     for name, (features, labels) in clients.items():
         if features.ndim != 2 or labels.shape != (len(features),):
             raise DataError(
@@ -199,16 +222,16 @@ def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, N
             listed = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
             if not known.any():
                 raise DataError(
-                    f"{name}: the test set has none of its classes ({listed}), so no row is left: check its labels, "
+                    f"{name}: {judge} has none of its classes ({listed}), so no row is left: check its labels, "
                     "or leave the client out."
                 )
             notes.append(
-                f"{name}: {(~known).sum()} of {len(known)} rows left out, as the test set lacks their class ({listed})"
+                f"{name}: {(~known).sum()} of {len(known)} rows left out, as {judge} lacks their class ({listed})"
             )
-        kept.append(Rows(features[known], np.searchsorted(classes, labels[known])))
+        coded.append(Rows(features[known], np.searchsorted(classes, labels[known])))
     return Federation(
         tuple(clients),
-        tuple(kept),
+        tuple(coded),
         Rows(test[0], np.searchsorted(classes, test[1])),
         tuple(str(name) for name in classes),
         tuple(notes),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbary.research.training.fedavg_settings import FedAvg
-from fedbary.research.training.flat import FlatModel
+from fedbary.research.training.flat_model import FlatModel
 
 if TYPE_CHECKING:
     import torch
@@ -90,7 +90,7 @@ def _descend_linear(
     weight, bias = (part.clone() for part in model.split_linear(vectors))
     count, classes, width = weight.shape
     flat = weight.view(count * classes, width)
-    kept = [torch.zeros_like(flat), torch.zeros_like(bias)] if settings.momentum else None
+    velocity = [torch.zeros_like(flat), torch.zeros_like(bias)] if settings.momentum else None
     for features, codes in batches:
         scores = (flat @ features.T).view(count, classes, len(codes))
         # Residuals p − y, the gradient of the cross-entropy by the scores.
@@ -98,10 +98,10 @@ def _descend_linear(
         residual[:, codes, torch.arange(len(codes))] -= 1.0
         residual /= len(codes)
         rows = residual.view(count * classes, len(codes))
-        if kept is None:
+        if velocity is None:
             flat.addmm_(rows, features, alpha=-settings.learning_rate)
             bias.sub_(residual.sum(dim=2), alpha=settings.learning_rate)
         else:
-            flat.sub_(kept[0].mul_(settings.momentum).addmm_(rows, features), alpha=settings.learning_rate)
-            bias.sub_(kept[1].mul_(settings.momentum).add_(residual.sum(dim=2)), alpha=settings.learning_rate)
+            flat.sub_(velocity[0].mul_(settings.momentum).addmm_(rows, features), alpha=settings.learning_rate)
+            bias.sub_(velocity[1].mul_(settings.momentum).add_(residual.sum(dim=2)), alpha=settings.learning_rate)
     return torch.cat([flat.view(count, -1), bias], dim=1)

@@ -1,8 +1,9 @@
-"""The schema of a classifier: all features, scaled by one table."""
+"""What every classifier of the baselines needs: a schema with all features, and a fit that takes rows of one class."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,3 +34,17 @@ def scaled_pair(table: Table, reference: Table, space: Space | None) -> tuple[Fl
     names = np.concatenate([class_names(table.labels), class_names(reference.labels)])
     own, truth = np.split(np.unique(names, return_inverse=True)[1], [len(table)])
     return features(table, schema), own, features(reference, schema), truth
+
+
+def fitted(model: Any, X: NDArray[Any], labels: NDArray[Any]) -> Any:
+    """The model fitted to these rows; where they have one class, which no regression takes, the constant classifier.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> fitted(LogisticRegression(), np.zeros((2, 1)), np.array([3, 3])).predict(np.ones((1, 1)))
+    array([3])
+    """
+    from sklearn.dummy import DummyClassifier
+
+    return (DummyClassifier() if (labels == labels[0]).all() else model).fit(X, labels)

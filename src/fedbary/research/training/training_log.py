@@ -107,20 +107,22 @@ class TrainingLog:
         Rows of each client; they weigh the average.
     initial : array, shape (P,)
         θ⁰, all weights as one vector.
-    rounds : tuple of Round
-        What each round brought, in order.
-    head : Head, optional
-        Where the last layer lies, for the methods that look at it class by class.
+    rounds : tuple of (selected, models)
+        Of each round in order: the positions of the clients that trained, and the local models they came back with.
+    head : (weight, classes, width, bias), optional
+        Where the last layer's weights and biases begin (−1: no biases), its units, and the weights of each, for the
+        methods that look at it class by class.
 
     Examples
     --------
     A log of one's own run, with two clients of 100 and 300 rows and a model of two weights:
 
-    >>> log = TrainingLog(
+    >>> import fedbary as fb
+    >>> log = fb.TrainingLog(
     ...     names=("ann", "bob"),
     ...     counts=[100, 300],
     ...     initial=[0.0, 0.0],
-    ...     rounds=[Round([0, 1], [[1.0, 0.0], [0.0, 1.0]]), Round([1], [[0.5, 0.5]])],
+    ...     rounds=[([0, 1], [[1.0, 0.0], [0.0, 1.0]]), ([1], [[0.5, 0.5]])],
     ... )
     >>> log.global_models
     array([[0.25, 0.75],
@@ -137,7 +139,7 @@ class TrainingLog:
 
     def __post_init__(self) -> None:
         names, counts, initial = tuple(self.names), np.asarray(self.counts), _numbers(self.initial)
-        rounds = tuple(self.rounds)
+        rounds = tuple(entry if isinstance(entry, Round) else Round(*entry) for entry in self.rounds)
         if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
             raise DataError(f"The names of the clients are {names!r}, but must be different texts, at least one.")
         if counts.shape != (len(names),) or counts.dtype.kind not in "iu" or (counts < 1).any():
@@ -207,14 +209,14 @@ class TrainingLog:
 
     def save(self, path: str | Path) -> Path:
         """Write one ``.npz`` file."""
-        from fedbary.research.training.log_file import save
+        from fedbary.research.training.training_log_file import save
 
         return save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingLog:
         """Read what `save` wrote."""
-        from fedbary.research.training.log_file import load
+        from fedbary.research.training.training_log_file import load
 
         return load(path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from fedbary.errors import DataError
-from fedbary.research.training.log import Head, Round, TrainingLog
+from fedbary.research.training.training_log import Head, Round, TrainingLog
 
 VERSION = 1
 _MAX_ROUNDS = 100_000
@@ -39,14 +40,18 @@ def save(log: TrainingLog, path: str | Path) -> Path:
     for turn, entry in enumerate(log.rounds):
         arrays |= {f"selected_{turn}": entry.selected, f"models_{turn}": entry.models}
     file = Path(path)
-    temporary = file.with_name(file.name + ".part")
     try:
-        with temporary.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
-        temporary.replace(file)
+        return save_arrays(file, arrays)
     except OSError as error:
         raise DataError(f"The training log cannot be written to '{file}' ({error}): choose another path.") from error
-    return file
+
+
+def save_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> Path:
+    """Write an NPZ file that is there as a whole or not at all."""
+    temporary = file.with_name(file.name + ".part")
+    with temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+    return temporary.replace(file)
 
 
 def load(path: str | Path) -> TrainingLog:

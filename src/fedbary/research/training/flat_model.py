@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from fedbary.errors import SettingsError
 from fedbary.research.training.backend import Precision, require_torch, torch_dtype
-from fedbary.research.training.data import Rows
-from fedbary.research.training.log import Head
+from fedbary.research.training.federation import Rows
 from fedbary.research.training.models import Model, build_module
+from fedbary.research.training.training_log import Head
 
 if TYPE_CHECKING:
     import torch

@@ -4,7 +4,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.errors import DataError
-from fedbary.research.unfinished import Unfinished, fingerprints, kept_pieces
+from fedbary.research.result_cache import ResultCache, cached_parts, fingerprints
 
 
 class Stop(Exception):
@@ -26,33 +26,33 @@ def parties(digits):
     return dict(zip("ab", clients, strict=True)), reference, test
 
 
-def test_a_piece_is_there_as_a_whole_or_not_at_all(tmp_path):
-    work = Unfinished(tmp_path, lambda: {"seed": 0})
+def test_a_part_is_there_as_a_whole_or_not_at_all(tmp_path):
+    cache = ResultCache(tmp_path, lambda: {"seed": 0})
 
     def half(place):
         (place / "half").touch()
         raise Stop
 
     with pytest.raises(Stop):
-        work.keep("mr", half)
-    assert work.find("mr") is None
-    assert kept_pieces(tmp_path) == []
-    work.keep("mr", lambda place: (place / "score").write_text("1"))
-    work.keep("mr", lambda place: (place / "score").write_text("2"))
-    assert (work.find("mr") / "score").read_text() == "1"
-    assert kept_pieces(tmp_path) == ["mr"]
-    assert Unfinished(tmp_path, lambda: {"seed": 1}).find("mr") is None
-    Unfinished(tmp_path, lambda: {"seed": 1}).clear()
-    assert kept_pieces(tmp_path) == ["mr"]
-    work.clear()
+        cache.store("mr", half)
+    assert cache.find("mr") is None
+    assert cached_parts(tmp_path) == []
+    cache.store("mr", lambda place: (place / "score").write_text("1"))
+    cache.store("mr", lambda place: (place / "score").write_text("2"))
+    assert (cache.find("mr") / "score").read_text() == "1"
+    assert cached_parts(tmp_path) == ["mr"]
+    assert ResultCache(tmp_path, lambda: {"seed": 1}).find("mr") is None
+    ResultCache(tmp_path, lambda: {"seed": 1}).clear()
+    assert cached_parts(tmp_path) == ["mr"]
+    cache.clear()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_a_folder_nothing_is_kept_and_nothing_computed():
-    work = Unfinished(None, lambda: pytest.fail("no identity is needed"))
-    work.keep("mr", lambda place: pytest.fail("nothing is written"))
-    assert work.find("mr") is None
-    work.clear()
+    cache = ResultCache(None, lambda: pytest.fail("no key is needed"))
+    cache.store("mr", lambda place: pytest.fail("nothing is written"))
+    assert cache.find("mr") is None
+    cache.clear()
 
 
 def test_fingerprints_know_order_ids_and_what_is_wrong(parties):
@@ -68,42 +68,42 @@ def test_fingerprints_know_order_ids_and_what_is_wrong(parties):
 @pytest.mark.slow
 def test_a_comparison_goes_on_to_the_same_scores(parties, tmp_path):
     clients, reference, _ = parties
-    options = {"methods": ["cgsv", "mr", "sketch"], "training": fb.training.FedAvg(rounds=2), "seed": 3}
+    options = {"methods": ["cgsv", "mr", "sketch"], "training": fb.FedAvg(rounds=2), "seed": 3}
     with pytest.raises(Stop):
-        fb.compare(clients, reference, **options, folder=tmp_path, progress=stopping_at("sketch"))
-    assert kept_pieces(tmp_path) == ["cgsv", "mr", "training with all clients"]
-    told = []
-    result = fb.compare(clients, reference, **options, folder=tmp_path, progress=told.append)
-    assert "training with all clients" not in told
-    whole = fb.compare(clients, reference, **options)
+        fb.compare_clients(clients, reference, **options, folder=tmp_path, progress=stopping_at("sketch"))
+    assert cached_parts(tmp_path) == ["cgsv", "mr", "training with all clients"]
+    events = []
+    result = fb.compare_clients(clients, reference, **options, folder=tmp_path, progress=events.append)
+    assert "training with all clients" not in events
+    whole = fb.compare_clients(clients, reference, **options)
     assert result.to_frame().equals(whole.to_frame())
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(Stop):
-        fb.compare(clients, reference, **options, folder=tmp_path, progress=stopping_at("MR"))
-    told.clear()
-    fb.compare(clients, reference, **(options | {"seed": 4}), folder=tmp_path, progress=told.append)
-    assert "training with all clients" in told
+        fb.compare_clients(clients, reference, **options, folder=tmp_path, progress=stopping_at("MR"))
+    events.clear()
+    fb.compare_clients(clients, reference, **(options | {"seed": 4}), folder=tmp_path, progress=events.append)
+    assert "training with all clients" in events
 
 
 def test_a_comparison_of_rows_goes_on_to_the_same_values(parties, tmp_path):
     clients, reference, _ = parties
     clients["c"] = DataError("c.csv: the file is empty")
-    options = {"methods": ["knn-shapley", "logistic"], "level": "rows"}
+    options = {"methods": ["knn-shapley", "logistic"]}
     with pytest.raises(Stop):
-        fb.compare(clients, reference, **options, folder=tmp_path, progress=stopping_at("logistic"))
-    assert kept_pieces(tmp_path) == ["knn-shapley"]
-    result = fb.compare(clients, reference, **options, folder=tmp_path)
-    whole = fb.compare(clients, reference, **options)
+        fb.compare_rows(clients, reference, **options, folder=tmp_path, progress=stopping_at("logistic"))
+    assert cached_parts(tmp_path) == ["knn-shapley"]
+    result = fb.compare_rows(clients, reference, **options, folder=tmp_path)
+    whole = fb.compare_rows(clients, reference, **options)
     assert result.to_frame().equals(whole.to_frame())
     assert result.failed == whole.failed
 
 
 @pytest.mark.slow
 def test_a_boost_goes_on_to_the_same_accuracies(parties, tmp_path):
-    options = {"how": ["none", "drop"], "training": fb.training.FedAvg(rounds=2)}
+    options = {"how": ["none", "drop"], "training": fb.FedAvg(rounds=2)}
     with pytest.raises(Stop):
         fb.boost(*parties, **options, folder=tmp_path, progress=stopping_at("training, drop"))
-    assert kept_pieces(tmp_path) == ["none", "valuation"]
+    assert cached_parts(tmp_path) == ["none", "valuation"]
     result, whole = fb.boost(*parties, **options, folder=tmp_path), fb.boost(*parties, **options)
     assert result.to_frame().equals(whole.to_frame())
     assert result.notes == whole.notes

@@ -1,0 +1,39 @@
+"""What a comparison is given, checked in the same way for clients and for rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fedbary.checks import did_you_mean
+from fedbary.data.table import Table, as_table, table_or_error
+from fedbary.errors import FedbaryError, SettingsError
+
+if TYPE_CHECKING:
+    from fedbary.api import Data
+
+
+def tables_of(
+    clients: Mapping[str, Data | FedbaryError], reference: Data
+) -> tuple[dict[str, Table | FedbaryError], Table]:
+    """Each client's table, or why it cannot be used, so that the others are compared; and the reference."""
+    if len({str(name) for name in clients}) < len(clients):
+        raise SettingsError("Two clients have the same name once written as text: rename one of them.")
+    if not clients:
+        raise SettingsError("There is no client to compare: give at least one.")
+    target = as_table(reference)
+    return {str(name): table_or_error(data, target.label_name) for name, data in clients.items()}, target
+
+
+def check_methods(methods: Sequence[str], truth: str | None, known: Collection[str], *, of: str = "") -> list[str]:
+    """The methods and the truth, each once; refuses names that are not ``known``."""
+    if isinstance(methods, str):
+        raise SettingsError(f"The 'methods' parameter must be a list of names. Got the text {methods!r} instead.")
+    named = [*methods] if truth is None else [*methods, truth]
+    if not named:
+        raise SettingsError("No method was given: name at least one.")
+    for name in named:
+        if name not in known:
+            guess = did_you_mean(name, known)
+            raise SettingsError(f"There is no method {name!r}{of}{guess}; there is {', '.join(known)}.")
+    return list(dict.fromkeys(named))

@@ -1,0 +1,195 @@
+"""`compare_clients`: the same clients by several methods, those that train and those that do not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedbary import __version__
+from fedbary.data.table import Table
+from fedbary.errors import DataError, FedbaryError
+from fedbary.research.comparison.client_comparison import Comparison
+from fedbary.research.comparison.inputs import check_methods, tables_of
+from fedbary.research.comparison.protocols import PROTOCOL_METHODS, protocol_scores
+from fedbary.research.result_cache import ResultCache, fingerprints
+from fedbary.valuation.scores import ClientScores
+
+if TYPE_CHECKING:
+    from fedbary.api import Data
+    from fedbary.research.baselines.clients import Prepared
+    from fedbary.research.training import FedAvg, Federation, Model, TrainingLog
+
+# With more clients, methods that play all 2^N coalitions take too long to be a default.
+_FEW_CLIENTS = 14
+_TRAINING, _LOG, _SCORES = "training with all clients", "training-log.npz", "scores.json"
+
+
+def compare_clients(
+    clients: Mapping[str, Data | FedbaryError],
+    reference: Data,
+    *,
+    methods: Sequence[str] | None = None,
+    truth: str | None = None,
+    model: Model | None = None,
+    training: FedAvg | None = None,
+    log: TrainingLog | None = None,
+    max_evaluations: int | None = None,
+    max_seconds: float | None = None,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Value the same clients by several methods: other people's and the protocols of this package.
+
+    All rows must be in one place: this is for research and for trying things out, not for a federation. A client that
+    cannot train (missing values, no class of the reference, …) has no value in the methods that train; a method that
+    cannot be computed is in ``failed``; the others go on.
+
+    Parameters
+    ----------
+    clients, reference
+        As for `fedbary.value`. The reference is the server's test set: utilities are accuracies on it.
+    methods : sequence of str, optional
+        Names from `fedbary.research.baselines.clients.METHODS` (``exactfed``, ``gtg``, ``mr``, …) and from
+        `fedbary.research.comparison.PROTOCOL_METHODS` (``sketch``, ``consensus``, ``interpolation``, ``triangle``,
+        whose value is 1/distance; ``coalition`` and its variants). Default: sketch, coalition, gtg, cgsv; mr and or
+        for up to 14 clients, exactfed for up to ten.
+    truth : str, optional
+        The method that the others are measured by; it is computed, too. Default: exactfed, where it is compared.
+    model : optional
+        `fedbary.Logistic` (default), `fedbary.MLP`, `fedbary.CNN`, a torch module, or a function (width, classes) →
+        torch module.
+    training : FedAvg, optional
+        Rounds, local epochs, batch size, learning rate.
+    log : TrainingLog, optional
+        A training run to use instead of making one; of the same model, data and settings.
+    max_evaluations, max_seconds : optional
+        A budget for each method, after which it returns its best estimate so far (``converged`` is False).
+    seed : int
+        Of the protocols, of what the methods sample and, unless ``training`` says otherwise, of the training.
+    folder : path, optional
+        Where each method's values are cached as soon as they are known: the same call goes on after an interruption.
+        They are removed when all methods are done; ``save`` writes the result.
+    progress : callable, optional
+        Called with what is being done, in words.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits")
+    >>> parts = fb.partitions.by_size(digits.train, [60, 60, 60], seed=0)
+    >>> result = fb.compare_clients(parts.clients, digits.test, methods=["mr", "coalition"], truth="mr")
+    >>> list(result.summary()["method"])
+    ['mr', 'coalition']
+    """
+    from fedbary.research.baselines.clients import METHODS, prepare
+
+    tell = progress or (lambda _: None)
+    chosen = chosen_methods(methods, truth, len(clients))
+    tables, target = tables_of(clients, reference)
+    cache = ResultCache(
+        folder,
+        lambda: {
+            **{"version": __version__, "model": repr(model), "training": repr(training), "log": _digest(log)},
+            **{"seed": seed, "max_evaluations": max_evaluations, "max_seconds": max_seconds},
+            **{"clients": fingerprints(tables), "reference": fingerprints({"": target})},
+        },
+    )
+    prepared: Prepared | None = None
+    notes: list[str] = []
+    why = ""
+    if any(name in METHODS for name in chosen):
+        try:
+            federation, notes = _federation(tables, target)
+            prepared = prepare(
+                federation,
+                model=model,
+                training=training,
+                log=_cached_log(cache) if log is None else log,
+                max_evaluations=max_evaluations,
+                max_seconds=max_seconds,
+                seed=seed,
+                tell=tell,
+            )
+            cache.store(_TRAINING, lambda place: prepared.setting.log.save(place / _LOG))
+        except FedbaryError as error:
+            why = str(error)
+    scores: dict[str, ClientScores] = {}
+    failed: dict[str, str] = {}
+    for name in chosen:
+        tell(METHODS[name].title if name in METHODS else name)
+        if name in METHODS and prepared is None:
+            failed[name] = why
+            continue
+        try:
+            scores[name] = cache.get(
+                name,
+                partial(_scores, name, prepared, tables, target, seed),
+                save=lambda found, place: found.save(place / _SCORES),
+                load=lambda place: ClientScores.load(place / _SCORES),
+            )
+        except FedbaryError as error:
+            failed[name] = str(error)
+    cache.clear()
+    settings: dict[str, Any] = {"seed": seed, "reference_rows": len(target), "truth": truth}
+    if prepared is None:
+        return Comparison(scores, failed, settings, tuple(notes))
+    run = prepared.setting
+    settings |= {
+        "model": repr(prepared.model),
+        "training": asdict(prepared.training),
+        "accuracy": float(run.evaluate(run.log.final[None])[0]),
+    }
+    return Comparison(scores, failed, settings, tuple(notes), run.log)
+
+
+def chosen_methods(methods: Sequence[str] | None, truth: str | None, clients: int) -> list[str]:
+    """The methods that were named, or the default ones for so many clients, each once."""
+    from fedbary.research.baselines.clients import METHODS
+
+    if methods is None:
+        exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
+        methods = ["sketch", "coalition", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
+    return check_methods(methods, truth, [*METHODS, *PROTOCOL_METHODS])
+
+
+def _scores(
+    name: str, prepared: Prepared | None, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int
+) -> ClientScores:
+    """One method's scores, of those that train or of our protocols."""
+    from fedbary.research.baselines.clients import METHODS
+
+    if name not in METHODS:
+        return protocol_scores(name, tables, target, seed=seed)
+    assert prepared is not None
+    return METHODS[name].compute(prepared.setting).among(tuple(tables))
+
+
+def _cached_log(cache: ResultCache) -> TrainingLog | None:
+    from fedbary.research.training import TrainingLog
+
+    place = cache.find(_TRAINING)
+    return None if place is None else TrainingLog.load(place / _LOG)
+
+
+def _digest(log: TrainingLog | None) -> str | None:
+    """Which training run was given, by its models."""
+    if log is None:
+        return None
+    return hashlib.sha256(log.final.tobytes() + log.initial.tobytes()).hexdigest()
+
+
+def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tuple[Federation, list[str]]:
+    """The clients that can train, and notes on the others."""
+    from fedbary.research.training import Federation, trainable
+
+    able, unable = trainable(tables, target)
+    if not able:
+        raise DataError(next(iter(unable.values())))
+    federation = Federation.from_tables(able, target)
+    notes = [f"{name} takes no part in the methods that train: {why}" for name, why in unable.items()]
+    return federation, [*federation.notes, *notes]

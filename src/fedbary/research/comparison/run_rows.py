@@ -1,0 +1,187 @@
+"""`compare_rows`: the same rows by several methods."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedbary import __version__
+from fedbary.api import value
+from fedbary.data.export import write
+from fedbary.data.table import Table
+from fedbary.errors import FedbaryError, SettingsError
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary.research.comparison.inputs import check_methods, tables_of
+from fedbary.research.comparison.protocols import PROTOCOL_METHODS
+from fedbary.research.comparison.row_comparison import RowComparison
+from fedbary.research.result_cache import ResultCache, fingerprints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedbary.api import Data
+
+_DEFAULT = ("sketch", "logistic", "knn-shapley", "lava-exact")
+
+
+def compare_rows(
+    clients: Mapping[str, Data | FedbaryError],
+    reference: Data,
+    *,
+    methods: Sequence[str] | None = None,
+    truth: str | None = None,
+    wrong: Mapping[str, ArrayLike] | None = None,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> RowComparison:
+    """Value the rows of the same clients by several methods: other people's and the protocols of this package.
+
+    All rows must be in one place: this is for research and for trying things out, not for a federation. What a method
+    cannot compute is in ``failed``, client by client; the others go on.
+
+    Parameters
+    ----------
+    clients, reference
+        As for `fedbary.value`.
+    methods : sequence of str, optional
+        Names from `fedbary.research.baselines.ROW_METHODS` (``knn-shapley``, ``lava``, …) and of protocols. Default:
+        sketch, logistic, knn-shapley and lava-exact.
+    truth : str, optional
+        The method that the others are measured by; it is computed, too.
+    wrong : mapping, optional
+        Client name → boolean mask of rows that are known to be wrong; the summary says how well each method finds
+        them.
+    seed : int
+        Of the protocols and of what the methods sample.
+    folder : path, optional
+        Where each method's values are cached as soon as they are known: the same call goes on after an interruption.
+        They are removed when all methods are done; ``save`` writes the result.
+    progress : callable, optional
+        Called with what is being done, in words.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits")
+    >>> parts = fb.partitions.by_size(digits.train, [60, 60, 60], seed=0)
+    >>> rows = fb.compare_rows(parts.clients, digits.test, methods=["knn-shapley"])
+    >>> list(rows.to_frame().columns), len(rows.to_frame())
+    (['method', 'client', 'row', 'value'], 180)
+    """
+    tell = progress or (lambda _: None)
+    chosen = chosen_row_methods(methods, truth)
+    tables, target = tables_of(clients, reference)
+    masks = _masks(wrong or {}, tables)
+    cache = ResultCache(
+        folder,
+        lambda: {
+            **{"version": __version__, "level": "rows", "seed": seed},
+            **{"clients": fingerprints(tables), "reference": fingerprints({"": target})},
+        },
+    )
+    found: dict[str, _Valued] = {}
+    for name in chosen:
+        tell(name)
+        found[name] = cache.get(name, partial(_valued, name, tables, target, seed), save=_save, load=_load)
+    cache.clear()
+    values = {name: valued.rows for name, valued in found.items() if valued.rows}
+    failed = {name: valued.failed for name, valued in found.items() if valued.failed}
+    seconds = {name: valued.seconds for name, valued in found.items()}
+    return RowComparison(values, seconds, failed, masks, {"seed": seed, "truth": truth if truth in values else None})
+
+
+def chosen_row_methods(methods: Sequence[str] | None, truth: str | None) -> list[str]:
+    """The methods that were named, or the default ones, each once."""
+    from fedbary.research.baselines.row_methods import ROW_METHODS
+
+    named = _DEFAULT if methods is None else methods
+    return check_methods(named, truth, [*ROW_METHODS, *PROTOCOLS], of=" that values rows")
+
+
+class _Valued(NamedTuple):
+    """One method's row values by client, why the other clients have none, and the time of all."""
+
+    rows: dict[str, pd.DataFrame]
+    failed: dict[str, str]
+    seconds: float
+
+
+def _valued(name: str, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int) -> _Valued:
+    started = time.perf_counter()
+    compute = _by_protocol if name in PROTOCOLS else _by_baseline
+    rows, failed = compute(name, tables, target, seed)
+    return _Valued(rows, failed, time.perf_counter() - started)
+
+
+def _save(valued: _Valued, place: Path) -> None:
+    for number, frame in enumerate(valued.rows.values()):
+        write(frame, place / f"{number}.parquet")
+    index = {"clients": list(valued.rows), "failed": valued.failed, "seconds": valued.seconds}
+    (place / "index.json").write_text(json.dumps(index), encoding="utf-8")
+
+
+def _load(place: Path) -> _Valued:
+    import pandas as pd
+
+    index = json.loads((place / "index.json").read_text(encoding="utf-8"))
+    rows = {name: pd.read_parquet(place / f"{number}.parquet") for number, name in enumerate(index["clients"])}
+    return _Valued(rows, index["failed"], index["seconds"])
+
+
+def _by_protocol(
+    name: str, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int
+) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    """Row values by one of our protocols, all clients in one run."""
+    try:
+        reference = target if PROTOCOL_METHODS[name].uses_reference else None
+        result = value(tables, reference, protocol=name, seed=seed)
+    except FedbaryError as error:
+        return {}, dict.fromkeys(tables, str(error))
+    rows = dict(result.row_tables)
+    status = dict(zip(result.clients["client"], result.clients["status"], strict=True))
+    return rows, {client: str(status[client]) for client in tables if client not in rows}
+
+
+def _by_baseline(
+    name: str, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int
+) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    """Row values by a method that takes one table at a time."""
+    from fedbary.research.baselines.row_methods import ROW_METHODS
+
+    rows: dict[str, pd.DataFrame] = {}
+    failed: dict[str, str] = {}
+    for client, table in tables.items():
+        try:
+            if isinstance(table, FedbaryError):
+                raise table
+            rows[client] = ROW_METHODS[name].compute(table, target, seed=seed)
+        except FedbaryError as error:
+            failed[client] = str(error)
+        except Exception as error:  # other people's packages; the other methods and clients go on
+            failed[client] = f"{type(error).__name__}: {error}"
+    return rows, failed
+
+
+def _masks(wrong: Mapping[str, ArrayLike], tables: Mapping[str, Table | FedbaryError]) -> dict[str, NDArray[np.bool_]]:
+    masks = {}
+    for name, given in wrong.items():
+        table, mask = tables.get(str(name)), np.asarray(given)
+        if table is None:
+            raise SettingsError(f"The 'wrong' parameter of compare_rows names '{name}', which is no client.")
+        if isinstance(table, FedbaryError):
+            continue
+        if mask.dtype != bool or mask.shape != (len(table),):
+            raise SettingsError(
+                f"The 'wrong' parameter of compare_rows must have one boolean for each of the {len(table)} rows of "
+                f"'{name}'. Got {mask.dtype} of shape {mask.shape} instead."
+            )
+        masks[str(name)] = mask
+    return masks
