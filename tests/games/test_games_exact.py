@@ -3,13 +3,14 @@
 from itertools import permutations
 
 import numpy as np
+import oracles
 import pytest
 from games_fixtures import SOLVED, limited, table_game
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbary.errors import SettingsError
-from fedbary.games import Game, exact_shapley, fitted_values, leave_one_out, oracles
+from fedbary.games import Game, exact_shapley, fitted_values, leave_one_out
 
 numbers = st.floats(-10, 10)
 tables = st.integers(1, 5).flatmap(lambda players: st.lists(numbers, min_size=2**players, max_size=2**players))
@@ -129,7 +130,7 @@ def test_leave_one_out_is_what_is_lost_without_the_player():
     np.testing.assert_array_equal(cut.standard_errors, [0.0, 0.0, np.nan])
     assert not cut.converged
     assert cut.notes[-1] == "1 of 3 values are unknown (NaN)."
-    assert cut.by_player["player 1"] == 1.0
+    assert cut.values[0] == 1.0
 
 
 def test_oracles_refuse_what_they_cannot_solve():

@@ -3,11 +3,12 @@
 import time
 
 import numpy as np
+import oracles
 import pytest
 from games_fixtures import SOLVED, limited, recorded
 
 from fedbary.errors import SettingsError
-from fedbary.games import Game, group_testing_shapley, oracles
+from fedbary.games import Game, group_testing_shapley
 
 
 @pytest.mark.parametrize("centred", [True, False])

@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import oracles
 import pytest
 from games_fixtures import SOLVED, limited, recorded
 from hypothesis import given
@@ -15,7 +16,6 @@ from fedbary.games import (
     RelativeChange,
     StandardErrorBelow,
     exact_shapley,
-    oracles,
     permutation_shapley,
 )
 

@@ -235,10 +235,10 @@ def test_the_leak_is_real_and_the_guard_stops_it():
     def attack(settings):
         server, clients = halves(settings, {"c": table}, reference)
         carry(server, clients, until=1)
-        gamma0 = server._parties["c"].gamma
+        gamma0 = server._tracks["c"].gamma
         eta_q = server.tasks()["c"].arrays["eta_q"]
         carry(server, clients, until=1)
-        gamma1 = server._parties["c"].gamma
+        gamma1 = server._tracks["c"].gamma
         # γ1 = ½·η_P + ½·η_Q[σ] with η_P = ½·γ0 + ½·x: undo both for the best matching σ.
         best = np.inf
         guesses = 2 * (2 * gamma1[:, None, :] - eta_q[None, :, :]) - gamma0[:, None, :]

@@ -326,3 +326,21 @@ def test_a_reference_with_one_class_still_ranks_rows(digits):
     rows = result.rows("a")
     assert rows["value"].notna().all()
     assert rows["flag"].isna().all()
+
+
+def test_row_values_reuse_the_transport_of_the_answer_and_are_the_same_after_a_restart(monkeypatch):
+    digits = fb.datasets.load("digits")
+    table, settings = digits.train.take(range(60)), fb.Sketch()
+    server = settings.server(["a"], digits.test, settings.space(None), rules=RowRules(), seed=0)
+    client, restarted = (settings.client(table, rules=RowRules(), seed=0) for _ in range(2))
+    client.answer(server.tasks()["a"])
+    restarted.restore(client.state())
+    solved = []
+    monkeypatch.setattr(
+        "fedbary.protocols.sketch.client.solve", lambda *args: solved.append(len(args[0])) or solve(*args)
+    )
+    rows = client.row_values()
+    assert not solved
+    repeated = restarted.row_values()
+    assert solved == [60]
+    np.testing.assert_allclose(rows["calibrated_gradient"], repeated["calibrated_gradient"], rtol=1e-12)

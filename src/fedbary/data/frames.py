@@ -132,8 +132,8 @@ def some(names: Sequence[Any], most: int = 5) -> str:
     >>> some(["a", "b", "c"], most=2)
     "'a', 'b', …"
     """
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown}, …" if len(names) > most else shown or "none"
+    quoted = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{quoted}, …" if len(names) > most else quoted or "none"
 
 
 def _texts(values: list[str | None]) -> Array:

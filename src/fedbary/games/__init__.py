@@ -2,17 +2,15 @@
 
 `Game` holds players, a utility for batches of coalitions and a budget. `exact_shapley`, `leave_one_out`,
 `permutation_shapley` and `group_testing_shapley` each make an `Estimate` of it, which says how sure it is and what it
-cost. `oracles` has games with known answers.
+cost.
 """
 
-from fedbary.games import oracles
 from fedbary.games.estimate import Estimate
 from fedbary.games.exact import exact_shapley, leave_one_out
 from fedbary.games.fitted import fitted_values
 from fedbary.games.game import BudgetSpent, Game, Spent
 from fedbary.games.group_testing import group_testing_shapley
 from fedbary.games.history import History
-from fedbary.games.oracles import Solved
 from fedbary.games.permutations import permutation_shapley
 from fedbary.games.stopping import MaxPermutations, RelativeChange, StandardErrorBelow, Stopping
 
@@ -23,7 +21,6 @@ __all__ = [
     "History",
     "MaxPermutations",
     "RelativeChange",
-    "Solved",
     "Spent",
     "StandardErrorBelow",
     "Stopping",
@@ -31,6 +28,5 @@ __all__ = [
     "fitted_values",
     "group_testing_shapley",
     "leave_one_out",
-    "oracles",
     "permutation_shapley",
 ]

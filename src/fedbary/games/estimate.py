@@ -33,9 +33,10 @@ class Estimate:
 
     Examples
     --------
-    >>> from fedbary.games import exact_shapley, oracles
-    >>> exact_shapley(oracles.airport([1.0, 3.0]).game).by_player
-    {'player 1': 0.5, 'player 2': 2.5}
+    >>> from fedbary.games import Game, exact_shapley
+    >>> runway = Game(["small", "large"], lambda coalitions: (coalitions * [1.0, 3.0]).max(axis=1))
+    >>> exact_shapley(runway).values
+    array([0.5, 2.5])
     """
 
     players: tuple[str, ...]
@@ -70,8 +71,3 @@ class Estimate:
             permutations=permutations,
             notes=notes,
         )
-
-    @property
-    def by_player(self) -> dict[str, float]:
-        """The values by the players' names."""
-        return dict(zip(self.players, self.values.tolist(), strict=True))

@@ -73,8 +73,9 @@ def leave_one_out(game: Game) -> Estimate:
 
     Examples
     --------
-    >>> from fedbary.games import leave_one_out, oracles
-    >>> leave_one_out(oracles.airport([1.0, 2.0, 5.0]).game).values
+    >>> from fedbary.games import Game, leave_one_out
+    >>> runway = Game(["small", "middle", "large"], lambda coalitions: (coalitions * [1.0, 2.0, 5.0]).max(axis=1))
+    >>> leave_one_out(runway).values
     array([0., 0., 3.])
     """
     since = game.spent

@@ -21,11 +21,11 @@ def fitted_values(game: Game) -> Floats:
 
     Examples
     --------
-    >>> from fedbary.games import fitted_values, oracles
-    >>> game = oracles.airport([1.0, 3.0]).game
+    >>> from fedbary.games import Game, fitted_values
+    >>> game = Game(["small", "large"], lambda coalitions: (coalitions * [1.0, 3.0]).max(axis=1))
     >>> game.total, fitted_values(game).tolist()
     (3.0, [1.5, 1.5])
-    >>> game.value(["player 1"]), game.value(["player 2"]), fitted_values(game).round(6).tolist()
+    >>> game.value(["small"]), game.value(["large"]), fitted_values(game).round(6).tolist()
     (1.0, 3.0, [0.5, 2.5])
     """
     players = len(game)

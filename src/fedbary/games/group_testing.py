@@ -56,10 +56,10 @@ def group_testing_shapley(
 
     Examples
     --------
-    >>> from fedbary.games import group_testing_shapley, oracles
-    >>> airport = oracles.airport([1.0, 2.0, 5.0])
-    >>> found = group_testing_shapley(airport.game, seed=0, samples=2000)
-    >>> bool((abs(found.values - airport.values) < 0.2).all()), round(float(found.values.sum()), 9)
+    >>> from fedbary.games import Game, exact_shapley, group_testing_shapley
+    >>> runway = Game(["small", "middle", "large"], lambda coalitions: (coalitions * [1.0, 2.0, 5.0]).max(axis=1))
+    >>> found = group_testing_shapley(runway, seed=0, samples=2000)
+    >>> bool((abs(found.values - exact_shapley(runway).values) < 0.2).all()), round(float(found.values.sum()), 9)
     (True, 5.0)
     """
     name = "group_testing_shapley"

@@ -65,8 +65,9 @@ def permutation_shapley(
 
     Examples
     --------
-    >>> from fedbary.games import MaxPermutations, oracles, permutation_shapley
-    >>> found = permutation_shapley(oracles.additive([1.0, 2.0, -3.0]).game, seed=0, stop=MaxPermutations(4))
+    >>> from fedbary.games import Game, MaxPermutations, permutation_shapley
+    >>> additive = Game(["a", "b", "c"], lambda coalitions: coalitions @ [1.0, 2.0, -3.0])
+    >>> found = permutation_shapley(additive, seed=0, stop=MaxPermutations(4))
     >>> found.values, found.permutations, found.evaluations <= 8
     (array([ 1., 2., -3.]), 4, True)
     """

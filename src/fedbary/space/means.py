@@ -39,10 +39,10 @@ def _column_means(table: Table, column: ColumnSpec, groups: NDArray[np.int64], m
     raw = table.columns[column.name]
     raw = np.full(len(table), np.nan) if raw.dtype.kind == "O" else raw
     values = np.asarray(raw, dtype=np.float64).reshape(len(table), -1)[inside]
-    means, told = _means(values, of, count, min_group)
-    scatter = np.nansum((values - means[of]) ** 2 * told[of], axis=0)
+    means, enough = _means(values, of, count, min_group)
+    scatter = np.nansum((values - means[of]) ** 2 * enough[of], axis=0)
     scale = np.array(column.scale)
-    return np.where(told, (means - np.array(column.mean)) / scale, 0.0), float((scatter / scale**2).sum())
+    return np.where(enough, (means - np.array(column.mean)) / scale, 0.0), float((scatter / scale**2).sum())
 
 
 def _means(values: Floats, of: NDArray[np.int64], count: int, least: int) -> tuple[Floats, NDArray[np.bool_]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedbary.wording import dash, number, percent, shortened
+from fedbary.wording import counted, dash, number, percent, shortened
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -66,7 +66,7 @@ def _summary(result: Valuation) -> str:
     valued = len(result.clients) - len(result.failed)
     reference = result.settings.get("reference_rows")
     target = f"{number(reference)} reference rows" if reference else "what the clients have in common"
-    many = f"{valued} of {len(result.clients)} clients" if result.failed else f"{valued} client{'s' * (valued != 1)}"
+    many = f"{valued} of {len(result.clients)} clients" if result.failed else counted(valued, "client")
     return f"{many} valued by the {result.settings.get('protocol', 'unknown')} protocol against {target}."
 
 
@@ -74,23 +74,23 @@ def _valuation_table(result: Valuation) -> tuple[list[str], list[list[str]]]:
     ranked = result.ranking()
     opinions = {opinion.client: opinion for opinion in result.verdict()}
     values = {} if result.scores is None else dict(zip(result.scores.clients, result.scores.values, strict=True))
-    shown: list[tuple[str, Any]] = [
+    columns: list[tuple[str, Any]] = [
         ("rows", lambda row: number(row["rows"])),
         ("distance", lambda row: number(row["distance"])),
     ]
     if ranked["high"].notna().any():
-        shown.append(("interval", _interval))
+        columns.append(("interval", _interval))
     for name in ("quality", "flagged"):
         if ranked[name].notna().any():
-            shown.append((name, lambda row, name=name: number(row[name])))
+            columns.append((name, lambda row, name=name: number(row[name])))
     if values:
-        shown.append(("value", lambda row: number(values.get(str(row["client"])))))
-    shown.append(("share", lambda row: percent(row["share"])))
+        columns.append(("value", lambda row: number(values.get(str(row["client"])))))
+    columns.append(("share", lambda row: percent(row["share"])))
     rows = []
     for row in ranked.to_dict("records"):
         opinion = opinions[str(row["client"])]
-        rows.append([str(row["client"]), *(cell(row) for _, cell in shown), opinion.advice, opinion.why])
-    return ["client", *(name for name, _ in shown), "verdict", "why"], rows
+        rows.append([str(row["client"]), *(cell(row) for _, cell in columns), opinion.advice, opinion.why])
+    return ["client", *(name for name, _ in columns), "verdict", "why"], rows
 
 
 def _interval(row: dict[str, Any]) -> str:
@@ -98,9 +98,8 @@ def _interval(row: dict[str, Any]) -> str:
 
 
 def _scores_summary(scores: ClientScores) -> str:
-    count = len(scores.clients)
     end = "" if scores.converged else " It stopped at its budget before it had converged."
-    return f"Values of {count} client{'s' * (count != 1)} by {scores.method}.{end}"
+    return f"Values of {counted(len(scores.clients), 'client')} by {scores.method}.{end}"
 
 
 def _scores_table(scores: ClientScores) -> tuple[list[str], list[list[str]]]:

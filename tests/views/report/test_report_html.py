@@ -13,7 +13,7 @@ import fedbary as fb
 from fedbary.errors import DataError
 from fedbary.valuation.verdict import FAILED, INCLUDE, LEAVE, LOOK, Opinion
 from fedbary.views.report import write_report
-from fedbary.views.report.coordinator import facts, groups, headline
+from fedbary.views.report.coordinator import clients_by_advice, facts, headline
 
 pytest_plugins = ["report_fixtures"]
 
@@ -55,7 +55,7 @@ def test_the_headline_says_what_to_do():
 
 
 def test_a_verdict_on_many_names_the_worst_first_and_counts_the_rest():
-    (group,) = groups([Opinion(f"c{place}", LOOK, "") for place in range(20)])
+    (group,) = clients_by_advice([Opinion(f"c{place}", LOOK, "") for place in range(20)])
     assert [one["name"] for one in group["clients"]] == [f"c{place}" for place in range(19, 11, -1)]
     assert group["rest"] == 12
 

@@ -39,7 +39,7 @@ def facts(result: Valuation) -> dict[str, Any]:
     opinions = result.verdict()
     return {
         "headline": headline(opinions),
-        "verdict": groups(opinions),
+        "verdict": clients_by_advice(opinions),
         "rules": _rules(result),
         "target": f"{number(reference)} reference rows" if reference else "what the clients have in common",
         "has_reference": bool(reference),
@@ -98,9 +98,9 @@ def headline(opinions: Sequence[Opinion]) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
-def groups(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
+def clients_by_advice(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
     """The clients by advice, best first, of many only the first few: those in trouble from the worst on."""
-    shown = []
+    by_advice = []
     for advice, title, look in _GROUPS:
         mine = [opinion for opinion in opinions if opinion.advice == advice]
         if advice == Advice.LOOK:
@@ -108,8 +108,8 @@ def groups(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
         if mine:
             named = [{"name": opinion.client, "why": opinion.why} for opinion in mine[:_NAMED]]
             rest = len(mine) - len(named)
-            shown.append({"title": title, "look": look, "count": len(mine), "clients": named, "rest": rest})
-    return shown
+            by_advice.append({"title": title, "look": look, "count": len(mine), "clients": named, "rest": rest})
+    return by_advice
 
 
 def _rules(result: Valuation) -> str:

@@ -59,10 +59,10 @@ def owner_html(result: Valuation, *, client: str, table: Any = None, images: Ima
     own = None if table is None else table_of_rows(table, rows, row_facts, client=client, label=_label_name(result))
     numbers = own is not None and numeric_label(own, result.schema)
     given = [] if own is None else given_labels(own, result.schema)
-    shown = row_table(rows, own, given, None if own is None else images_of(own, images), numbers=numbers)
+    listed = row_table(rows, own, given, None if own is None else images_of(own, images), numbers=numbers)
     drawn = _pictures(result, rows, own, given, numbers=numbers)
-    content = _facts(result, rows, row_facts, client, shown, numbers=numbers) | {"has_table": own is not None}
-    content |= {"drawn": {one.name: one.title for one in drawn}, "row_data": _embedded(shown, client)}
+    content = _facts(result, rows, row_facts, client, listed, numbers=numbers) | {"has_table": own is not None}
+    content |= {"drawn": {one.name: one.title for one in drawn}, "row_data": _embedded(listed, client)}
     return render("owner.html", content, drawn, package="fedbary.views.report", scripts=("tables.js", "owner.js"))
 
 
@@ -83,7 +83,7 @@ def _pictures(
 
 
 def _facts(
-    result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str, shown: RowTable, *, numbers: bool
+    result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str, listed: RowTable, *, numbers: bool
 ) -> dict[str, Any]:
     settings = result.settings
     has_flags = bool(rows["flag"].notna().any())
@@ -99,14 +99,14 @@ def _facts(
         "has_flags": has_flags,
         "flagged": flagged,
         "commands": _commands(client, "--data FILE" if at_owner else "", mend=mend) if flagged else [],
-        "columns": shown.columns,
-        "plain": shown.plain(),
-        "pictures": shown.pictures,
-        "fewer_pictures": len(shown.pictures) == MOST_PICTURES and shown.rows > MOST_PICTURES,
-        "shown_rows": f"{shown.rows:,}",
+        "columns": listed.columns,
+        "plain": listed.plain(),
+        "pictures": listed.pictures,
+        "fewer_pictures": len(listed.pictures) == MOST_PICTURES and listed.rows > MOST_PICTURES,
+        "shown_rows": f"{listed.rows:,}",
         "total_rows": counted(len(rows), "row"),
-        "left_out": f"{shown.left_out:,}" if shown.left_out else "",
-        "columns_left_out": shown.columns_left_out,
+        "left_out": f"{listed.left_out:,}" if listed.left_out else "",
+        "columns_left_out": listed.columns_left_out,
         "sampled": len(rows) > MOST_ROWS,
         "has_target": result.target is not None,
         "with_reference": settings.get("reference_rows") is not None or settings.get("protocol") == "sketch",
@@ -146,8 +146,8 @@ def _commands(client: str, more: str, *, mend: bool) -> list[dict[str, str]]:
     ]
 
 
-def _embedded(shown: RowTable, client: str) -> Any:
+def _embedded(listed: RowTable, client: str) -> Any:
     from markupsafe import Markup
 
     file = f"rows-of-{row_file_names([client])[client]}.csv"
-    return Markup(json_inside_html(shown.to_json() | {"file": file}))  # noqa: S704 - JSON without markup
+    return Markup(json_inside_html(listed.to_json() | {"file": file}))  # noqa: S704 - JSON without markup

@@ -63,8 +63,7 @@ class RowTable:
 
     def plain(self) -> list[list[str]]:
         """The first page as text, for a browser without scripts."""
-        shown = range(min(PAGE, self.rows))
-        return [[_shown(column, place) for column in self.columns] for place in shown]
+        return [[_cell(column, place) for column in self.columns] for place in range(min(PAGE, self.rows))]
 
 
 def row_table(
@@ -74,21 +73,21 @@ def row_table(
 
     ``given`` are the table's labels as text, ``numbers`` says that they are quantities.
     """
-    kept = _order(rows)[:MOST_ROWS]
-    chosen = rows.iloc[kept]
+    listed = _order(rows)[:MOST_ROWS]
+    chosen = rows.iloc[listed]
     columns = [Column("row", "Row", "text", [_text(name) for name in chosen["row"]])]
     if table is not None:
-        columns.append(_labels("given_label", "Given label", [given[place] for place in kept], numbers))
+        columns.append(_labels("given_label", "Given label", [given[place] for place in listed], numbers))
     columns += _found(chosen, numbers)
     features = [] if table is None else [name for name, column in table.columns.items() if column.ndim == 1]
     taken = {column.name for column in columns}
     for place, name in enumerate(features[:MOST_COLUMNS]):
         assert table is not None
         heading = f"{name} (column)" if name in taken else name
-        columns.append(_feature(heading, name, table.columns[name][kept], extra=place >= _COLUMNS_ON_PAPER))
-    pictures = [] if images is None else [images.png(int(place)) for place in kept[:MOST_PICTURES]]
+        columns.append(_feature(heading, name, table.columns[name][listed], extra=place >= _COLUMNS_ON_PAPER))
+    pictures = [] if images is None else [images.png(int(place)) for place in listed[:MOST_PICTURES]]
     hidden = max(0, len(features) - MOST_COLUMNS)
-    return RowTable(tuple(columns), pictures, len(kept), len(rows) - len(kept), hidden)
+    return RowTable(tuple(columns), pictures, len(listed), len(rows) - len(listed), hidden)
 
 
 def _order(rows: pd.DataFrame) -> NDArray[np.int64]:
@@ -142,7 +141,7 @@ def _with_missing(series: pd.Series[Any]) -> list[tuple[Any, bool]]:
     return list(zip(series, series.isna(), strict=True))
 
 
-def _shown(column: Column, place: int) -> str:
+def _cell(column: Column, place: int) -> str:
     value = column.values[place]
     if value is None:
         return "–"

@@ -23,7 +23,7 @@ class Solved:
 
     Examples
     --------
-    >>> from fedbary.games import oracles
+    >>> import oracles
     >>> oracles.majority(4).values
     array([0.25, 0.25, 0.25, 0.25])
     """
@@ -37,7 +37,7 @@ def airport(costs: Sequence[float]) -> Solved:
 
     Examples
     --------
-    >>> from fedbary.games import oracles
+    >>> import oracles
     >>> oracles.airport([1.0, 2.0, 5.0]).values.round(6).tolist()
     [0.333333, 0.833333, 3.833333]
     """
@@ -60,7 +60,7 @@ def glove(left: int, right: int) -> Solved:
 
     Examples
     --------
-    >>> from fedbary.games import oracles
+    >>> import oracles
     >>> oracles.glove(1, 2).values.round(6).tolist()
     [0.666667, 0.166667, 0.166667]
     """
@@ -76,7 +76,7 @@ def additive(worths: Sequence[float], *, base: float = 0.0) -> Solved:
 
     Examples
     --------
-    >>> from fedbary.games import oracles
+    >>> import oracles
     >>> oracles.additive([1.0, -2.0], base=0.5).game.grand
     -0.5
     """
@@ -89,7 +89,7 @@ def symmetric(utilities: Sequence[float]) -> Solved:
 
     Examples
     --------
-    >>> from fedbary.games import oracles
+    >>> import oracles
     >>> oracles.symmetric([1.0, 5.0, 4.0]).values
     array([1.5, 1.5])
     """
@@ -104,7 +104,7 @@ def majority(players: int) -> Solved:
 
     Examples
     --------
-    >>> from fedbary.games import oracles
+    >>> import oracles
     >>> oracles.majority(3).game.value(["player 1", "player 3"])
     1.0
     """
@@ -117,7 +117,7 @@ def with_dummies(solved: Solved, dummies: int) -> Solved:
 
     Examples
     --------
-    >>> from fedbary.games import oracles
+    >>> import oracles
     >>> oracles.with_dummies(oracles.majority(2), 1).values
     array([0.5, 0.5, 0. ])
     """
@@ -131,7 +131,7 @@ def weighted_sum(weights: Sequence[float], games: Sequence[Solved]) -> Solved:
 
     Examples
     --------
-    >>> from fedbary.games import oracles
+    >>> import oracles
     >>> oracles.weighted_sum([2.0, -1.0], [oracles.majority(2), oracles.additive([1.0, 3.0])]).values
     array([ 0., -2.])
     """
