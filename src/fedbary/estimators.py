@@ -77,7 +77,7 @@ class RowValues(BaseEstimator):  # type: ignore[misc]
             seed=self.seed,
         )
         if result.failed:
-            raise DataError(result.failed[_NAME].removeprefix("failed: "))
+            raise DataError(result.outcomes[_NAME].notes[0].code, **result.outcomes[_NAME].notes[0].facts)
         self.rows_ = result.rows(_NAME)
         self.values_ = self.rows_["value"].to_numpy(dtype=float)
         self.flags_ = self.rows_["flag"].fillna(False).to_numpy(dtype=bool)

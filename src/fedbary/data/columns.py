@@ -104,7 +104,9 @@ def as_column(name: str, values: npt.ArrayLike) -> Array:
     elif array.ndim == 1 and array.dtype.kind in "OUT":
         array = _as_text(name, array)
     elif array.ndim != 1 or array.dtype.kind != "b":
-        raise DataError(f"column {name!r} is a {array.ndim}-D array of {array.dtype}; expected {ACCEPTED}")
+        raise DataError(
+            "data.column-shape", column=name, dimensions=array.ndim, kind=str(array.dtype), expected=ACCEPTED
+        )
     refuse_infinite(name, array)
     return array
 
@@ -123,20 +125,14 @@ def as_labels(name: str, values: npt.ArrayLike) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(
-            f"the labels {name!r} have shape {array.shape}, but one label for each row is expected; "
-            "turn one-hot labels into classes with y.argmax(axis=1)"
-        )
+        raise DataError("data.labels-shape", name=name, shape=str(array.shape))
     missing = int(np.count_nonzero(pd.isna(array)))
     if missing:
-        raise DataError(
-            f"the label column {name!r} is missing in {missing} of {len(array)} rows; "
-            "drop these rows or fill in their labels"
-        )
+        raise DataError("data.labels-missing", name=name, missing=missing, rows=len(array))
     if array.dtype.kind in "OUT":
         return _as_text(name, array)
     if array.dtype.kind not in "biuf":
-        raise DataError(f"the label column {name!r} holds {array.dtype}; expected numbers, booleans or text")
+        raise DataError("data.labels-kind", name=name, kind=str(array.dtype))
     refuse_infinite(name, array)
     return array
 
@@ -153,12 +149,12 @@ def as_ids(name: str, values: npt.ArrayLike) -> Array:
 
     ids = np.asarray(values)
     if ids.ndim != 1:
-        raise DataError(f"the ids {name!r} have shape {ids.shape}; expected one id for each row")
+        raise DataError("data.ids-shape", name=name, shape=str(ids.shape))
     if ids.dtype.kind in "UT":
         ids = ids.astype(object)
     missing = int(np.count_nonzero(pd.isna(ids)))
     if missing:
-        raise DataError(f"the id column {name!r} is missing in {missing} rows; fill it in or leave out the id")
+        raise DataError("data.ids-missing", name=name, missing=missing)
     repeated = pd.Series(ids).duplicated().to_numpy()
     if repeated.any():
         row = int(repeated.argmax())
@@ -175,22 +171,22 @@ def columns_from_array(X: Any, names: Sequence[str] | None = None) -> dict[str, 
     {'age': array([31.]), 'income': array([2.5])}
     """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise DataError("X is a sparse matrix; make it dense with X.toarray() or reduce it, e.g. by TruncatedSVD")
+        raise DataError("data.sparse")
     try:
         array = np.asarray(X)
     except ValueError as error:
-        raise DataError("the rows of X do not have the same length; make them so") from error
+        raise DataError("data.ragged") from error
     if array.ndim < 2:
-        raise DataError(f"X has shape {array.shape}; expected rows × features: for one feature, X.reshape(-1, 1)")
+        raise DataError("data.array-shape", shape=str(array.shape))
     if array.dtype.kind not in "biuf":
-        raise DataError(f"X is an array of {array.dtype}; expected numbers: pass text features in a DataFrame")
+        raise DataError("data.array-kind", kind=str(array.dtype))
     if names is None:
         width = int(np.prod(array.shape[1:]))
         if width == 0:
-            raise DataError(f"X has shape {array.shape} and so no features; expected at least one")
+            raise DataError("data.array-without-features", shape=str(array.shape))
         return {"x": as_column("x", array.reshape(len(array), width))}
     if array.ndim != 2 or len(names) != array.shape[1] or len(set(names)) != len(names):
-        raise DataError(f"{len(set(names))} distinct names came for X of shape {array.shape}; name each column once")
+        raise DataError("data.array-names", names=len(set(names)), shape=str(array.shape))
     return {str(name): as_column(str(name), array[:, k]) for k, name in enumerate(names)}
 
 
@@ -204,17 +200,14 @@ def check_layout(features: dict[str, Array], others: dict[str, Array]) -> None:
     fedbary.errors.DataError: column 'age' has 2 rows but there are 3 labels; pass one label for each row
     """
     if not features:
-        raise DataError(f"there is no feature column besides {list(others)}; add at least one")
+        raise DataError("data.no-features", others=str(list(others)))
     for name in others:
         if name in features:
-            raise DataError(f"{name!r} is a feature and also the label or id; drop that column or rename it")
+            raise DataError("data.two-roles", column=name)
     *_, labels = others.values()
     for name, column in (features | others).items():
         if len(column) != len(labels):
-            raise DataError(
-                f"column {name!r} has {len(column)} rows but there are {len(labels)} labels; "
-                "pass one label for each row"
-            )
+            raise DataError("data.lengths-differ", column=name, rows=len(column), labels=len(labels))
 
 
 def block_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -246,11 +239,12 @@ def refuse_infinite(name: str, column: Array) -> None:
         return
     infinite = int(np.count_nonzero(np.isinf(column)))
     count = infinite or int(np.count_nonzero(np.abs(column) > _LARGEST))
-    many = count > 1
     raise DataError(
-        f"column {name!r} has {count} {'infinite ' * bool(infinite)}value{'s' * many}"
-        f"{'' if infinite else f' beyond {_LARGEST:g}'}; "
-        f"replace {'them' if many else 'it'} by a number or leave {'them' if many else 'it'} empty"
+        "data.no-finite-number",
+        column=name,
+        count=int(count),
+        infinite="infinite " if infinite else "",
+        beyond=None if infinite else _LARGEST,
     )
 
 
@@ -259,7 +253,7 @@ def _as_text(name: str, array: Array) -> Array:
 
     inferred = pd.api.types.infer_dtype(array, skipna=True)
     if inferred not in {"string", "empty"}:
-        raise DataError(f"column {name!r} is an object array of {inferred} values; expected {ACCEPTED}")
+        raise DataError("data.object-array", column=name, kind=inferred, expected=ACCEPTED)
     text = array.astype(object, copy=False)
     missing = pd.isna(text)
     if missing.any():

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fedbary.data.columns import Array, kind_of, missing_rows
 from fedbary.data.table import Table
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Seed: TypeAlias = int | np.random.Generator | None
@@ -51,13 +51,13 @@ def flip_labels(
     (2, True)
     """
     if kind not in ("uniform", "pair"):
-        raise SettingsError(f"kind is {kind!r}; expected 'uniform' or 'pair'")
+        raise wrong_parameter("kind", "flip_labels", "'uniform' or 'pair'", kind)
     rng = np.random.default_rng(seed)
     chosen = _choose(len(table), share, rng)
     labels = table.labels.copy()
     if not table.has_classes and classes is None:
         if kind == "pair":
-            raise SettingsError("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'")
+            raise SettingsError("data.pair-flips-need-classes")
         labels[chosen] = _exchanged(labels[chosen], rng)
     else:
         known = _known_classes(table, classes)
@@ -80,9 +80,9 @@ def add_noise(table: Table, share: float, *, sigma: float = 1.0, seed: Seed = 0)
     True
     """
     if not (sigma >= 0 and np.isfinite(sigma)):
-        raise SettingsError(f"sigma is {sigma}; expected a number that is not negative")
+        raise wrong_parameter("sigma", "add_noise", "a number that is not negative", sigma)
     if not any(kind_of(column) in ("number", "block") for column in table.columns.values()):
-        raise SettingsError(f"none of the columns {table.column_names} is numeric, so there is nothing to add to")
+        raise SettingsError("data.nothing-numeric", columns=tuple(table.column_names))
     rng = np.random.default_rng(seed)
     chosen = _choose(len(table), share, rng)
     mask = _mask(len(table), chosen if sigma > 0 else [])
@@ -118,15 +118,15 @@ def repeat_row(table: Table, row: int, times: int) -> tuple[Table, Mask]:
     array([5., 7., 7., 7.])
     """
     if not 0 <= row < len(table):
-        raise SettingsError(f"row is {row}; expected a position from 0 to {len(table) - 1}")
+        raise wrong_parameter("row", "duplicate_row", f"a position from 0 to {len(table) - 1}", row)
     if times < 0:
-        raise SettingsError(f"times is {times}; expected a number that is not negative")
+        raise wrong_parameter("times", "duplicate_row", "a number that is not negative", times)
     return _append(table, np.full(times, row, dtype=np.intp))
 
 
 def _choose(rows: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     if not 0 <= share <= 1:
-        raise SettingsError(f"share is {share}; expected a share of the rows from 0 to 1")
+        raise wrong_parameter("share", "corruptions", "a share of the rows from 0 to 1", share)
     return np.sort(rng.choice(rows, size=round(share * rows), replace=False))
 
 
@@ -147,9 +147,9 @@ def _known_classes(table: Table, classes: Iterable[Any] | None) -> Array:
         known = np.unique(given.astype(table.labels.dtype))
         unknown = np.setdiff1d(present, known)
         if len(unknown):
-            raise SettingsError(f"the table has the class {unknown.tolist()[0]!r}, which is not in classes; add it")
+            raise SettingsError("data.class-not-listed", label=str(unknown.tolist()[0]))
     if len(known) < 2:
-        raise SettingsError(f"labels are flipped between classes, but there is only {known.tolist()}; add classes=")
+        raise SettingsError("data.one-class-to-flip", classes=tuple(map(str, known.tolist())))
     return known
 
 

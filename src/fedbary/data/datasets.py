@@ -128,7 +128,7 @@ def load(name: str = "digits") -> Dataset:
     """
     if name not in _ENTRIES:
         guess = did_you_mean(name, names())
-        raise SettingsError(f"there is no data set {name!r}{guess}; choose one of {', '.join(names())}")
+        raise SettingsError("data.no-dataset", name=name, guess=guess, known=", ".join(names()))
     entry = _ENTRIES[name]
     if isinstance(entry.source, Source):
         return _from_arrays(name, entry.description, entry.source)

@@ -38,7 +38,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath) -> Path:
     path = Path(path)
     suffix = table_suffix(path)
     if not path.parent.is_dir():
-        raise DataError(f"{path}: the folder {path.parent} does not exist; make it first")
+        raise DataError("data.no-folder", where=str(path), folder=str(path.parent))
     if isinstance(data, Table):
         frame = data.to_frame(blocks="lists" if suffix in PARQUET else "columns")
     else:
@@ -58,7 +58,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath) -> Path:
     try:
         return write_atomically(path, fill)
     except OSError as error:
-        raise DataError(f"{path}: the file cannot be written ({error.strerror}); check the folder") from error
+        raise DataError("data.file-unwritable", where=str(path), why=error.strerror) from error
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:

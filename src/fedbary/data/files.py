@@ -50,15 +50,12 @@ def read(path: AnyPath, label: str, *, id: str | None = None, most: int | None =
     path = Path(path)
     suffix = table_suffix(path)
     if not path.is_file():
-        raise DataError(f"{path}: there is no such file; check the path")
+        raise DataError("data.no-file", where=str(path))
     size = path.stat().st_size
     if size == 0:
-        raise DataError(f"{path}: the file is empty; expected a header and rows")
+        raise DataError("data.file-empty", where=str(path))
     if size > MAX_FILE_BYTES:
-        raise DataError(
-            f"{path}: the file has {size:,} bytes, more than the limit of {MAX_FILE_BYTES:,}; "
-            "sample its rows or split it"
-        )
+        raise DataError("data.file-too-large", where=str(path), size=size, most=MAX_FILE_BYTES)
     frame = _read_parquet(path, most) if suffix in PARQUET else _read_csv(path, SEPARATORS[suffix], most)
     return Table.from_frame(frame, label, id=id, origin=path.name)
 
@@ -124,13 +121,10 @@ def client_files(source: Source) -> dict[str, Path]:
     for path in _matches(source):
         name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
         if name in files:
-            raise DataError(
-                f"client {name!r} has two files, {files[name]} and {path}; "
-                "rename one or pass a mapping of client to file"
-            )
+            raise DataError("data.two-files", client=name, first=str(files[name]), second=str(path))
         files[name] = path
     if not files:
-        raise DataError(f"no CSV or Parquet file matches {str(source)!r}; check the folder or the pattern")
+        raise DataError("data.no-file-matches", pattern=str(source))
     return files
 
 
@@ -146,7 +140,7 @@ def table_suffix(path: Path) -> str:
     for suffix in known:
         if path.name.lower().endswith(suffix):
             return suffix
-    raise DataError(f"{path}: the suffix {path.suffix!r} is not one of {', '.join(known)}; convert the file")
+    raise DataError("data.file-kind", where=str(path), suffix=path.suffix, known=", ".join(known))
 
 
 def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:
@@ -174,18 +168,15 @@ def _read_csv(path: Path, separator: str, most: int | None) -> pd.DataFrame:
         )
         frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, nrows=most)
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: the file is not UTF-8 text; save it as UTF-8") from error
+        raise DataError("data.not-utf8", where=str(path)) from error
     except Exception as error:  # a damaged file can fail in the parser, in gzip or in zlib
         _refuse_semicolons(path, separator)
-        raise DataError(f"{path}: the file cannot be read as CSV ({_one_line(error)}); correct it") from error
+        raise DataError("data.not-csv", where=str(path), why=_one_line(error)) from error
     names = [str(name).strip() for name in header.iloc[0]]
     if len(names) == 1:
         _refuse_semicolons(path, separator)
     if "" in names:
-        raise DataError(
-            f"{path}: column {names.index('') + 1} of {len(names)} has no name; name it, "
-            "or write the file without the row numbers (to_csv(index=False))"
-        )
+        raise DataError("data.column-without-name", where=str(path), position=names.index("") + 1, columns=len(names))
     return frame.set_axis(names, axis=1)
 
 
@@ -203,7 +194,7 @@ def _refuse_semicolons(path: Path, separator: str) -> None:
     except (OSError, EOFError, UnicodeDecodeError):
         return
     if separator == "," and first.count(";") > first.count(","):
-        raise DataError(f"{path}: its cells are separated by semicolons; save it with commas and decimal points")
+        raise DataError("data.semicolons", where=str(path))
 
 
 def _read_parquet(path: Path, most: int | None) -> pd.DataFrame:
@@ -212,7 +203,7 @@ def _read_parquet(path: Path, most: int | None) -> pd.DataFrame:
     try:
         frame = pd.read_parquet(path, engine="pyarrow") if most is None else _parquet_head(path, most)
     except Exception as error:
-        raise DataError(f"{path}: the file cannot be read as Parquet ({_one_line(error)}); write it again") from error
+        raise DataError("data.not-parquet", where=str(path), why=_one_line(error)) from error
     return frame.set_axis([str(name).lstrip("\ufeff").strip() for name in frame.columns], axis=1)
 
 

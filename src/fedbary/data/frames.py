@@ -104,7 +104,7 @@ def require_unique(names: Sequence[str]) -> None:
     """
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise DataError(f"the column name {twice[0]!r} occurs more than once; rename or drop one of them")
+        raise DataError("data.column-twice", column=str(twice[0]))
 
 
 def require_column(names: Sequence[str], wanted: str, *, role: str) -> None:
@@ -119,8 +119,12 @@ def require_column(names: Sequence[str], wanted: str, *, role: str) -> None:
     if wanted in names:
         return
     raise DataError(
-        f"there is no {role} column {wanted!r}{did_you_mean(wanted, names)}; "
-        f"the {len(names)} columns are {some(names)}: pass one of them as {role}=..."
+        "data.no-such-column",
+        role=role,
+        wanted=wanted,
+        guess=did_you_mean(wanted, names),
+        columns=len(names),
+        names=tuple(map(str, names)),
     )
 
 
@@ -172,17 +176,14 @@ def _block_from_objects(name: str, objects: Array, present: npt.NDArray[np.bool_
     for row, vector in zip(np.flatnonzero(present), objects[present], strict=True):
         if not isinstance(vector, list | tuple | np.ndarray) or len(vector) != width:
             found = f"{len(vector)} numbers" if hasattr(vector, "__len__") else repr(vector)
-            raise DataError(
-                f"column {name!r} holds vectors of {width} numbers "
-                f"but row {row} (counted from 0) has {found}; make them all of one length"
-            )
+            raise DataError("data.vectors-differ", column=name, width=width, row=int(row), found=found)
     try:
         stacked = np.stack([np.asarray(vector) for vector in objects[present]])
         stacked = stacked.astype(block_dtype(stacked.dtype) if stacked.dtype.kind in "biuf" else np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"column {name!r} holds vectors that are not all numbers; make them so") from error
+        raise DataError("data.vectors-not-numbers", column=name) from error
     if stacked.ndim != 2 or width == 0:
-        raise DataError(f"column {name!r} holds values of shape {stacked.shape[1:]}; expected flat vectors of numbers")
+        raise DataError("data.vectors-shape", column=name, shape=str(stacked.shape[1:]))
     block = np.full((len(objects), width), np.nan, dtype=stacked.dtype)
     block[present] = stacked
     refuse_infinite(name, block)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fedbary.data.corruptions import Mask, Seed, add_noise, flip_labels
 from fedbary.data.table import Table
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -83,9 +83,9 @@ def paper_case(
     [0, 1, 2, 3, 4]
     """
     if case not in (1, 2, 3, 4, 5):
-        raise SettingsError(f"case is {case!r}; expected one of the paper's cases 1, 2, 3, 4 or 5")
+        raise wrong_parameter("case", "paper_case", "one of the paper's cases 1, 2, 3, 4 or 5", case)
     if noise not in ("rows", "amplitude"):
-        raise SettingsError(f"noise is {noise!r}; expected 'rows' or 'amplitude'")
+        raise wrong_parameter("noise", "paper_case", "'rows' or 'amplitude'", noise)
     _require_clients(clients)
     rng = np.random.default_rng(seed)
     groups = _class_rows(table, rng, needed_by=f"case {case}" if case in (2, 4) else None)
@@ -98,10 +98,7 @@ def paper_case(
         shares = np.repeat(ratios[:, None] / ratios.sum(), len(groups), axis=1)
     counts = np.floor(basis * shares + 1e-9).astype(int)
     if counts.sum(axis=1).min() < 1 or (case != 2 and counts.min() < 1):
-        raise SettingsError(
-            f"{basis} rows of each of {len(groups)} classes are too few for case {case} "
-            f"with {clients} clients, as one would have none; use more rows or fewer clients"
-        )
+        raise SettingsError("data.too-few-for-case", rows=int(basis), classes=len(groups), case=case, clients=clients)
     parts = _deal(groups, counts, rng)
     if case == 2:
         smallest = min(map(len, parts))
@@ -129,15 +126,18 @@ def dirichlet(
     """
     _require_clients(clients)
     if not (alpha > 0 and np.isfinite(alpha)):
-        raise SettingsError(f"alpha is {alpha}; expected a positive number")
+        raise wrong_parameter("alpha", "dirichlet", "a positive number", alpha)
     rng = np.random.default_rng(seed)
     groups = _class_rows(table, rng, needed_by="a Dirichlet split")
     sizes = np.array([len(group) for group in groups])
     wanted = clients * (min_rows if rows is None else rows)
     if wanted > len(table) or (rows is not None and rows < 1):
         raise SettingsError(
-            f"{clients} clients of {min_rows if rows is None else rows} rows cannot be made of a table "
-            f"of {len(table)} rows; choose a size from 1 to {len(table) // clients}"
+            "data.clients-too-large",
+            clients=clients,
+            size=min_rows if rows is None else rows,
+            rows=len(table),
+            most=len(table) // clients,
         )
     if rows is not None:
         counts = _counts_of_equal_clients(sizes, clients, alpha, rows, rng)
@@ -150,8 +150,11 @@ def dirichlet(
                 break
         else:
             raise SettingsError(
-                f"100 Dirichlet draws with alpha={alpha} left a client with fewer than {min_rows} of "
-                f"{len(table)} rows; raise alpha or lower clients ({clients}) or min_rows"
+                "data.dirichlet-left-a-client-empty",
+                alpha=float(alpha),
+                least=min_rows,
+                rows=len(table),
+                clients=clients,
             )
     return _divided(table, _deal(groups, counts, rng))
 
@@ -170,30 +173,27 @@ def by_size(table: Table, sizes: Sequence[int] | Sequence[float], *, seed: Seed 
     elif sum(sizes) <= 1 + 1e-9:
         counts = np.floor(np.asarray(sizes) * len(table) + 1e-9).astype(int)
     else:
-        raise SettingsError(f"the shares sum to {sum(sizes):g}; expected at most 1, or whole numbers of rows")
+        raise SettingsError("data.shares-above-one", total=float(sum(sizes)))
     if len(counts) == 0 or counts.min() < 1 or counts.sum() > len(table):
-        raise SettingsError(
-            f"clients of {counts.tolist()} rows cannot be made of a table of {len(table)} rows; "
-            "give every client at least one row and all together no more than there are"
-        )
+        raise SettingsError("data.sizes-do-not-fit", sizes=str(counts.tolist()), rows=len(table))
     order = np.random.default_rng(seed).permutation(len(table))[: counts.sum()]
     return _divided(table, np.split(order, np.cumsum(counts)[:-1]))
 
 
 def _require_clients(clients: int) -> None:
     if not isinstance(clients, Integral) or clients < 1:
-        raise SettingsError(f"clients is {clients!r}; expected a whole number from 1")
+        raise wrong_parameter("clients", "partitions", "a whole number from 1", clients)
 
 
 def _class_rows(table: Table, rng: np.random.Generator, *, needed_by: str | None) -> list[Rows]:
     """Shuffle the rows of each class, in sorted order; of a quantity, all rows as one group."""
     if not table.has_classes:
         if needed_by:
-            raise SettingsError(f"{needed_by} needs classes, but the labels are a quantity; bin them or use by_size")
+            raise SettingsError("data.needs-classes", needed_by=needed_by)
         return [rng.permutation(len(table))]
     classes, codes = np.unique(table.labels, return_inverse=True)
     if needed_by and len(classes) < 2:
-        raise SettingsError(f"{needed_by} needs at least two classes, but all labels are {classes.tolist()[0]!r}")
+        raise SettingsError("data.one-class", needed_by=needed_by, label=str(classes.tolist()[0]))
     return [rng.permutation(np.flatnonzero(codes == code)) for code in range(len(classes))]
 
 
@@ -202,10 +202,8 @@ def _rows_per_class(groups: list[Rows], rows: int | None) -> int:
     if rows is None:
         return smallest
     if not len(groups) <= rows <= smallest * len(groups):
-        raise SettingsError(
-            f"rows is {rows}; expected from {len(groups)} to {smallest * len(groups)}, "
-            f"as there are {len(groups)} classes and the smallest has {smallest} rows"
-        )
+        why = f"as there are {len(groups)} classes and the smallest has {smallest} rows"
+        raise wrong_parameter("rows", "partitions", f"from {len(groups)} to {smallest * len(groups)}, {why}", rows)
     return rows // len(groups)
 
 

@@ -28,7 +28,6 @@ from fedbary.data.frames import (
     labels_from_values,
     require_column,
     require_unique,
-    some,
 )
 from fedbary.errors import DataError, FedbaryError
 
@@ -108,9 +107,9 @@ class Table:
             features = columns_from_frame(X) if framed else columns_from_array(X, columns)
             labels = labels_from_values(label_name, y)
             if len(X) == 0:
-                raise DataError("X has no rows; expected at least one")
+                raise DataError("data.array-without-rows")
             if len(X) != len(labels):
-                raise DataError(f"X has {len(X)} rows but y has {len(labels)} labels; pass one for each row")
+                raise DataError("data.array-lengths-differ", rows=len(X), labels=len(labels))
         return cls(features, labels, ids=ids, label_name=label_name, origin=origin)
 
     @classmethod
@@ -141,9 +140,9 @@ class Table:
             if id is not None:
                 require_column(names, id, role="id")
                 if id == label:
-                    raise DataError(f"column {id!r} cannot be both the label and the id; choose another id")
+                    raise DataError("data.label-is-id", column=id)
             if len(frame) == 0:
-                raise DataError(f"there are no rows under the {len(names)} column names; expected at least one")
+                raise DataError("data.header-only", columns=len(names))
             labels = labels_from_series(label, frame[label])
             ids = None if id is None else np.asarray(frame[id].to_numpy())
             features = columns_from_frame(frame.drop(columns=[label, *([] if id is None else [id])]))
@@ -178,7 +177,7 @@ class Table:
         """Keep the rows at these positions, or those marked True in a mask of all rows."""
         chosen = np.asarray(rows)
         if chosen.dtype.kind == "b" and chosen.shape != (len(self),):
-            raise DataError(f"a mask of {chosen.size} rows does not fit a table of {len(self)} rows")
+            raise DataError("data.mask-does-not-fit", mask=int(chosen.size), rows=len(self))
         if chosen.size == 0:
             chosen = chosen.astype(np.intp)
         return self.replace(
@@ -210,7 +209,7 @@ class Table:
         series.append((self.label_name, self.labels))
         frame = dict(series)
         if len(frame) < len(series):
-            raise DataError(f"the columns of a block take the name of another column: {list(frame)[:5]}; rename it")
+            raise DataError("data.block-names", names=tuple(map(str, list(frame)[:5])))
         return pd.DataFrame(frame)
 
     def summary(self) -> dict[str, Any]:
@@ -239,17 +238,12 @@ def as_table(data: Any, *, name: str = "", label: str | None = None) -> Table:
         elif isinstance(data, pd.DataFrame):
             found = next((n for n in (label, "label") if n is not None and n in data.columns), None)
             if found is None:
-                raise DataError(
-                    f"the DataFrame has no column {label or 'label'!r} but {some(list(data.columns))}; "
-                    "name its label with fb.Table.from_frame(df, label=...)"
-                )
+                raise DataError("data.frame-without-label", label=label or "label", names=tuple(map(str, data.columns)))
             table = Table.from_frame(data, found)
         elif isinstance(data, tuple | list) and len(data) == 2:
             table = Table.from_arrays(data[0], data[1])
         else:
-            raise DataError(
-                f"got {type(data).__name__}; expected a Table, a pair (X, y) or a DataFrame with a label column"
-            )
+            raise DataError("data.not-a-table", kind=type(data).__name__)
         if len(table) == 0:
             raise DataError("data.no-rows")
     return table.replace(origin=name) if name else table
@@ -276,7 +270,7 @@ def concat(tables: Iterable[Table]) -> Table:
     """
     parts = list(tables)
     if not parts:
-        raise DataError("there is no table to put together; pass at least one")
+        raise DataError("data.no-table")
     first = parts[0]
     shapes = {n: (kind_of(c), c.shape[1:]) for n, c in first.columns.items()}
     for position, part in enumerate(parts[1:], start=2):
@@ -284,8 +278,7 @@ def concat(tables: Iterable[Table]) -> Table:
         differing = sorted(n for n in shapes | theirs if shapes.get(n) != theirs.get(n))
         if differing or (part.labels.dtype.kind == "O") != (first.labels.dtype.kind == "O"):
             raise DataError(
-                f"table {position} does not have the columns of table 1: "
-                f"{some(differing or [first.label_name])} differ; give all tables the same columns"
+                "data.tables-differ", position=position, names=tuple(map(str, differing or [first.label_name]))
             )
     ids = None
     if all(part.ids is not None for part in parts):

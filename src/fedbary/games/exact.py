@@ -39,10 +39,7 @@ def exact_shapley(game: Game, *, most_players: int = 20) -> Estimate:
     """
     players = len(game)
     if players > whole(most_players, "most_players", "exact_shapley", least=1):
-        raise SettingsError(
-            f"The 'game' parameter of exact_shapley must have at most {most_players} players, for it takes 2^N "
-            f"evaluations. Got {players} players instead: use permutation_shapley or group_testing_shapley."
-        )
+        raise SettingsError("games.too-many-players", most=most_players, players=players)
     since = game.spent
     index = np.arange(2**players)
     sizes = np.bitwise_count(index).astype(np.int64)

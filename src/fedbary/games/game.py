@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedbary.checks import number, whole
-from fedbary.errors import FedbaryError, SettingsError
+from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -157,9 +157,7 @@ class Game:
         if not isinstance(coalition, np.ndarray):
             members = set(coalition)
             if unknown := members - set(self.players):
-                raise SettingsError(
-                    f"The 'coalition' parameter of Game.value must hold players' names. Got {sorted(unknown)} instead."
-                )
+                raise wrong_parameter("coalition", "Game.value", "players' names", sorted(unknown))
             coalition = np.array([name in members for name in self.players])
         return float(self.values(coalition[None])[0])
 
@@ -192,8 +190,11 @@ class Game:
     def _keys(self, coalitions: Bools) -> list[bytes]:
         if coalitions.dtype != np.bool_ or coalitions.ndim != 2 or coalitions.shape[1] != len(self):
             raise SettingsError(
-                f"The 'coalitions' parameter of Game.values must be a boolean array of shape (B, {len(self)}), "
-                f"one column per player. Got {coalitions.dtype} of shape {coalitions.shape} instead."
+                "settings.parameter",
+                name="coalitions",
+                owner="Game.values",
+                expected=f"a boolean array of shape (B, {len(self)}), one column per player",
+                got=f"{coalitions.dtype} of shape {coalitions.shape}",
             )
         packed = np.packbits(coalitions, axis=1)
         raw, width = packed.tobytes(), packed.shape[1]
@@ -205,8 +206,10 @@ class Game:
             affordable = self.affordable()
             if affordable < 1:
                 raise BudgetSpent(
-                    f"The game's budget ({self._limits()}) is spent after {self.evaluations} evaluations in "
-                    f"{self.seconds:.3g} s: raise it to go on."
+                    "games.budget-spent",
+                    limits=self._limits(),
+                    evaluations=self.evaluations,
+                    seconds=float(self.seconds),
                 )
             # One quick coalition (the empty one, often) says little of the others: at most double what is known.
             known = math.inf if self.max_seconds is None else max(1, self.evaluations)
@@ -220,15 +223,11 @@ class Game:
         self._spent = Spent(self.evaluations + len(coalitions), self.seconds + perf_counter() - start)
         utilities = np.asarray(found, dtype=np.float64)
         if utilities.shape != (len(coalitions),):
-            raise SettingsError(
-                f"The 'utility' parameter of Game must return one number for each coalition, here {len(coalitions)}. "
-                f"Got an array of shape {utilities.shape} instead; Game.of takes a function of a single coalition."
-            )
+            raise SettingsError("games.utility-shape", coalitions=len(coalitions), shape=str(utilities.shape))
         if (wrong := ~np.isfinite(utilities)).any():
             at = int(np.argmax(wrong))
             raise SettingsError(
-                f"The 'utility' parameter of Game must return finite numbers. Got {utilities[at]} for "
-                f"{self._described(coalitions[at])} instead."
+                "games.utility-not-finite", got=str(utilities[at]), coalition=self._described(coalitions[at])
             )
         return utilities
 
@@ -247,7 +246,5 @@ class Game:
 def _names(players: Sequence[str]) -> tuple[str, ...]:
     names = tuple(players)
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise SettingsError(
-            f"The 'players' parameter of Game must hold one name or more, all different. Got {names!r} instead."
-        )
+        raise wrong_parameter("players", "Game", "one name or more, all different", names)
     return names

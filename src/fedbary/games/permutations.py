@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.checks import number, whole
-from fedbary.errors import SettingsError
+from fedbary.errors import wrong_parameter
 from fedbary.games.estimate import Estimate
 from fedbary.games.fitted import unfinished
 from fedbary.games.game import BudgetSpent, Game
@@ -77,10 +77,7 @@ def permutation_shapley(
     width = (players if guided else _WAVE) if wave is None else whole(wave, "wave", "permutation_shapley", least=1)
     stop = RelativeChange() | MaxPermutations(_MOST_PERMUTATIONS) if stop is None else stop
     if not isinstance(stop, Stopping):
-        raise SettingsError(
-            "The 'stop' parameter of permutation_shapley must be a stopping criterion such as MaxPermutations(100). "
-            f"Got {stop!r} instead."
-        )
+        raise wrong_parameter("stop", "permutation_shapley", "a stopping criterion such as MaxPermutations(100)", stop)
     since = game.spent
     orders = _orders(players, seed, guided)
     history: History | None = None

@@ -12,7 +12,7 @@ import secrets
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fedbary.errors import PrivacyError
+from fedbary.errors import PrivacyError, wrong_parameter
 
 _GRID = 1024
 # Below, the noise drowns any answer; a protocol that splits a budget may go under its own least epsilon.
@@ -40,11 +40,9 @@ def release(value: float, *, sensitivity: float, epsilon: float) -> Release:
     True
     """
     if not _LEAST_EPSILON <= epsilon < math.inf:
-        raise PrivacyError(
-            f"The 'epsilon' of a private release must be finite and at least {_LEAST_EPSILON:g}. Got {epsilon!r}."
-        )
+        raise wrong_parameter("epsilon", "release", f"finite and at least {_LEAST_EPSILON:g}", epsilon)
     if not 0.0 < sensitivity < math.inf:
-        raise PrivacyError("A private release needs a finite, positive sensitivity.")
+        raise PrivacyError("protocols.no-sensitivity")
     grid = sensitivity / _GRID
     rounded = round(value / grid)
     scale = grid_scale(epsilon)

@@ -129,7 +129,4 @@ def require_own_kinds(table: Table, schema: Schema) -> None:
         if column.name in table.columns:
             own = column_kind(table.columns[column.name])
             if (own == "categorical") != (column.kind == "categorical"):
-                raise PrivacyError(
-                    f"The server's schema has the column '{short(column.name)}' as {column.kind}, but it was described "
-                    f"as {own}: ask the coordinator."
-                )
+                raise PrivacyError("protocols.kind-differs", column=short(column.name), kind=column.kind, own=own)

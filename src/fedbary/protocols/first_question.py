@@ -22,9 +22,7 @@ class FirstQuestion:
         """Refuse a message whose kind was answered before with another content."""
         digest = message.digest
         if self._digests.setdefault(message.kind, digest) != digest:
-            raise PrivacyError(
-                f"The server asked for '{message.kind}' again in another way; only the first is answered in a run."
-            )
+            raise PrivacyError("protocols.asked-otherwise", kind=message.kind)
 
     def to_text(self) -> str:
         """For a state."""
@@ -49,10 +47,7 @@ class ReleasedRows:
     def of(self, kind: str) -> Table:
         """The released rows, for a label of this kind."""
         if self.kind not in ("", kind):
-            raise PrivacyError(
-                f"The server asked for labels of kind '{kind}' after it had asked for kind '{self.kind}'; only the "
-                "first is answered in a run."
-            )
+            raise PrivacyError("protocols.label-kind-changed", kind=kind, first=self.kind)
         self.kind = kind
         if self._released is None:
             self._released = k_anonymous_rows(self._table, kind, min_group=self._min_group)

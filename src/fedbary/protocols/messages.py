@@ -211,23 +211,22 @@ def below(state: State, prefix: str) -> dict[str, np.ndarray]:
 def require_same_rows(state: State, data: str, origin: str) -> None:
     """Refuse to go on with another table than the one whose digest is in the state."""
     if array_text(state["data"]) != data:
-        raise ProtocolError(f"{origin or 'the table'}: the rows changed since the run was interrupted: start it anew.")
+        raise ProtocolError("protocols.rows-changed", where=origin or "the table")
 
 
 def finite_array(reply: Reply, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
     """An array of a reply, refused unless it has this shape (None: any length) and is finite."""
     array = reply.arrays.get(name)
     if array is None:
-        raise ProtocolError(f"the reply lacks the array '{name}'")
+        raise ProtocolError("protocols.reply-lacks-array", name=name)
     array = np.asarray(array)
     fits = array.ndim == len(shape) and all(want in (None, got) for want, got in zip(shape, array.shape, strict=True))
     if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not fits:
         raise ProtocolError(
-            f"the array '{name}' of the reply has shape {array.shape} and type {array.dtype}, expected floats of shape "
-            f"{shape}"
+            "protocols.reply-array-shape", name=name, shape=str(array.shape), type=array.dtype.name, expected=str(shape)
         )
     if not np.isfinite(array).all():
-        raise ProtocolError(f"the array '{name}' of the reply holds values that are not finite")
+        raise ProtocolError("protocols.reply-array-not-finite", name=name)
     return np.asarray(array, dtype=np.float64)
 
 
@@ -235,9 +234,11 @@ def finite_scalar(reply: Reply, name: str, *, least: float = 0.0, most: float = 
     """A number of a reply, refused unless it lies in its range."""
     number = reply.scalars.get(name)
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not least <= number <= most:
-        raise ProtocolError(f"the number '{name}' of the reply is {number!r}, expected one in [{least:g}, {most:g}]")
+        raise ProtocolError(
+            "protocols.reply-number", name=name, got=repr(number)[:80], least=float(least), most=float(most)
+        )
     if not np.isfinite(number):
-        raise ProtocolError(f"the number '{name}' of the reply is not finite")
+        raise ProtocolError("protocols.reply-number-not-finite", name=name)
     return float(number)
 
 
@@ -245,7 +246,7 @@ def scalar_text(reply: Reply, name: str, *, longest: int) -> str:
     """A text of a reply, refused if it is missing or too long."""
     text = reply.scalars.get(name)
     if not isinstance(text, str) or len(text) > longest:
-        raise ProtocolError(f"the text '{name}' of the reply is missing or longer than {longest} characters")
+        raise ProtocolError("protocols.reply-text", name=name, longest=longest)
     return text
 
 

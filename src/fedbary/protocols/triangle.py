@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.checks import whole
-from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError, wrong_parameter
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.interpolation.client import InterpolationClient
 from fedbary.protocols.interpolation.client_track import ClientTrack
@@ -90,9 +90,9 @@ class Triangle:
         for field in ("support", "min_group"):
             whole(getattr(self, field), field, "Triangle", least=1)
         if not 0.0 < self.t < 1.0:
-            raise SettingsError(f"The 't' parameter of Triangle must lie strictly between 0 and 1. Got {self.t!r}.")
+            raise wrong_parameter("t", "Triangle", "strictly between 0 and 1", self.t)
         if self.p not in (1, 2):
-            raise SettingsError(f"The 'p' parameter of Triangle must be 1 or 2. Got {self.p!r} instead.")
+            raise wrong_parameter("p", "Triangle", "1 or 2", self.p)
 
     def space(self, space: Space | None) -> Space:
         """The paper's space, where the user did not choose another."""
@@ -135,11 +135,11 @@ class TriangleClient(InterpolationClient):
         A second γ would group the rows in a second way, and enough of those give the rows away: it is refused.
         """
         if message.kind != "start":
-            raise ProtocolError(f"A client of the triangle protocol does not know the message {message.kind!r}.")
+            raise ProtocolError("protocols.unknown-message", protocol="triangle", kind=message.kind)
         reply = super().answer(message)
         eta_q = np.asarray(message.arrays["eta_q"], dtype=float)
         if eta_q.ndim != 2 or eta_q.shape[1] != self._gamma.shape[1] or not np.isfinite(eta_q).all():
-            raise ProtocolError(f"The server's measure has shape {eta_q.shape}, or is not finite.")
+            raise ProtocolError("protocols.measure-shape", shape=str(eta_q.shape))
         self._measures = {"eta_q": eta_q, "eta_q_weights": np.full(len(eta_q), 1.0 / len(eta_q))}
         return reply
 
@@ -163,9 +163,7 @@ class TriangleServer:
         host: Host = ALONE,
     ) -> None:
         if reference is None:
-            raise SettingsError(
-                "The triangle protocol compares clients with a reference: give one, or use Interpolation."
-            )
+            raise SettingsError("protocols.triangle-without-reference")
         self._settings = settings
         self._space = space
         self._seed = seed
@@ -177,8 +175,7 @@ class TriangleServer:
             self._support = min(settings.support, self._target.distinct // settings.min_group)
         if self._support < 1:
             raise DataError(
-                f"The reference has {self._target.distinct} different rows, fewer than min_group = "
-                f"{settings.min_group}: add rows, or lower min_group."
+                "protocols.reference-too-small", different=int(self._target.distinct), least=settings.min_group
             )
         self._tracks = {name: ClientTrack(name) for name in clients}
         self._etas: dict[int, Floats] = {}
@@ -236,7 +233,7 @@ class TriangleServer:
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the reference is another one."""
         if array_text(state["schema"]) != self._schema.fingerprint:
-            raise ProtocolError("The reference changed since the run was interrupted: start it anew.")
+            raise ProtocolError("protocols.reference-changed")
         self._done = bool(state["done"])
         for index, track in enumerate(self._tracks.values()):
             track.restore(below(state, f"client.{index}."))
@@ -244,7 +241,7 @@ class TriangleServer:
     def result(self) -> Valuation:
         """Distances and shares; there is no interval."""
         if not self._done:
-            raise ProtocolError("The run is not finished: absorb the answers to tasks() until there are none.")
+            raise ProtocolError("protocols.not-finished")
         import pandas as pd
 
         valued = [track for track in self._tracks.values() if track.server_distances]
@@ -272,10 +269,10 @@ class TriangleServer:
 
     def _take(self, track: ClientTrack, reply: Reply) -> None:
         if reply.round != 0:
-            raise ProtocolError(f"the reply belongs to round {reply.round}, expected 0")
+            raise ProtocolError("protocols.other-round", found=reply.round, expected=0)
         eta_p = finite_array(reply, "eta_p", (None, self._schema.point_width))
         if not 1 <= len(eta_p) <= self._support:
-            raise ProtocolError(f"the reply has {len(eta_p)} support points, at most {self._support} were agreed")
+            raise ProtocolError("protocols.reply-too-many-points", points=len(eta_p), most=self._support)
         track.rows = int(finite_scalar(reply, "rows", least=1, most=1e12))
         track.notes = reply_notes(reply)
         track.eta_p = eta_p

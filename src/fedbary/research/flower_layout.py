@@ -47,10 +47,10 @@ class Layout:
         arrays = {key: array.numpy() for key, array in record.items()}
         for key, array in arrays.items():
             if array.dtype.kind not in "fiub":
-                raise DataError(f"the array '{key}' holds {array.dtype}, but must hold numbers.")
+                raise DataError("research.array-not-numbers", array=str(key), dtype=str(array.dtype))
         layout = cls(arrays)
         if not layout.size:
-            raise DataError("the initial model has no floating-point numbers.")
+            raise DataError("research.initial-model-without-floats")
         return layout
 
     @property
@@ -73,26 +73,30 @@ class Layout:
         """One vector; the model must have the same arrays, in any order."""
         if set(record) != set(self.arrays):
             odd = sorted(set(record) ^ set(self.arrays))
-            raise DataError(f"its arrays differ from those of the initial model in {', '.join(map(repr, odd[:5]))}.")
+            raise DataError("research.model-has-other-arrays", arrays=tuple(map(str, odd[:6])))
         parts = []
         for key in self.keys:
             part, like = record[key].numpy(), self.arrays[key]
             if part.shape != like.shape or part.dtype.kind != "f":
                 raise DataError(
-                    f"its array '{key}' has shape {part.shape} and type {part.dtype}, but must be as in the initial "
-                    f"model, {like.shape} and {like.dtype}."
+                    "research.model-array-shape",
+                    array=str(key),
+                    shape=str(part.shape),
+                    dtype=str(part.dtype),
+                    wanted_shape=str(like.shape),
+                    wanted_dtype=str(like.dtype),
                 )
             parts.append(part.ravel().astype(self.dtype))
         vector: Vector = np.concatenate(parts)
         if not np.isfinite(vector).all():
-            raise DataError("its weights are not finite: the training diverged.")
+            raise DataError("research.model-not-finite")
         return vector
 
     def unflatten(self, weights: NDArray[Any]) -> ArrayRecord:
         """The model of a vector; arrays that are not in the vector are the initial model's."""
         vector = np.asarray(weights)
         if vector.shape != (self.size,):
-            raise DataError(f"The vector of weights has shape {vector.shape}, but must have ({self.size},).")
+            raise DataError("research.vector-shape", shape=str(vector.shape), size=int(self.size))
         arrays, start = {}, 0
         for key, like in self.arrays.items():
             part = like

@@ -78,7 +78,7 @@ class Recording(Wrapper):
         super().__init__(strategy)
         self.names = {int(node): str(name) for node, name in (names or {}).items()}
         if len(set(self.names.values())) < len(self.names):
-            raise SettingsError("The 'names' parameter gives two nodes the same name: names must differ.")
+            raise SettingsError("research.one-name-twice")
         self.examples_key = examples_key or str(getattr(strategy, "weighted_by_key", "num-examples"))
         self.folder = None if folder is None else _empty(Path(folder))
         self.head = head
@@ -101,9 +101,9 @@ class Recording(Wrapper):
             If no round was recorded, or one could not be.
         """
         if self._problem is not None:
-            raise DataError(f"The run could not be recorded: {self._problem}")
+            raise DataError("research.not-recorded", why=self._problem)
         if self._initial is None or not self._rounds:
-            raise DataError("Nothing was recorded: run start of this object, not of the strategy inside.")
+            raise DataError("research.nothing-recorded")
         position = {node: number for number, node in enumerate(self._nodes)}
         rounds = []
         for entry in self._rounds:
@@ -126,7 +126,7 @@ class Recording(Wrapper):
     def layout(self) -> Layout:
         """How a model becomes a vector; known from the first round on."""
         if self._layout is None:
-            raise DataError("The layout of the model is known from the first round on: start the training.")
+            raise DataError("research.layout-not-known-yet")
         return self._layout
 
     def evaluate(self, utility: Callable[[ArrayRecord], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
@@ -178,7 +178,7 @@ class Recording(Wrapper):
             return
         nodes = [int(message.metadata.src_node_id) for message in valid]
         if len(set(nodes)) < len(nodes):
-            raise DataError("a node replied twice.")
+            raise DataError("research.node-replied-twice")
         counts = [self._examples(message.content, node) for message, node in zip(valid, nodes, strict=True)]
         models = np.stack([self._model(message.content, node) for message, node in zip(valid, nodes, strict=True)])
         for message, node, count in zip(valid, nodes, counts, strict=True):
@@ -199,19 +199,17 @@ class Recording(Wrapper):
         ]
         if len(found) != 1 or isinstance(found[0], list) or not float(found[0]).is_integer() or found[0] < 1:
             raise DataError(
-                f"node {node} replied with {found or 'nothing'} under '{self.examples_key}', but the log needs its "
-                "number of rows, at least 1: name its key by examples_key, and put Recording around 'weighted', not "
-                "inside."
+                "research.reply-without-count", node=str(node), found=str(found or "nothing"), key=self.examples_key
             )
         return int(found[0])
 
     def _model(self, content: RecordDict, node: int) -> Vector:
         if len(content.array_records) != 1:
-            raise DataError(f"node {node} replied with {len(content.array_records)} ArrayRecords, but must with one.")
+            raise DataError("research.reply-of-several-models", node=str(node), records=len(content.array_records))
         try:
             return self.layout.flatten(next(iter(content.array_records.values())))
         except DataError as error:
-            raise DataError(f"the model of node {node}: {error}") from error
+            raise error.at(f"the model of node {node}") from error
 
     def _name(self, content: RecordDict, node: int) -> str:
         if node in self.names:
@@ -241,7 +239,7 @@ class Recording(Wrapper):
 def _empty(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.glob("round-*.npz")):
-        raise SettingsError(f"'{folder}' already holds the rounds of a run: choose an empty folder.")
+        raise SettingsError("research.folder-holds-rounds", folder=str(folder))
     return folder
 
 
@@ -250,4 +248,4 @@ def _read(file: Path) -> tuple[list[int], Vector]:
         with np.load(file, allow_pickle=False) as arrays:
             return [int(node) for node in arrays["nodes"]], arrays["models"]
     except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"The recorded round '{file}' cannot be read ({error}): it was moved or changed.") from error
+        raise DataError("research.recorded-round-unreadable", file=str(file), why=str(error)) from error

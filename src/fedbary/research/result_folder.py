@@ -29,21 +29,18 @@ def read_index(file: Path, kind: str, parse: Callable[[Mapping[str, Any]], Index
     fedbary.errors.DataError: 'nowhere' holds no comparison (there is no comparison.json): check the folder.
     """
     if not file.is_file():
-        raise DataError(f"'{file.parent}' holds no {kind} (there is no {file.name}): check the folder.")
+        raise DataError("research.no-saved-result", folder=str(file.parent), kind=kind, file=file.name)
     try:
         index = json.loads(file.read_text(encoding="utf-8"))
         if index["fedbary"] != kind or index["version"] != VERSION:
-            raise DataError(f"'{file}' is not a {kind} of version {VERSION}: make it again.")
+            raise DataError("research.result-of-another-version", file=str(file), kind=kind, own=VERSION)
         return parse(index)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DataError(f"'{file}' is not a {kind} ({error}): make it again.") from error
+        raise DataError("research.result-damaged", file=str(file), kind=kind, why=str(error)) from error
 
 
 def refuse_foreign(home: Path, files: Iterable[Path], kind: str) -> None:
     """Refuse to overwrite files that no result of this kind has written."""
     for file in sorted(files):
         if file.exists():
-            raise DataError(
-                f"'{home}' holds {file.relative_to(home)}, which is not from an earlier {kind} and would be "
-                "overwritten: choose another folder."
-            )
+            raise DataError("research.foreign-file", folder=str(home), file=str(file.relative_to(home)), kind=kind)

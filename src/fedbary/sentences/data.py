@@ -3,18 +3,108 @@
 from fedbary.sentences import say
 
 SENTENCES = {
+    "array-kind": say("X is an array of {kind}; expected numbers: pass text features in a DataFrame", "kind"),
+    "array-lengths-differ": say("X has {rows} rows but y has {labels} labels; pass one for each row"),
+    "array-names": say("{names} distinct names came for X of shape {shape}; name each column once"),
+    "array-shape": say("X has shape {shape}; expected rows × features: for one feature, X.reshape(-1, 1)"),
+    "array-without-features": say("X has shape {shape} and so no features; expected at least one"),
+    "array-without-rows": say("X has no rows; expected at least one"),
+    "block-names": say("the columns of a block take the name of another column: {names:quoted}; rename it"),
+    "class-not-listed": say("the table has the class {label!r}, which is not in classes; add it"),
+    "clients-too-large": say(
+        "{clients} clients of {size} rows cannot be made of a table of {rows} rows; choose a size from 1 to {most}"
+    ),
+    "column-shape": say(
+        "column {column!r} is a {dimensions}-D array of {kind}; expected {expected}", "dimensions kind expected"
+    ),
+    "column-twice": say("the column name {column!r} occurs more than once; rename or drop one of them"),
+    "column-without-name": say(
+        "column {position} of {columns} has no name; name it, or write the file without the row numbers (to_csv(index=False))"
+    ),
+    "dirichlet-left-a-client-empty": say(
+        "100 Dirichlet draws with alpha={alpha:g} left a client with fewer than {least} of {rows} rows; raise alpha or lower clients ({clients}) or min_rows"
+    ),
+    "file-empty": say("the file is empty; expected a header and rows"),
+    "file-kind": say("the suffix {suffix!r} is not one of {known}; convert the file"),
+    "file-too-large": say(
+        "the file has {size:,} bytes, more than the limit of {most:,}; sample its rows or split it", "most"
+    ),
+    "file-unwritable": say("the file cannot be written ({why}); check the folder"),
     "foreign-values": say(
-        "column {column!r} holds {kind} values[[ such as {example}]]; expected {expected}: turn it into numbers (a date, "
-        "for instance, into days since a fixed day) or drop it",
+        "column {column!r} holds {kind} values[[ such as {example}]]; expected {expected}: turn it into numbers (a date, for instance, into days since a fixed day) or drop it",
         "kind expected",
     ),
+    "frame-without-label": say(
+        "the DataFrame has no column {label!r} but {names:quoted}; name its label with fb.Table.from_frame(df, label=...)"
+    ),
+    "header-only": say("there are no rows under the {columns} column names; expected at least one"),
+    "ids-missing": say("the id column {name!r} is missing in {missing} rows; fill it in or leave out the id"),
     "ids-repeat": say(
-        "the id column {name!r} repeats an earlier id in {count} rows[[, such as {example!r} in row {row} (counted from "
-        "0)]]; make the ids unique or leave them out",
+        "the id column {name!r} repeats an earlier id in {count} rows[[, such as {example!r} in row {row} (counted from 0)]]; make the ids unique or leave them out"
+    ),
+    "ids-shape": say("the ids {name!r} have shape {shape}; expected one id for each row"),
+    "label-is-id": say("column {column!r} cannot be both the label and the id; choose another id"),
+    "labels-kind": say("the label column {name!r} holds {kind}; expected numbers, booleans or text", "kind"),
+    "labels-missing": say(
+        "the label column {name!r} is missing in {missing} of {rows} rows; drop these rows or fill in their labels"
+    ),
+    "labels-shape": say(
+        "the labels {name!r} have shape {shape}, but one label for each row is expected; turn one-hot labels into classes with y.argmax(axis=1)"
+    ),
+    "lengths-differ": say(
+        "column {column!r} has {rows} rows but there are {labels} labels; pass one label for each row"
+    ),
+    "mask-does-not-fit": say("a mask of {mask} rows does not fit a table of {rows} rows"),
+    "missing-values": say(
+        "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill or drop them, or ask for <missing=impute>."
     ),
     "mixed-column": say(
-        "column {column!r} mixes numbers and text[[, such as {example} in row {row} (counted from 0)]]; correct or empty "
-        "these cells, or make every value text",
+        "column {column!r} mixes numbers and text[[, such as {example} in row {row} (counted from 0)]]; correct or empty these cells, or make every value text"
     ),
+    "needs-classes": say("{needed_by} needs classes, but the labels are a quantity; bin them or use by_size"),
+    "no-dataset": say("there is no data set {name!r}{guess}; choose one of {known}"),
+    "no-features": say("there is no feature column besides {others}; add at least one"),
+    "no-file": say("there is no such file; check the path"),
+    "no-file-matches": say("no CSV or Parquet file matches {pattern!r}; check the folder or the pattern"),
+    "no-finite-number": say(
+        "column {column!r} has {count} {infinite}{count:either value values}[[ beyond {beyond:g}]]; replace {count:either it them} by a number or leave {count:either it them} empty"
+    ),
+    "no-folder": say("the folder {folder} does not exist; make it first"),
     "no-rows": say("the table has no rows; expected at least one"),
+    "no-such-column": say(
+        "there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: pass one of them as {role}=...",
+        "role",
+    ),
+    "no-table": say("there is no table to put together; pass at least one"),
+    "not-a-table": say("got {kind}; expected a Table, a pair (X, y) or a DataFrame with a label column"),
+    "not-csv": say("the file cannot be read as CSV ({why}); correct it"),
+    "not-parquet": say("the file cannot be read as Parquet ({why}); write it again"),
+    "not-utf8": say("the file is not UTF-8 text; save it as UTF-8"),
+    "nothing-numeric": say("none of the columns {columns:quoted} is numeric, so there is nothing to add to"),
+    "object-array": say("column {column!r} is an object array of {kind} values; expected {expected}", "kind expected"),
+    "one-class": say("{needed_by} needs at least two classes, but all labels are {label!r}"),
+    "one-class-to-flip": say("labels are flipped between classes, but there is only {classes:quoted}; add classes="),
+    "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
+    "ragged": say("the rows of X do not have the same length; make them so"),
+    "semicolons": say("its cells are separated by semicolons; save it with commas and decimal points"),
+    "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
+    "sizes-do-not-fit": say(
+        "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"
+    ),
+    "sparse": say("X is a sparse matrix; make it dense with X.toarray() or reduce it, e.g. by TruncatedSVD"),
+    "tables-differ": say(
+        "table {position} does not have the columns of table 1: {names:quoted} differ; give all tables the same columns"
+    ),
+    "too-few-for-case": say(
+        "{rows} rows of each of {classes} classes are too few for case {case} with {clients} clients, as one would have none; use more rows or fewer clients"
+    ),
+    "two-files": say(
+        "client {client!r} has two files, {first} and {second}; rename one or pass a mapping of client to file"
+    ),
+    "two-roles": say("{column!r} is a feature and also the label or id; drop that column or rename it"),
+    "vectors-differ": say(
+        "column {column!r} holds vectors of {width} numbers but row {row} (counted from 0) has {found}; make them all of one length"
+    ),
+    "vectors-not-numbers": say("column {column!r} holds vectors that are not all numbers; make them so"),
+    "vectors-shape": say("column {column!r} holds values of shape {shape}; expected flat vectors of numbers", "shape"),
 }

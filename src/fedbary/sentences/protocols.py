@@ -3,26 +3,163 @@
 from fedbary.sentences import say
 
 SENTENCES = {
-    "no-answer": say("no answer"),
-    "notes-unreadable": say("the notes of the reply cannot be read"),
-    "saturated": say("saturated: most rows are farther away than the cost cap"),
-    "stopped": say("stopped in round {round} with {points} support points", "round points"),
+    "answer-shows-rows": say(
+        "One row would make up more than half of the answer, or a few rows all of it, so the answer would show them: look for rows unlike all others, or set <epsilon>."
+    ),
+    "asked-otherwise": say(
+        "The server asked for '{kind}' again in another way; only the first is answered in a run.", "kind"
+    ),
+    "brings-no-group": say(
+        "no class of the reference in which enough of its rows may be spoken of, so it adds nothing to a coalition"
+    ),
+    "centroids-before-step": say("The server asked for centroids before the first step."),
+    "centroids-not-possible": say("Centroids are made for one support, and where there are classes."),
+    "classes-too-large": say(
+        "its classes reach {reach:.3g} where the clients' spread is {usual:.3g}: check the units", "reach usual"
+    ),
+    "classes-without-shape": say(
+        "no client has enough rows to shape {classes:listed}, so the target lacks them", "classes"
+    ),
+    "does-not-shape-the-target": say("too few rows in every class to shape the target"),
+    "dp-without-epsilon": say("<policy=dp> answers nothing without epsilon: set <epsilon>, or another policy."),
+    "exact-shows-rows": say(
+        "interpolation='exact' lets the server read every row: use 'barycentric', or say allow_reconstruction=True if one owner holds all the data.",
+        command="--interpolation exact lets the server read every row: use barycentric, or say --allow-reconstruction if one owner holds all the data.",
+    ),
+    "gaussian-labels-with-epsilon": say(
+        "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: use <labels=onehot> or 'numeric'."
+    ),
+    "gradient-needs-all-rows": say(
+        "gradient='{gradient}' needs as many support points as different rows, but the client has {rows} rows and {points} points: set <support> to the number of rows",
+        "gradient points",
+        command="--gradient {gradient} needs as many support points as different rows, but the client has {rows} rows and {points} points: set --support to the number of rows",
+    ),
+    "gradient-shows-rows": say(
+        "gradient='{gradient}' needs as many support points as rows, which lets the server read every row: use 'eta', or say allow_reconstruction=True if one owner holds all the data.",
+        "gradient",
+        command="--gradient {gradient} needs as many support points as rows, which lets the server read every row: use eta, or say --allow-reconstruction if one owner holds all the data.",
+    ),
+    "gradient-without-reference": say(
+        "gradient='{gradient}' needs a reference: give one, or use <gradient=eta>.",
+        "gradient",
+        command="--gradient {gradient} needs a reference: give one, or use --gradient eta.",
+    ),
+    "groups-and-consensus": say(
+        "The server asked for groups and for a consensus; only the first is answered in a run."
+    ),
+    "groups-far-off": say("its groups reach {reach:.3g} where the reference has about 1: check the units"),
+    "groups-of-unknown-classes": say(
+        "the reply has groups of unknown classes, or more than {most} of one class", "most"
+    ),
+    "groups-too-small": say("the reply has groups of fewer than {least} rows, or of more rows than there are", "least"),
+    "kind-differs": say(
+        "The server's schema has the column '{column}' as {kind}, but it was described as {own}: ask the coordinator.",
+        "column kind",
+    ),
+    "label-coordinates": say("The consensus protocol does not use '{coordinates}' label coordinates.", "coordinates"),
+    "label-kind-changed": say(
+        "The server asked for labels of kind '{kind}' after it had asked for kind '{first}'; only the first is answered in a run.",
+        "kind first",
+    ),
+    "labels-not-classes": say("Coalition values need classes as labels."),
+    "labels-not-shared": say(
+        "The consensus protocol needs label coordinates that all clients share, not labels='{labels}': use <labels=onehot> or 'numeric'.",
+        "labels",
+        command="The consensus protocol needs label coordinates that all clients share, not --labels {labels}: use --labels onehot or numeric.",
+    ),
+    "measure-shape": say("The server's measure has shape {shape}, or is not finite.", "shape"),
     "measure-too-large": say("its measure reaches {reach:.3g}, the others' about {usual:.3g}", "reach usual"),
-    "other-round": say("the reply belongs to round {found}, expected {expected}", "found expected"),
+    "needs-classes": say(
+        "Coalition values are accuracies, so they need classes in coordinates that all clients share: use <labels=onehot>, or <protocol=sketch> or 'consensus' where the label is a number."
+    ),
+    "no-answer": say("no answer"),
     "no-class-to-agree-on": say(
         "no client has min_group = {least} different rows of one class, so there is nothing to agree on: add rows, or lower min_group if the owners agree",
         "least",
     ),
-    "does-not-shape-the-target": say("too few rows in every class to shape the target"),
-    "classes-without-shape": say(
-        "no client has enough rows to shape {classes:listed}, so the target lacks them", "classes"
-    ),
-    "classes-too-large": say(
-        "its classes reach {reach:.3g} where the clients' spread is {usual:.3g}: check the units", "reach usual"
-    ),
+    "no-schema-yet": say("The federation has not agreed on a schema yet."),
+    "no-sensitivity": say("A private release needs a finite, positive sensitivity."),
+    "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
+    "not-started": say("The client was asked to go on before it was started."),
+    "notes-unreadable": say("the notes of the reply cannot be read"),
     "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
-    "brings-no-group": say(
-        "no class of the reference in which enough of its rows may be spoken of, so it adds nothing to a coalition"
+    "one-row-weighs-too-much": say(
+        "One row makes up {share:.0%} of the table, so an average over min_group = {least} rows would still show it: remove the copies, add rows, or lower <min_group> if the owner agrees.",
+        "least",
     ),
+    "other-round": say("the reply belongs to round {found}, expected {expected}", "found expected"),
+    "points-far-off": say("its points lie {reach:.3g} away from the target, at most {farthest:.3g} makes sense"),
+    "points-not-agreed": say("The server sent {sent} points where {agreed} were agreed.", "sent"),
+    "private-answer-not-exact": say(
+        "The solver did not converge tightly enough for a private answer: nothing was sent."
+    ),
+    "reference-changed": say("The reference changed since the run was interrupted: start it anew."),
+    "reference-not-used": say(
+        "The consensus protocol is for federations without a reference, and would not use the one given: use Sketch (<protocol=sketch>), or leave the reference out."
+    ),
+    "reference-too-small": say(
+        "The reference has {different} different rows, fewer than min_group = {least}: add rows, or lower <min_group>.",
+        "least",
+    ),
+    "reference-too-small-for-sketch": say(
+        "The reference has too few different rows: {different} to make a sketch of, and min_group = {least} are the fewest of which anything may leave. Add validation rows, or lower <min_group> if their owner agrees.",
+        "least",
+    ),
+    "reply-absurd-sums": say("the reply has negative or absurd counts or variances"),
+    "reply-array-not-finite": say("the array '{name}' of the reply holds values that are not finite", "name"),
+    "reply-array-shape": say(
+        "the array '{name}' of the reply has shape {shape} and type {type}, expected floats of shape {expected}",
+        "name shape expected",
+    ),
+    "reply-array-too-large": say("the array '{name}' of the reply holds numbers beyond {most:g}", "name most"),
+    "reply-impossible-covariance": say("the reply has a covariance that no rows can have"),
+    "reply-lacks-array": say("the reply lacks the array '{name}'", "name"),
+    "reply-negative-costs": say("the reply has negative costs"),
+    "reply-number": say(
+        "the number '{name}' of the reply is {got}, expected one in [{least:g}, {most:g}]", "name least most"
+    ),
+    "reply-number-not-finite": say("the number '{name}' of the reply is not finite", "name"),
+    "reply-profile-too-long": say("the reply has a profile of more than {most} numbers", "most"),
+    "reply-text": say("the text '{name}' of the reply is missing or longer than {longest} characters", "name longest"),
+    "reply-too-many-points": say("the reply has {points} support points, at most {most} were agreed", "points most"),
+    "reply-unnamed-classes": say("the reply shapes classes that the client did not name"),
+    "round-skipped": say("Round {round} came after round {last}: start the run anew.", "round last"),
+    "rows-before-message": say("Row values need the server's first message."),
+    "rows-before-round": say("Row values need at least one finished round."),
+    "rows-before-sketch": say("Row values need the server's sketch first."),
+    "rows-before-target": say("Row values need the federation's target first."),
+    "rows-changed": say("the rows changed since the run was interrupted: start it anew."),
     "said": say("{text}", "text"),
+    "saturated": say("saturated: most rows are farther away than the cost cap"),
+    "server-array": say("The server's array '{name}' is missing or not finite.", "name"),
+    "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
+    "sketch-masses": say("The sketch has masses that are not positive or do not sum to one."),
+    "sketch-shape": say("The sketch has the wrong shape or holds values that are not finite."),
+    "sketch-without-reference": say("The sketch protocol needs a reference: give one, or use <protocol=consensus>."),
+    "stopped": say("stopped in round {round} with {points} support points", "round points"),
+    "support-changed": say(
+        "The server changed the number of supports or of points per class during the run; averages of groups of different sizes would show single rows."
+    ),
+    "support-missing": say("The server's support or its sizes are missing or do not fit the classes."),
+    "support-not-finite": say("The server's support holds values that are not finite."),
+    "support-shape": say("The server's support has shape {shape}, which does not fit its classes.", "shape"),
+    "support-too-large": say(
+        "The server sent {supports} supports of up to {points} points a class; the owner allows {starts} of {most}.",
+        "supports points starts most",
+    ),
+    "target-incomplete": say("The server's target lacks its points or weights."),
+    "too-few-different-rows": say(
+        "The[[ {rows}]] rows hold fewer than min_group = {least} different ones: add rows, or lower <min_group> if the owner agrees.",
+        "least",
+    ),
+    "too-many-rounds": say("The owner allows {allowed} rounds; round {asked} was asked for.", "allowed asked"),
+    "too-many-sketches": say(
+        "{most} different {most:either sketch sketches} {most:either was were} answered for these rows; more could be combined to single out rows. Raise max_sketches if the owner agrees.",
+        "most",
+    ),
+    "triangle-without-reference": say(
+        "The triangle protocol compares clients with a reference: give one, or use Interpolation.",
+        command="The triangle protocol compares clients with a reference: give one, or use --protocol interpolation.",
+    ),
+    "unknown-message": say("A client of the {protocol} protocol does not know the message {kind!r}.", "protocol kind"),
 }

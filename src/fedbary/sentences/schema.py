@@ -3,44 +3,121 @@
 from fedbary.sentences import say
 
 SENTENCES = {
+    "block-for-categories": say(
+        "column '{column}' must be categorical, but it is a block of {width} numbers: check that the right file was given.",
+        "column width",
+    ),
+    "changed": say("The schema was changed after it was made: ask the coordinator for it again."),
+    "classes-or-quantity": say(
+        "The label column '{label}' has {different} different whole numbers in {rows} rows, which may be classes or a quantity: say <task=classification> or <task=regression>."
+    ),
     "column-holds-text": say(
         "column '{column}' must be {kind}, but holds text[[ such as {example} (row {row})]]: correct or remove it.",
         "column kind",
     ),
-    "label-holds-fractions": say(
-        "the label column '{label}' holds fractions[[ such as {example}]], but this federation has the classes "
-        "{classes:listed}: choose the right label column.",
-        "label classes",
+    "columns-missing": say(
+        "the {count:either column columns} {missing:quoted} of the schema {count:either is are} missing[[ (it has {extra:quoted} that the schema does not know)]]: rename or add {count:either it them}.",
+        "missing count",
     ),
-    "label-holds-text": say(
-        "the label column '{label}' holds text[[ such as {example!r}]], but this federation predicts a number: convert "
-        "the column, or choose the right one.",
-        "label",
-    ),
-    "text-to-regress": say(
-        "The label column '{label}' holds text[[ such as {example!r}]], but <task=regression> needs numbers: choose "
-        "another label column, or <task=classification>.",
-    ),
-    "constant-column": say("column '{column}' is constant in the target, so it is centred but not scaled", "column"),
-    "ignores-columns": say("ignores {count:counted column}", "count"),
-    "lacks-classes": say(
-        "[[has fewer than {least} rows of|lacks]] {count:either class classes} {classes:listed}", "least count classes"
-    ),
-    "lacks-every-class": say("[[has fewer than {least} rows of|lacks]] every class of the target", "least"),
-    "unknown-classes": say(
-        "has {count:either class classes} unknown to the target[[: {named:listed}]][[, {unnamed} of them with fewer than {least} rows]]",
-        "count named unnamed least",
-    ),
-    "labels-unlike-the-others": say(
-        "its label column '{label}' holds {own}, the other clients have {others}: choose the right label column",
-        "label own others",
+    "columns-of-another-kind": say(
+        "its columns differ from the other clients' ([[another kind or width of {columns:listed}|another order]]): use the same columns",
+        "columns",
     ),
     "columns-unlike-the-others": say(
         "its columns differ from the other clients'[[; it lacks {missing:listed}]][[; it has {extra:listed}]]: use the same columns",
         "missing extra",
     ),
-    "columns-of-another-kind": say(
-        "its columns differ from the other clients' ([[another kind or width of {columns:listed}|another order]]): use the same columns",
-        "columns",
+    "columns-without-names": say(
+        "the columns have no names, but the schema names them ({names:quoted}): pass fb.Table.from_arrays(X, y, columns=[...]) or a DataFrame.",
+        "names",
+    ),
+    "constant-column": say("column '{column}' is constant in the target, so it is centred but not scaled", "column"),
+    "description-length": say("the description of column '{column}' has the wrong length", "column"),
+    "description-long-classes": say(
+        "the description of the table names classes of more than {longest} characters", "longest"
+    ),
+    "description-not-finite": say("the description of the table holds numbers that are not finite"),
+    "description-not-unicode": say("the description of the table holds text that is not Unicode"),
+    "description-unreadable": say("the description of the table cannot be read[[ ({why})]]"),
+    "file-too-large": say("'{file}' is {size} bytes: too large to be a schema."),
+    "full-covariance-too-wide": say(
+        "<labels=gaussian-full> keeps a full covariance per row, too much for {width} feature coordinates: use <labels=gaussian>, or projection={most} or less.",
+        "width most",
+    ),
+    "hardly-a-value": say("column '{column}' has {few}: drop the column.", "few"),
+    "ignores-columns": say("ignores {count:counted column}", "count"),
+    "impossible": say(
+        "The schema names a column twice, or has kinds or scales that do not exist: ask the coordinator for another."
+    ),
+    "label-holds-fractions": say(
+        "the label column '{label}' holds fractions[[ such as {example}]], but this federation has the classes {classes:listed}: choose the right label column.",
+        "label classes",
+    ),
+    "label-holds-text": say(
+        "the label column '{label}' holds text[[ such as {example!r}]], but this federation predicts a number: convert the column, or choose the right one.",
+        "label",
+    ),
+    "label-looks-like-text": say(
+        "the label column '{label}' has classes whose names are longer than {longest} characters, so it looks like free text: choose the right label column, or shorten them.",
+        "longest",
+    ),
+    "labels-unlike-the-others": say(
+        "its label column '{label}' holds {own}, the other clients have {others}: choose the right label column",
+        "label own others",
+    ),
+    "lacks-classes": say(
+        "[[has fewer than {least} rows of|lacks]] {count:either class classes} {classes:listed}", "least count classes"
+    ),
+    "lacks-every-class": say("[[has fewer than {least} rows of|lacks]] every class of the target", "least"),
+    "looks-like-an-id": say(
+        "column '{column}' has {different} different texts in {rows} rows, so it looks like an identifier or free text: drop it, or name it as the id."
+    ),
+    "missing-values": say(
+        "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill or drop them, or ask for <missing=impute>.",
+        "column",
+    ),
+    "moments-width": say("The moments have {found} coordinates, the schema has {expected}.", "found expected"),
+    "no-class-with-enough-rows": say(
+        "There are not min_group = {least} different rows of one class: add rows, or lower min_group if the owner agrees.",
+        "least",
+    ),
+    "no-file": say("There is no schema file '{file}': check the path, or ask the coordinator for it."),
+    "nobody-described": say("No client could describe its table, so there is nothing to agree on."),
+    "nobody-sent-moments": say("No party sent the moments that the metric needs."),
+    "not-a-schema": say("This is not a fedbary schema[[ ({why})]]: ask the coordinator for it again."),
+    "numeric-labels-of-classes": say(
+        "<labels=numeric> needs a number, but '{label}' holds classes: use <labels=onehot> or 'gaussian', or <task=regression>."
+    ),
+    "other-categories": say(
+        "column '{column}' must hold categories such as {known:quoted}, but holds other numbers: use the federation's categories.",
+        "column known",
+    ),
+    "other-fingerprint": say(
+        "This schema has fingerprint {own}, the federation uses {expected}: both sides must hold the same schema file.",
+        "own expected",
+    ),
+    "other-version": say(
+        "The schema has version {version}, this fedbary reads version {own}: install the same fedbary on every machine of the federation.",
+        "version own",
+    ),
+    "reference-too-small-to-split": say("The reference needs at least two rows to be split: add validation rows."),
+    "text-to-regress": say(
+        "The label column '{label}' holds text[[ such as {example!r}]], but <task=regression> needs numbers: choose another label column, or <task=classification>."
+    ),
+    "too-few-in-a-group": say(
+        "there are not min_group = {least} {what}, and nothing is said of smaller groups: add rows, or lower min_group if the owner agrees.",
+        "least what",
+    ),
+    "too-few-rows": say(
+        "{rows} {rows:either row rows} {rows:either is are} fewer than min_group = {least}: add rows, or lower min_group if the owner agrees.",
+        "least",
+    ),
+    "unknown-classes": say(
+        "has {count:either class classes} unknown to the target[[: {named:listed}]][[, {unnamed} of them with fewer than {least} rows]]",
+        "count named unnamed least",
+    ),
+    "width": say(
+        "column '{column}' has {width} coordinates, the schema has {expected}: use the same embedding or image size as the other parties.",
+        "column width expected",
     ),
 }

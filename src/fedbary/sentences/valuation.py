@@ -27,5 +27,11 @@ SENTENCES = {
     ),
     "result-damaged": say("'{file}' is not a fedbary result ({why}): run the valuation again."),
     "rows-at-their-owner": say("The row values of '{client}' never left its owner's machine: they are in {place}."),
+    "scoring-model-incoherent": say("The scoring model does not fit together[[ ({why})]]: refuse this server."),
+    "scoring-model-not-finite": say("The scoring model holds values that are not finite: refuse this server."),
+    "scoring-model-too-large": say("The scoring model is larger than {most} bytes: refuse this server.", "most"),
+    "scoring-too-few-rows": say(
+        "A scoring model needs two classes of at least {least} rows; the smallest has {smallest}.", "least"
+    ),
     "without-rows": say("Client '{client}' has no row values ({why})."),
 }

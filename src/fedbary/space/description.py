@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fedbary.data.columns import missing_rows
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
-from fedbary.space.encode import category_texts, column_kind, who
+from fedbary.space.encode import category_texts, column_kind
 from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Space
@@ -78,7 +78,7 @@ class Description:
             )
             description = cls(**{**content, "columns": columns, "classes": tuple(map(str, content["classes"]))})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SchemaError(f"the description of the table cannot be read ({error})") from error
+            raise SchemaError("schema.description-unreadable", why=str(error)) from error
         description._check()
         return description
 
@@ -86,16 +86,16 @@ class Description:
         numbers = [self.label_mean, self.label_variance]
         for column in self.columns:
             if column.kind != "categorical" and not len(column.mean) == len(column.variance) == column.width:
-                raise SchemaError(f"the description of column '{column.name}' has the wrong length")
+                raise SchemaError("schema.description-length", column=column.name)
             numbers.extend(column.mean + column.variance)
         if not np.isfinite(numbers).all():
-            raise SchemaError("the description of the table holds numbers that are not finite")
+            raise SchemaError("schema.description-not-finite")
         if any(len(name) > LONGEST_CLASS for name in self.classes):
-            raise SchemaError(f"the description of the table names classes of more than {LONGEST_CLASS} characters")
+            raise SchemaError("schema.description-long-classes", longest=LONGEST_CLASS)
         try:
             json.dumps(asdict(self), ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError as error:
-            raise SchemaError("the description of the table holds text that is not Unicode") from error
+            raise SchemaError("schema.description-not-unicode") from error
 
 
 def describe(
@@ -127,8 +127,7 @@ def describe(
     classes = tuple(sorted(name for name, count in counts.items() if count >= min_group))
     if any(len(name) > LONGEST_CLASS for name in classes):
         raise DataError(
-            f"{who(table)}the label column '{table.label_name}' has classes whose names are longer than "
-            f"{LONGEST_CLASS} characters, so it looks like free text: choose the right label column, or shorten them."
+            "schema.label-looks-like-text", where=table.origin, label=table.label_name, longest=LONGEST_CLASS
         )
     return Description(len(summed), columns, table.label_name, kind, classes)
 
@@ -138,16 +137,16 @@ def check_table(table: Table, settings: Space) -> str:
     kind = label_kind(table.labels, settings.task, name=table.label_name)
     for name, values in table.columns.items():
         if settings.missing == "refuse" and (count := int(missing_rows(values).sum())):
-            raise DataError(
-                f"{who(table)}column '{name}' has {count} missing {'value' if count == 1 else 'values'} in "
-                f"{len(table)} rows: fill or drop them, or ask for missing='impute'."
-            )
+            raise DataError("data.missing-values", where=table.origin, column=name, count=int(count), rows=len(table))
         if column_kind(values) == "categorical":
             different = len({text for text in category_texts(values) if text is not None})
             if different > max(_MANY_CATEGORIES, len(table) // 2):
                 raise DataError(
-                    f"{who(table)}column '{name}' has {different} different texts in {len(table)} rows, so it looks "
-                    "like an identifier or free text: drop it, or name it as the id."
+                    "schema.looks-like-an-id",
+                    where=table.origin,
+                    column=name,
+                    different=int(different),
+                    rows=len(table),
                 )
     return kind
 
@@ -164,8 +163,10 @@ def _describe_column(table: Table, different: Table, name: str, min_group: int) 
     present = (~holes).sum(axis=0)
     if (present < max(min_group, 1)).any():
         raise DataError(
-            f"{who(table)}column '{name}' has {'no value' if min_group <= 1 else f'fewer than {min_group} values'}: "
-            "drop the column."
+            "schema.hardly-a-value",
+            where=table.origin,
+            column=name,
+            few="no value" if min_group <= 1 else f"fewer than {min_group} values",
         )
     mean = np.where(holes, 0.0, numbers).sum(axis=0) / present
     variance = np.where(holes, 0.0, (numbers - mean) ** 2).sum(axis=0) / present

@@ -20,17 +20,15 @@ def encode(table: Table, schema: Schema) -> Floats:
     wanted = [column.name for column in schema.columns]
     missing = [name for name in wanted if name not in table.columns]
     if missing and list(table.columns) == ["x"]:
-        raise SchemaError(
-            f"{who(table)}the columns have no names, but the schema names them ({_some(wanted)}): "
-            "pass fb.Table.from_arrays(X, y, columns=[...]) or a DataFrame."
-        )
+        raise SchemaError("schema.columns-without-names", where=table.origin, names=tuple(wanted))
     if missing:
         extra = [name for name in table.columns if name not in wanted]
         raise SchemaError(
-            f"{who(table)}the {'column' if len(missing) == 1 else 'columns'} {_some(missing)} of the schema "
-            f"{'is' if len(missing) == 1 else 'are'} missing"
-            + (f" (it has {_some(extra)} that the schema does not know)" if extra else "")
-            + f": rename or add {'it' if len(missing) == 1 else 'them'}."
+            "schema.columns-missing",
+            where=table.origin,
+            missing=tuple(missing),
+            count=len(missing),
+            extra=tuple(extra) or None,
         )
     return np.hstack([encode_column(table, column, schema.missing) for column in schema.columns])
 
@@ -52,10 +50,7 @@ def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
         return _encode_categories(table, values, column, missing)
     width = values.shape[1] if values.ndim == 2 else 1
     if width != column.width:
-        raise SchemaError(
-            f"{who(table)}column '{column.name}' has {width} coordinates, the schema has {column.width}: "
-            "use the same embedding or image size as the other parties."
-        )
+        raise SchemaError("schema.width", where=table.origin, column=column.name, width=width, expected=column.width)
     if values.dtype.kind == "O":
         row = next((i for i, value in enumerate(values) if value is not None), None)
         if row is not None:
@@ -79,14 +74,12 @@ def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
 def _encode_categories(table: Table, values: NDArray[np.generic], column: ColumnSpec, missing: str) -> Floats:
     if values.ndim == 2:
         raise SchemaError(
-            f"{who(table)}column '{column.name}' must be categorical, but it is a block of "
-            f"{values.shape[1]} numbers: check that the right file was given."
+            "schema.block-for-categories", where=table.origin, column=column.name, width=int(values.shape[1])
         )
     texts = category_texts(values)
     if values.dtype.kind == "f" and not set(texts) & set(column.categories):
         raise SchemaError(
-            f"{who(table)}column '{column.name}' must hold categories such as {_some(list(column.categories), 3)}, but "
-            "holds other numbers: use the federation's categories."
+            "schema.other-categories", where=table.origin, column=column.name, known=tuple(column.categories)[:3]
         )
     absent = sum(text is None for text in texts)
     if absent:
@@ -109,10 +102,7 @@ def category_texts(values: NDArray[np.generic]) -> list[str | None]:
 
 def _refuse_missing(table: Table, column: str, count: int, missing: str) -> None:
     if missing == "refuse":
-        raise SchemaError(
-            f"{who(table)}column '{column}' has {count} missing {'value' if count == 1 else 'values'} in "
-            f"{len(table)} rows: fill or drop them, or ask for missing='impute'."
-        )
+        raise SchemaError("schema.missing-values", where=table.origin, column=column, count=int(count), rows=len(table))
 
 
 def _some(names: list[str], most: int = 5) -> str:

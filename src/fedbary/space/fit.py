@@ -54,7 +54,7 @@ def agree(descriptions: Mapping[str, Description], settings: Space, *, seed: int
     out, the reason.
     """
     if not descriptions:
-        raise SchemaError("No client could describe its table, so there is nothing to agree on.")
+        raise SchemaError("schema.nobody-described")
     shape = Counter((d.layout, d.label_kind) for d in descriptions.values()).most_common(1)[0][0]
     alike = {name: d for name, d in descriptions.items() if (d.layout, d.label_kind) == shape}
     reasons = {name: _difference(d, shape) for name, d in descriptions.items() if name not in alike}
@@ -76,7 +76,7 @@ def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Sc
     """Complete a draft: whitening by the asked covariance, and the label weight λ = E‖x − x'‖²."""
     pooled = merged(parts)
     if pooled.mean.shape != (draft.feature_width,):
-        raise SchemaError(f"The moments have {len(pooled.mean)} coordinates, the schema has {draft.feature_width}.")
+        raise SchemaError("schema.moments-width", found=len(pooled.mean), expected=draft.feature_width)
     total, within = pooled.second - np.outer(pooled.mean, pooled.mean), pooled.second - pooled.between
     whitening, spread = None, total
     if settings.metric != "euclidean":
@@ -106,8 +106,7 @@ def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
         and (_projected_width(draft, settings) or draft.feature_width) > _FULL_COVARIANCE_LIMIT
     ):
         raise SettingsError(
-            f"labels='gaussian-full' keeps a full covariance per row, too much for {draft.feature_width} feature "
-            f"coordinates: use labels='gaussian', or projection={_FULL_COVARIANCE_LIMIT - 1} or less."
+            "schema.full-covariance-too-wide", width=draft.feature_width, most=_FULL_COVARIANCE_LIMIT - 1
         )
     return draft
 
@@ -142,10 +141,7 @@ def _fit_label(descriptions: Sequence[Description], settings: Space) -> LabelSpe
         scale = float(np.sqrt(variance)) if variance > (1e-10 * mean) ** 2 else 1.0
         return LabelSpec(first.label_name, "number", "numeric", mean=mean, scale=scale, weight=weight)
     if settings.labels == "numeric":
-        raise SettingsError(
-            f"labels='numeric' needs a number, but '{first.label_name}' holds classes: "
-            "use labels='onehot' or 'gaussian', or task='regression'."
-        )
+        raise SettingsError("schema.numeric-labels-of-classes", label=first.label_name)
     classes = tuple(sorted(set().union(*(d.classes for d in descriptions))))
     return LabelSpec(first.label_name, "classes", settings.labels or "gaussian", classes, weight=weight)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError
-from fedbary.space.encode import category_texts, who
+from fedbary.space.encode import category_texts
 from fedbary.space.labels import class_names
 from fedbary.space.row_identity import different_rows, without_rare_values
 
@@ -47,20 +47,14 @@ def k_anonymous_rows(table: Table, kind: str, *, min_group: int) -> Table:
     large = [group for group in groups if len(group) >= min_group]
     if not large:
         what = "different rows of one class" if kind == "classes" else "different rows"
-        raise DataError(
-            f"{who(table)}there are not min_group = {min_group} {what}, and nothing is told of smaller groups: add "
-            "rows, or lower min_group if the owner agrees."
-        )
+        raise DataError("schema.too-few-in-a-group", where=table.origin, least=min_group, what=what)
     return _stacked(large)
 
 
 def refuse_few(table: Table, min_group: int) -> None:
     """A table below ``min_group`` rows is no group at all."""
     if len(table) < min_group:
-        raise DataError(
-            f"{who(table)}{len(table)} {'row is' if len(table) == 1 else 'rows are'} fewer than min_group = "
-            f"{min_group}: add rows, or lower min_group if the owner agrees."
-        )
+        raise DataError("schema.too-few-rows", where=table.origin, rows=len(table), least=min_group)
 
 
 def _plain(group: Table, kind: str, min_group: int) -> Table:

@@ -31,10 +31,7 @@ def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = 
         return "classes" if holds_classes(labels) else "number"
     distinct = np.unique(labels)
     if len(distinct) > max(_MANY_CLASSES, _MANY_SHARE * len(labels)):
-        raise DataError(
-            f"The label column '{name}' has {len(distinct)} different whole numbers in {len(labels)} rows, which "
-            "may be classes or a quantity: say task='classification' or task='regression'."
-        )
+        raise DataError("schema.classes-or-quantity", label=name, different=len(distinct), rows=len(labels))
     return "classes"
 
 

@@ -56,17 +56,14 @@ def _of_large_classes(values: Floats, names: NDArray[np.generic], min_group: int
         rows = names == name
         large |= rows & (len(np.unique(values[rows], axis=0)) >= min_group)
     if not large.any():
-        raise DataError(
-            f"There are not min_group = {min_group} different rows of one class: add rows, or lower min_group if the "
-            "owner agrees."
-        )
+        raise DataError("schema.no-class-with-enough-rows", least=min_group)
     return values[large], names[large]
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
     """Average of several parties' moments, each party counting the same; absurdly large ones are left out."""
     if not parts:
-        raise SchemaError("No party sent the moments that the metric needs.")
+        raise SchemaError("schema.nobody-sent-moments")
     sizes = [float(np.trace(part.second)) for part in parts]
     parts = [
         part for part, size in zip(parts, sizes, strict=True) if size <= _ABSURD * max(float(np.median(sizes)), 1e-12)

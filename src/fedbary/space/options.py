@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Literal, get_args
 
-from fedbary.errors import SettingsError
+from fedbary.errors import wrong_parameter
 
 Task = Literal["auto", "classification", "regression"]
 Scaling = Literal["standard", "coordinate", "none"]
@@ -73,20 +73,14 @@ class Space:
         ):
             value = getattr(self, name)
             if value not in get_args(allowed) and not (optional and value is None):
-                raise SettingsError(
-                    f"The '{name}' parameter of Space must be one of {', '.join(get_args(allowed))}. "
-                    f"Got {value!r} instead."
-                )
+                raise wrong_parameter(name, "Space", f"one of {', '.join(get_args(allowed))}", value)
         whole = isinstance(self.projection, Integral) and not isinstance(self.projection, bool)
         if self.projection not in ("auto", "none") and not (whole and int(self.projection) > 0):
-            raise SettingsError(
-                "The 'projection' parameter of Space must be 'auto', 'none' or a positive whole number. "
-                f"Got {self.projection!r} instead."
-            )
+            raise wrong_parameter("projection", "Space", "'auto', 'none' or a positive whole number", self.projection)
         if not 0.0 <= self.shrinkage <= 1.0:
-            raise SettingsError(f"The 'shrinkage' parameter of Space must lie in [0, 1]. Got {self.shrinkage!r}.")
+            raise wrong_parameter("shrinkage", "Space", "a number in [0, 1]", self.shrinkage)
         if self.label_weight is not None and not self.label_weight >= 0.0:
-            raise SettingsError(f"The 'label_weight' of Space must not be negative. Got {self.label_weight!r}.")
+            raise wrong_parameter("label_weight", "Space", "a number that is not negative", self.label_weight)
 
     def with_defaults(self, *, metric: Metric, labels: Labels) -> Space:
         """Fill in what the user left to the protocol."""

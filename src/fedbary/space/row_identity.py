@@ -54,7 +54,7 @@ def split_reference(reference: Table, *, seed: int = 0) -> tuple[Table, Table]:
     True
     """
     if len(reference) < 2:
-        raise DataError("The reference needs at least two rows to be split: add validation rows.")
+        raise DataError("schema.reference-too-small-to-split")
     order = np.argsort(row_keys(reference, seed=seed), kind="stable")
     half = (len(reference) + 1) // 2
     return reference.take(np.sort(order[:half])), reference.take(np.sort(order[half:]))

@@ -153,21 +153,20 @@ class Schema:
         """Read a schema from a JSON file."""
         file = Path(path)
         if not file.is_file():
-            raise SchemaError(f"There is no schema file '{file}': check the path, or ask the coordinator for it.")
+            raise SchemaError("schema.no-file", file=str(file))
         if file.stat().st_size > MAX_BYTES:
-            raise SchemaError(f"'{file}' is {file.stat().st_size} bytes: too large to be a schema.")
+            raise SchemaError("schema.file-too-large", file=str(file), size=file.stat().st_size)
         try:
             return cls.from_json(file.read_text(encoding="utf-8"))
-        except (SchemaError, UnicodeDecodeError) as error:
-            raise SchemaError(f"'{file}': {error}") from error
+        except SchemaError as error:
+            raise error.at(f"'{file}'") from error
+        except UnicodeDecodeError as error:
+            raise SchemaError("schema.not-a-schema", where=f"'{file}'", why=str(error)) from error
 
     def require(self, fingerprint: str) -> None:
         """Refuse to go on with another party's schema."""
         if fingerprint != self.fingerprint:
-            raise SchemaError(
-                f"This schema has fingerprint {self.fingerprint}, the federation uses {fingerprint}: "
-                "both sides must hold the same schema file."
-            )
+            raise SchemaError("schema.other-fingerprint", own=self.fingerprint, expected=fingerprint)
 
 
 _KINDS = ("block", "boolean", "numeric", "categorical")
@@ -180,10 +179,7 @@ def _parsed(text: str) -> Schema:
         content = json.loads(text)
         version = content["version"]
         if version != VERSION:
-            raise SchemaError(
-                f"The schema has version {version!r}, this fedbary reads version {VERSION}: "
-                "install the same fedbary on every machine of the federation."
-            )
+            raise SchemaError("schema.other-version", version=repr(version), own=VERSION)
         schema = Schema(
             columns=tuple(_column(column) for column in content["columns"]),
             label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
@@ -194,9 +190,9 @@ def _parsed(text: str) -> Schema:
             notes=tuple(Note.from_json(note) for note in content["notes"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SchemaError(f"This is not a fedbary schema ({error}): ask the coordinator for it again.") from error
+        raise SchemaError("schema.not-a-schema", why=str(error)) from error
     if content.get("fingerprint") != schema.fingerprint:
-        raise SchemaError("The schema was changed after it was made: ask the coordinator for it again.")
+        raise SchemaError("schema.changed")
     _check(schema)
     return schema
 
@@ -211,10 +207,7 @@ def _check(schema: Schema) -> None:
     means = np.array([mean for column in schema.columns for mean in column.mean], dtype=float)
     numbers = bool(np.isfinite(means).all() and np.isfinite(scales).all() and (scales > 0).all())
     if len(set(names)) < len(names) or not kinds <= set(_KINDS) or not fits or not numbers:
-        raise SchemaError(
-            "The schema names a column twice, or has kinds or scales that do not exist: ask the coordinator for "
-            "another."
-        )
+        raise SchemaError("schema.impossible")
 
 
 def short(name: str) -> str:

@@ -65,10 +65,10 @@ def free_support_barycenter(
     array([1., 2.])
     """
     if not measures:
-        raise TransportError("A barycenter needs at least one measure.")
+        raise TransportError("transport.no-measure")
     shares = np.full(len(measures), 1.0 / len(measures)) if weights is None else np.asarray(weights, dtype=float)
     if shares.shape != (len(measures),) or (shares < 0).any() or abs(shares.sum() - 1.0) > 1e-9:
-        raise TransportError(f"The barycenter needs {len(measures)} non-negative weights that sum to one.")
+        raise TransportError("transport.barycenter-weights", measures=len(measures))
     points = np.array(start, dtype=float)
     objective: list[float] = []
     for _ in range(max_steps):

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import TransportError
+from fedbary.errors import wrong_parameter
 from fedbary.transport.solve import Transport
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ def interpolate(
     array([1., 2.])
     """
     if not 0.0 <= t <= 1.0:
-        raise TransportError(f"The 't' parameter of interpolate must lie in [0, 1]. Got {t!r} instead.")
+        raise wrong_parameter("t", "interpolate", "in [0, 1]", t)
     if mode == "barycentric":
         return (1.0 - t) * X + t * barycentric_projection(transport, Y), transport.source_weights
     points = (1.0 - t) * X[transport.source] + t * Y[transport.target]

@@ -36,10 +36,7 @@ def network_simplex(costs: Floats, a: Floats, b: Floats) -> Coupling:
     unit = float(np.abs(costs).max()) or 1.0
     plan, log = ot.emd(a, b, costs / unit, numItermax=_MAX_ITERATIONS, log=True, center_dual=False)
     if log["warning"] is not None:
-        raise TransportError(
-            f"The network simplex did not finish on {len(a)} × {len(b)} points ({log['warning']}): "
-            "use fewer support points, or check the data for extreme values."
-        )
+        raise TransportError("transport.simplex-unfinished", sources=len(a), targets=len(b), why=str(log["warning"]))
     source, target = np.nonzero(plan)
     return Coupling(source, target, plan[source, target], unit * np.asarray(log["u"]), unit * np.asarray(log["v"]))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import TransportError
+from fedbary.errors import TransportError, wrong_parameter
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,11 @@ def sinkhorn(
     array([0.5, 1.5])
     """
     if not (0.0 < epsilon < np.inf and 0.0 < scaling < 1.0):
-        raise TransportError(f"sinkhorn needs epsilon > 0 and 0 < scaling < 1. Got {epsilon!r} and {scaling!r}.")
+        raise (
+            wrong_parameter("scaling", "sinkhorn", "strictly between 0 and 1", scaling)
+            if 0.0 < epsilon < np.inf
+            else wrong_parameter("epsilon", "sinkhorn", "a finite number above zero", epsilon)
+        )
     if len(a) < len(b):
         turned = sinkhorn(np.ascontiguousarray(costs.T), b, a, epsilon=epsilon, scaling=scaling, tolerance=tolerance)
         return Entropic(turned.target_potential, turned.source_potential, turned.error)
@@ -83,8 +87,12 @@ def sinkhorn(
     g, error = _solved(dual, g, tolerance)
     if error > tolerance:
         raise TransportError(
-            f"Entropic transport of {len(a)} × {len(b)} points stopped with marginals that are {error:.1g} off: "
-            f"raise epsilon = {epsilon:g} (costs range over {np.ptp(costs):.3g}), or use the exact solver."
+            "transport.entropic-unfinished",
+            sources=len(a),
+            targets=len(b),
+            error=float(error),
+            epsilon=float(epsilon),
+            span=float(np.ptp(costs)),
         )
     f = dual.rows(g)[0]
     shift = (float(a @ f) - float(b @ g)) / 2.0

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import TransportError
+from fedbary.errors import TransportError, wrong_parameter
 from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import Coupling, assignment, network_simplex
 
@@ -104,18 +104,15 @@ def solve(
     """
     X, Y = _points(X, "X"), _points(Y, "Y")
     if X.shape[1] != Y.shape[1]:
-        raise TransportError(f"X has {X.shape[1]} coordinates and Y has {Y.shape[1]}: embed both with the same schema.")
+        raise TransportError("transport.coordinates-differ", of_x=X.shape[1], of_y=Y.shape[1])
     if p not in (1, 2):
-        raise TransportError(f"The 'p' parameter of solve must be 1 or 2. Got {p!r} instead.")
+        raise wrong_parameter("p", "solve", "1 or 2", p)
     a, b = _weights(a, len(X), "a"), _weights(b, len(Y), "b")
     matching = len(X) == len(Y) and _uniform(a) and _uniform(b)
     if method == "assignment" and not matching:
-        raise TransportError(
-            f"method='assignment' needs two uniform measures of one size, not {len(X)} and {len(Y)} points "
-            "with their weights: use method='exact'."
-        )
+        raise TransportError("transport.no-matching", sources=len(X), targets=len(Y))
     if method not in ("auto", "exact", "assignment"):
-        raise TransportError(f"The 'method' parameter must be 'auto', 'exact' or 'assignment'. Got {method!r}.")
+        raise wrong_parameter("method", "solve", "'auto', 'exact' or 'assignment'", method)
 
     costs = cost_matrix(X, Y, p)
     if cap is not None:
@@ -134,10 +131,7 @@ def solve(
     gap = cost - float(a @ f + b @ g)
     scale = max(float(costs.max()), np.finfo(float).tiny)
     if abs(gap) > _GAP_TOLERANCE * scale:
-        raise TransportError(
-            f"The {name} solver stopped {gap:.3g} away from the optimum of a problem with {len(X)} × {len(Y)} "
-            "points: check the points for extreme values, or report this as a bug."
-        )
+        raise TransportError("transport.not-optimal", solver=name, gap=float(gap), sources=len(X), targets=len(Y))
     return Transport(cost, f, g, coupling.source, coupling.target, coupling.mass, a, b, gap=gap, p=p, method=name)
 
 
@@ -157,9 +151,9 @@ def _on_support(costs: Floats, a: Floats, b: Floats) -> Coupling:
 def _points(values: Floats, name: str) -> Floats:
     points = np.ascontiguousarray(values, dtype=np.float64)
     if points.ndim != 2 or len(points) == 0:
-        raise TransportError(f"{name} must be a non-empty (points, coordinates) array, not {points.shape}.")
+        raise TransportError("transport.not-points", name=name, shape=str(points.shape))
     if not np.isfinite(points).all():
-        raise TransportError(f"{name} holds values that are not finite: impute or drop them first.")
+        raise TransportError("transport.not-finite", name=name)
     return points
 
 
@@ -168,10 +162,10 @@ def _weights(values: Floats | None, size: int, name: str) -> Floats:
         return np.full(size, 1.0 / size)
     weights = np.ascontiguousarray(values, dtype=np.float64)
     if weights.shape != (size,):
-        raise TransportError(f"The weights {name} have shape {weights.shape}, but there are {size} points.")
+        raise TransportError("transport.weights-shape", name=name, shape=str(weights.shape), points=size)
     total = float(weights.sum())
     if not np.isfinite(total) or (weights < 0).any() or abs(total - 1.0) > 1e-9:
-        raise TransportError(f"The weights {name} must be non-negative and sum to one, not to {total:.12g}.")
+        raise TransportError("transport.weights-sum", name=name, total=total)
     return weights
 
 

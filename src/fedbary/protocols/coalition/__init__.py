@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from fedbary.checks import whole
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.protocols.sketch import Sketch
@@ -78,15 +78,11 @@ class Coalition:
         for field in ("points_per_class", "min_group", "exact_up_to", "permutations"):
             whole(getattr(self, field), field, "Coalition", least=1)
         if self.exact_up_to > _MOST_EXACT:
-            raise SettingsError(
-                f"The 'exact_up_to' parameter of Coalition must be at most {_MOST_EXACT}, for it takes 2^N "
-                f"evaluations. Got {self.exact_up_to!r} instead."
+            raise wrong_parameter(
+                "exact_up_to", "Coalition", f"at most {_MOST_EXACT}, for it takes 2^N evaluations", self.exact_up_to
             )
         if self.utility not in get_args(Utility):
-            raise SettingsError(
-                f"The 'utility' parameter of Coalition must be one of {', '.join(get_args(Utility))}. "
-                f"Got {self.utility!r} instead."
-            )
+            raise wrong_parameter("utility", "Coalition", f"one of {', '.join(get_args(Utility))}", self.utility)
 
     @property
     def sketch(self) -> Sketch:
@@ -116,7 +112,7 @@ class Coalition:
         from fedbary.protocols.coalition.server import CoalitionServer
 
         if space.labels != "onehot" or space.task == "regression":
-            raise SettingsError(NEEDS_CLASSES)
+            raise SettingsError("protocols.needs-classes")
         return CoalitionServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
 
     def client(self, table: Table, *, rules: RowRules, seed: int) -> CoalitionClient:

@@ -51,7 +51,7 @@ class CoalitionClient:
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
         if schema.label.kind != "classes" or schema.label.coordinates != "onehot":
-            raise ProtocolError("Coalition values need classes as labels.")
+            raise ProtocolError("protocols.labels-not-classes")
         require_own_kinds(self._table, schema)
         most, least = self._settings.points_per_class, self._settings.min_group
         refuse_few(self._table, least)
@@ -62,7 +62,7 @@ class CoalitionClient:
     def row_values(self) -> ScoredRows:
         """Values of all rows by the protocol it rides on; never part of a reply."""
         if self._rides is None:
-            raise ProtocolError("Row values need the server's first message.")
+            raise ProtocolError("protocols.rows-before-message")
         return self._rides.row_values()
 
     def state(self) -> State:
@@ -86,7 +86,7 @@ class CoalitionClient:
 
     def _bind(self, protocol: str) -> None:
         if self._asked not in ("", protocol):
-            raise PrivacyError(_ONLY_ONE)
+            raise PrivacyError("protocols.groups-and-consensus")
         self._asked = protocol
 
     def _riding(self) -> SketchClient | ConsensusClient:

@@ -63,13 +63,13 @@ class Groups:
         scatter = float(finite_array(reply, f"{PREFIX}scatter", (1,))[0])
         rows = finite_scalar(reply, "rows", least=1, most=_MOST_ROWS)
         if not np.isin(classes, np.arange(known)).all() or np.bincount(classes.astype(int), minlength=1).max() > most:
-            raise ProtocolError(f"the reply has groups of unknown classes, or more than {most} of one class")
+            raise ProtocolError("protocols.groups-of-unknown-classes", most=most)
         if (counts < min_group).any() or (counts % 1 != 0).any() or counts.sum() > rows:
-            raise ProtocolError(f"the reply has groups of fewer than {min_group} rows, or of more rows than there are")
+            raise ProtocolError("protocols.groups-too-small", least=min_group)
         wide = np.sqrt(max(scatter, 0.0) / max(counts.sum(), 1.0))
         reach = max(float(np.abs(points).max(initial=0.0)), float(wide))
         if scatter < 0 or reach > _ABSURD or (not size and scatter):
-            raise ProtocolError(f"its groups reach {reach:.3g} where the reference has about 1: check the units")
+            raise ProtocolError("protocols.groups-far-off", reach=float(reach))
         return cls(points, classes.astype(np.int64), counts, scatter)
 
     def moved(self, points: Floats, shrunk: float) -> Groups:

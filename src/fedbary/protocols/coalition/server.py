@@ -13,7 +13,7 @@ from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError
 from fedbary.games import Estimate, Game, MaxPermutations, StandardErrorBelow, exact_shapley, permutation_shapley
 from fedbary.notes import Note
-from fedbary.protocols.coalition import NEEDS_CLASSES, Coalition
+from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.coalition.groups import Groups
 from fedbary.protocols.coalition.judge import Judge, consensus_judge
 from fedbary.protocols.coalition.stage import Stage, label_points
@@ -164,14 +164,14 @@ class CoalitionServer:
         rides = self._rides
         kind = rides.schema.label.kind if isinstance(rides, SketchServer) else rides.label_kind
         if kind == "number":
-            raise SettingsError(NEEDS_CLASSES)
+            raise SettingsError("protocols.needs-classes")
 
     def _with_reference(self) -> Valuation:
         """Distances and quality by the groups; there is no interval, as the scatter is known in sum only."""
         import pandas as pd
 
         if not self._done:
-            raise ProtocolError("The run is not finished: absorb the answers to tasks() first.")
+            raise ProtocolError("protocols.not-finished")
         assert isinstance(self._rides, SketchServer)
         rides = self._rides
         records = [self._record(name) for name in self._names]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fedbary.checks import whole
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
@@ -70,12 +70,9 @@ class Consensus:
         for field in ("points_per_class", "rounds", "starts", "min_group"):
             whole(getattr(self, field), field, "Consensus", least=1)
         if self.weights not in ("robust", "uniform", "rows"):
-            raise SettingsError(
-                "The 'weights' parameter of Consensus must be one of robust, uniform, rows. "
-                f"Got {self.weights!r} instead."
-            )
+            raise wrong_parameter("weights", "Consensus", "one of robust, uniform, rows", self.weights)
         if not self.tolerance >= 0.0:
-            raise SettingsError(f"The 'tolerance' of Consensus must not be negative. Got {self.tolerance!r}.")
+            raise wrong_parameter("tolerance", "Consensus", "a number of at least 0", self.tolerance)
 
     def space(self, space: Space | None) -> Space:
         """The space in which labels and features weigh the same, where the user did not choose another."""
@@ -95,15 +92,9 @@ class Consensus:
         from fedbary.protocols.consensus.server import ConsensusServer
 
         if reference is not None:
-            raise SettingsError(
-                "The consensus protocol is for federations without a reference, and would not use the one given: "
-                "use Sketch (protocol='sketch'), or leave the reference out."
-            )
+            raise SettingsError("protocols.reference-not-used")
         if space.labels not in ("onehot", "numeric"):
-            raise SettingsError(
-                f"The consensus protocol needs label coordinates that all clients share, not labels='{space.labels}': "
-                "use labels='onehot' or 'numeric'."
-            )
+            raise SettingsError("protocols.labels-not-shared", labels=str(space.labels))
         return ConsensusServer(self, clients, space, seed=seed, host=host)
 
     def client(self, table: Table, *, rules: RowRules, seed: int) -> ConsensusClient:  # noqa: ARG002 - nothing is drawn

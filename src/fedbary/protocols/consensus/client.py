@@ -73,7 +73,7 @@ class ConsensusClient:
             "scores": self._scores,
         }
         if message.kind not in (*known, "describe", "moments"):
-            raise ProtocolError(f"A client of the consensus protocol does not know the message {message.kind!r}.")
+            raise ProtocolError("protocols.unknown-message", protocol="consensus", kind=message.kind)
         self._once.check(replace(message, kind=f"step-{message.round}") if message.kind == "step" else message)
         if message.kind in known:
             return known[message.kind](message)
@@ -82,7 +82,7 @@ class ConsensusClient:
     def row_values(self) -> ScoredRows:
         """Value, channels and suggestions of every row; never part of a reply."""
         if self._schema is None or not self._arrays:
-            raise ProtocolError("Row values need the federation's target first.")
+            raise ProtocolError("protocols.rows-before-target")
         scores = score_rows(self._table, self._schema, self._target(), self._arrays)
         return value_rows(self._table, scores, self._arrays, self._rules)
 
@@ -116,7 +116,7 @@ class ConsensusClient:
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
         if schema.label.coordinates not in ("onehot", "numeric"):
-            raise ProtocolError(f"The consensus protocol does not use '{schema.label.coordinates}' label coordinates.")
+            raise ProtocolError("protocols.label-coordinates", coordinates=schema.label.coordinates)
         require_own_kinds(self._table, schema)
         self._embed(schema)
         return Reply(message.round, {}, summaries(self._groups, group_width(schema), min_group=self._policy.min_group))
@@ -124,7 +124,7 @@ class ConsensusClient:
     def _step(self, message: Message) -> Reply:
         """For each class with enough rows and each start: where the support goes, and what that costs."""
         if not 1 <= message.round <= self._policy.rounds:
-            raise PrivacyError(f"The owner allows {self._policy.rounds} rounds; round {message.round} was asked for.")
+            raise PrivacyError("protocols.too-many-rounds", allowed=self._policy.rounds, asked=message.round)
         support, sizes = self._incoming_support(message)
         self._bind(len(support), sizes)
         moved, costs = np.zeros_like(support), np.zeros((len(support), len(sizes)))
@@ -142,9 +142,9 @@ class ConsensusClient:
         schema, cloud = self._ready()
         support, sizes = self._incoming_support(message)
         if schema.label.kind != "classes" or len(support) != 1:
-            raise ProtocolError("Centroids are made for one support, and where there are classes.")
+            raise ProtocolError("protocols.centroids-not-possible")
         if self._shape is None:
-            raise ProtocolError("The server asked for centroids before the first step.")
+            raise ProtocolError("protocols.centroids-before-step")
         self._bind(self._shape[0], sizes)
         first = np.unique(cloud.point_of_row, return_index=True)[1]
         values = scored_features(self._told.of(schema.label.kind), schema)[first]
@@ -173,7 +173,7 @@ class ConsensusClient:
         for name in ("others.label", "others.feature"):
             array = message.arrays.get(name)
             if array is None or array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
-                raise ProtocolError(f"The server's array '{name}' is missing or not finite.")
+                raise ProtocolError("protocols.server-array", name=name)
         self._arrays = {**self._arrays, **message.arrays}
         return Reply(message.round)
 
@@ -182,16 +182,19 @@ class ConsensusClient:
         schema, _ = self._ready()
         support, sizes = (message.arrays.get(name) for name in ("support", "sizes"))
         if support is None or sizes is None or sizes.dtype.kind != "i" or sizes.shape != (len(self._groups),):
-            raise ProtocolError("The server's support or its sizes are missing or do not fit the classes.")
+            raise ProtocolError("protocols.support-missing")
         if support.ndim != 3 or support.shape[1:] != (sizes.sum(), group_width(schema)) or (sizes < 0).any():
-            raise ProtocolError(f"The server's support has shape {support.shape}, which does not fit its classes.")
+            raise ProtocolError("protocols.support-shape", shape=str(support.shape))
         if not np.isfinite(support).all():
-            raise ProtocolError("The server's support holds values that are not finite.")
+            raise ProtocolError("protocols.support-not-finite")
         most = self._policy.most_points(schema.label.kind)
         if len(support) > self._policy.starts or sizes.max(initial=0) > most:
             raise PrivacyError(
-                f"The server sent {len(support)} supports of up to {sizes.max(initial=0)} points a class; the owner "
-                f"allows {self._policy.starts} of {most}."
+                "protocols.support-too-large",
+                supports=len(support),
+                points=int(sizes.max(initial=0)),
+                starts=self._policy.starts,
+                most=most,
             )
         return np.asarray(support, dtype=float), sizes
 
@@ -202,16 +205,13 @@ class ConsensusClient:
         """
         shape = (starts, *map(int, sizes))
         if self._shape not in (None, shape):
-            raise PrivacyError(
-                "The server changed the number of supports or of points per class during the run; averages of groups "
-                "of different sizes would show single rows."
-            )
+            raise PrivacyError("protocols.support-changed")
         self._shape = shape
 
     def _target(self) -> SketchPoints:
         points, weights = (self._arrays.get(name) for name in ("points", "weights"))
         if points is None or weights is None:
-            raise ProtocolError("The server's target lacks its points or weights.")
+            raise ProtocolError("protocols.target-incomplete")
         return SketchPoints(np.asarray(points, float), np.asarray(weights, float), np.zeros(len(weights)), self._cap)
 
     def _embed(self, schema: Schema) -> None:
@@ -222,5 +222,5 @@ class ConsensusClient:
 
     def _ready(self) -> tuple[Schema, Points]:
         if self._schema is None or self._cloud is None:
-            raise ProtocolError("The client was asked to go on before it was started.")
+            raise ProtocolError("protocols.not-started")
         return self._schema, self._cloud

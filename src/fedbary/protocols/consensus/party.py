@@ -63,7 +63,7 @@ class Party:
         shapes = {"counts": (groups,), "means": (groups, width), "variances": (groups, width)}
         sums = {name: _bounded(reply, name, shape) for name, shape in shapes.items()}
         if (sums["counts"] < 0).any() or (sums["variances"] < 0).any() or (sums["counts"] > 1e12).any():
-            raise ProtocolError("the reply has negative or absurd counts or variances")
+            raise ProtocolError("protocols.reply-absurd-sums")
         self.sums = sums
 
     def take_step(
@@ -74,12 +74,12 @@ class Party:
         costs = finite_array(reply, "costs", (len(support), len(sizes)))
         shaped = self.mask(reply) * (sizes > 0)
         if (costs < 0).any():
-            raise ProtocolError("the reply has negative costs")
+            raise ProtocolError("protocols.reply-negative-costs")
         class_of = np.repeat(np.arange(len(sizes)), sizes)
         off = np.abs(points - support)[:, shaped[class_of] > 0].max(initial=0.0)
         reach = max(float(off), float(np.sqrt((costs * shaped).max(initial=0.0))))
         if reach > farthest:
-            raise ProtocolError(f"its points lie {reach:.3g} away from the target, at most {farthest:.3g} makes sense")
+            raise ProtocolError("protocols.points-far-off", reach=float(reach), farthest=float(farthest))
         # Jensen: no honest cost is below the squared way of the points themselves, whatever the client claims.
         ways = np.where(shaped[class_of] > 0, ((points - support) ** 2).sum(axis=2) / sizes[class_of], 0.0)
         least = np.zeros_like(costs)
@@ -98,14 +98,14 @@ class Party:
         shaped = self.mask(reply)
         variances = np.diag(within)
         if (variances < 0).any() or np.abs(within).max() > variances.max() * (1.0 + 1e-9):
-            raise ProtocolError("the reply has a covariance that no rows can have")
+            raise ProtocolError("protocols.reply-impossible-covariance")
         self.scored = {"centroids": centroids, "within": within, "shaped": shaped}
 
     def mask(self, reply: Reply) -> Floats:
         """Which classes a reply shapes; refused where the client did not name them."""
         shaped = finite_array(reply, "shaped", self.counts.shape)
         if not np.isin(shaped, (0.0, 1.0)).all() or (shaped > (self.counts > 0)).any():
-            raise ProtocolError("the reply shapes classes that the client did not name")
+            raise ProtocolError("protocols.reply-unnamed-classes")
         return shaped
 
     def take_numbers(self, reply: Reply, cap: float) -> None:
@@ -117,7 +117,7 @@ class Party:
         }
         profiles = {name: _bounded(reply, name, (None,)) for name in ("label", "feature")}
         if any(len(profile) > PROFILE for profile in profiles.values()):
-            raise ProtocolError(f"the reply has a profile of more than {PROFILE} numbers")
+            raise ProtocolError("protocols.reply-profile-too-long", most=PROFILE)
         self.notes = reply_notes(reply)
         self.numbers, self.profiles = numbers, profiles
 
@@ -189,5 +189,5 @@ class Party:
 def _bounded(reply: Reply, name: str, shape: tuple[int | None, ...]) -> Floats:
     array = finite_array(reply, name, shape)
     if np.abs(array).max(initial=0.0) > _LARGEST:
-        raise ProtocolError(f"the array '{name}' of the reply holds numbers beyond {_LARGEST:g}")
+        raise ProtocolError("protocols.reply-array-too-large", name=name, most=float(_LARGEST))
     return array

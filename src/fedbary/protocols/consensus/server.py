@@ -152,7 +152,7 @@ class ConsensusServer:
     def result(self) -> Valuation:
         """Distances to the consensus, shares, quality, and the history of its rounds."""
         if self._stage != "done":
-            raise ProtocolError("The run is not finished: absorb the answers to tasks() until there are none.")
+            raise ProtocolError("protocols.not-finished")
         import pandas as pd
 
         schema = self._agreement.schema
@@ -387,7 +387,7 @@ class ConsensusServer:
 
     def _schema(self) -> Schema:
         if self._agreement.schema is None:
-            raise ProtocolError("The federation has not agreed on a schema yet.")
+            raise ProtocolError("protocols.no-schema-yet")
         return self._agreement.schema
 
 

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fedbary.checks import whole
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.protocols.randomness import generator
 from fedbary.space.options import Space
@@ -77,31 +77,18 @@ class Interpolation:
         for field in ("support", "rounds", "min_group"):
             whole(getattr(self, field), field, "Interpolation", least=1)
         if self.t is not None and not (isinstance(self.t, Real) and 0.0 < self.t < 1.0):
-            raise SettingsError(
-                f"The 't' parameter of Interpolation must lie strictly between 0 and 1, or be None. Got {self.t!r}."
-            )
+            raise wrong_parameter("t", "Interpolation", "strictly between 0 and 1, or None", self.t)
         if self.p not in (1, 2):
-            raise SettingsError(f"The 'p' parameter of Interpolation must be 1 or 2. Got {self.p!r} instead.")
+            raise wrong_parameter("p", "Interpolation", "1 or 2", self.p)
         if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < float("inf")):
-            raise SettingsError(
-                f"The 'tolerance' of Interpolation must be a finite number of at least 0. Got {self.tolerance!r}."
-            )
+            raise wrong_parameter("tolerance", "Interpolation", "a finite number of at least 0", self.tolerance)
         for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", _GRADIENTS)):
             if getattr(self, field) not in allowed:
-                raise SettingsError(
-                    f"The '{field}' parameter of Interpolation must be one of {', '.join(allowed)}. "
-                    f"Got {getattr(self, field)!r} instead."
-                )
+                raise wrong_parameter(field, "Interpolation", f"one of {', '.join(allowed)}", getattr(self, field))
         if not self.allow_reconstruction and self.interpolation == "exact":
-            raise SettingsError(
-                "interpolation='exact' lets the server read every row: use 'barycentric', or say "
-                "allow_reconstruction=True if one owner holds all the data."
-            )
+            raise SettingsError("protocols.exact-shows-rows")
         if not self.allow_reconstruction and self.gradient.startswith("server"):
-            raise SettingsError(
-                f"gradient='{self.gradient}' needs as many support points as rows, which lets the server read every "
-                "row: use 'eta', or say allow_reconstruction=True if one owner holds all the data."
-            )
+            raise SettingsError("protocols.gradient-shows-rows", gradient=self.gradient)
 
     def space(self, space: Space | None) -> Space:
         """The paper's space, where the user did not choose another."""

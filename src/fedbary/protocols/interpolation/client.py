@@ -58,7 +58,7 @@ class InterpolationClient:
             return self._step(message)
         if message.kind == "scores":
             return self._take_scores(message)
-        raise ProtocolError(f"A client of the interpolation protocol does not know the message {message.kind!r}.")
+        raise ProtocolError("protocols.unknown-message", protocol="interpolation", kind=message.kind)
 
     def row_values(self) -> ScoredRows:
         """Calibrated gradient of every row, as its negative `value`: higher is better."""
@@ -102,10 +102,7 @@ class InterpolationClient:
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
         if len(self._table) < self._policy.min_group:
-            raise DataError(
-                f"{len(self._table)} rows are fewer than min_group = {self._policy.min_group}: add rows, "
-                "or lower min_group if the owner agrees."
-            )
+            raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         released = self._released_table(schema)
         self._schema, self._cloud = schema, embed(released, schema)
         self._data = _digest(self._cloud)
@@ -123,9 +120,9 @@ class InterpolationClient:
         if message.round == self._round:  # delivered twice: the same answer again
             return self._reply(message.round)
         if message.round > self._policy.rounds:
-            raise PrivacyError(f"The owner allows {self._policy.rounds} rounds; round {message.round} was asked for.")
+            raise PrivacyError("protocols.too-many-rounds", allowed=self._policy.rounds, asked=message.round)
         if message.round != self._round + 1:
-            raise ProtocolError(f"Round {message.round} came after round {self._round}: start the run anew.")
+            raise ProtocolError("protocols.round-skipped", round=message.round, last=self._round)
         eta_q, eta_q_weights = self._incoming_measure(message)
         mode = self._policy.interpolation
         eta_p, eta_p_weights = interpolate(
@@ -169,7 +166,7 @@ class InterpolationClient:
             return solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=p).target_potential
         if variant == "eta":
             if "eta_q" not in self._measures:
-                raise ProtocolError("Row values need at least one finished round.")
+                raise ProtocolError("protocols.rows-before-round")
             target, weights = self._measures["eta_q"], self._measures["eta_q_weights"]
             return solve(cloud.points, target, cloud.weights, weights, p=p).source_potential
         if variant == "access":
@@ -188,20 +185,17 @@ class InterpolationClient:
         most = float(cloud.weights.max())
         allowed = int(1.0 / (self._policy.min_group * most) + 1e-9)
         if allowed < 1:
-            raise DataError(
-                f"One row makes up {most:.0%} of the table, so an average over min_group = {self._policy.min_group} "
-                "rows would still show it: remove the copies, add rows, or lower min_group if the owner agrees."
-            )
+            raise DataError("protocols.one-row-weighs-too-much", share=float(most), least=self._policy.min_group)
         return min(asked, allowed)
 
     def _incoming_measure(self, message: Message) -> tuple[Floats, Floats]:
         points = np.asarray(message.arrays["eta_q"], dtype=float)
         if points.ndim != 2 or points.shape[1] != self._gamma.shape[1] or not np.isfinite(points).all():
-            raise ProtocolError(f"The server's measure has shape {points.shape}, or is not finite.")
+            raise ProtocolError("protocols.measure-shape", shape=str(points.shape))
         if self._policy.interpolation == "barycentric":
             # More points than γ has could single out rows, so the guard must hold for what comes in, too.
             if len(points) != len(self._gamma):
-                raise PrivacyError(f"The server sent {len(points)} points where {len(self._gamma)} were agreed.")
+                raise PrivacyError("protocols.points-not-agreed", sent=len(points), agreed=len(self._gamma))
             return points, np.full(len(points), 1.0 / len(points))
         return points, np.asarray(message.arrays["eta_q_weights"], dtype=float)
 
@@ -225,7 +219,7 @@ class InterpolationClient:
 
     def _ready(self) -> Points:
         if self._cloud is None:
-            raise ProtocolError("The client was asked to go on before it was started.")
+            raise ProtocolError("protocols.not-started")
         return self._cloud
 
 

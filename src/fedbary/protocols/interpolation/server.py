@@ -59,7 +59,7 @@ class InterpolationServer:
         host: Host = ALONE,
     ) -> None:
         if reference is None and settings.gradient in ("access", "server-eta"):
-            raise SettingsError(f"gradient='{settings.gradient}' needs a reference: give one, or use gradient='eta'.")
+            raise SettingsError("protocols.gradient-without-reference", gradient=settings.gradient)
         self._settings = settings
         self._space = space
         self._seed = seed
@@ -137,7 +137,7 @@ class InterpolationServer:
     def result(self) -> Valuation:
         """Distances, intervals, shares and the history of every client."""
         if self._stage != "done":
-            raise ProtocolError("The run is not finished: absorb the answers to tasks() until there are none.")
+            raise ProtocolError("protocols.not-finished")
         import pandas as pd
 
         history = pd.DataFrame.from_records(
@@ -255,14 +255,12 @@ class InterpolationServer:
     def _take(self, track: ClientTrack, reply: Reply) -> None:
         """Check one answer completely before anything of it is used."""
         if reply.round != self._round:
-            raise ProtocolError(f"the reply belongs to round {reply.round}, expected {self._round}")
+            raise ProtocolError("protocols.other-round", found=reply.round, expected=self._round)
         width = self._schema().point_width
         exact = self._settings.interpolation == "exact"
         gamma = finite_array(reply, "gamma", (None if exact or self._stage == "start" else len(track.gamma), width))
         if not 1 <= len(gamma) <= (np.inf if exact else self._settings.support):
-            raise ProtocolError(
-                f"the reply has {len(gamma)} support points, at most {self._settings.support} were agreed"
-            )
+            raise ProtocolError("protocols.reply-too-many-points", points=len(gamma), most=self._settings.support)
         weights = (
             finite_array(reply, "gamma_weights", (len(gamma),)) if exact else np.full(len(gamma), 1.0 / len(gamma))
         )
@@ -273,8 +271,10 @@ class InterpolationServer:
         if self._settings.gradient.startswith("server") and self._stage == "step":
             if len(gamma) != track.rows:
                 raise ProtocolError(
-                    f"gradient='{self._settings.gradient}' needs as many support points as different rows, but the "
-                    f"client has {track.rows} rows and {len(gamma)} points: set support to the number of rows"
+                    "protocols.gradient-needs-all-rows",
+                    gradient=self._settings.gradient,
+                    rows=int(track.rows),
+                    points=len(gamma),
                 )
             track.eta_p = finite_array(reply, "eta_p", (None, width))
             track.eta_p_weights = finite_array(reply, "eta_p_weights", (len(track.eta_p),))
@@ -336,7 +336,7 @@ class InterpolationServer:
 
     def _schema(self) -> Schema:
         if self._agreement.schema is None:
-            raise ProtocolError("The federation has not agreed on a schema yet.")
+            raise ProtocolError("protocols.no-schema-yet")
         return self._agreement.schema
 
     def _spread(self) -> float:

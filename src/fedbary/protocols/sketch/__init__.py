@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from fedbary.checks import whole
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.messages import ALONE, Host
 from fedbary.space.options import Space
 from fedbary.valuation.rules import Adapt, RowRules
@@ -78,9 +78,8 @@ class Sketch:
             if field == "min_group" or getattr(self, field) is not None:
                 whole(getattr(self, field), field, "Sketch", least=1)
         if self.epsilon is not None and not _is_epsilon(self.epsilon):
-            raise SettingsError(
-                f"The 'epsilon' parameter of Sketch must be a finite number of at least {_LEAST_EPSILON:g}, or None. "
-                f"Got {self.epsilon!r} instead."
+            raise wrong_parameter(
+                "epsilon", "Sketch", f"a finite number of at least {_LEAST_EPSILON:g}, or None", self.epsilon
             )
         for field, allowed in (
             ("policy", ("trusted", "coarsen", "dp")),
@@ -88,12 +87,9 @@ class Sketch:
             ("adapt", get_args(Adapt)),
         ):
             if getattr(self, field) not in allowed:
-                raise SettingsError(
-                    f"The '{field}' parameter of Sketch must be one of {', '.join(allowed)}. "
-                    f"Got {getattr(self, field)!r} instead."
-                )
+                raise wrong_parameter(field, "Sketch", f"one of {', '.join(allowed)}", getattr(self, field))
         if self.policy == "dp" and self.epsilon is None:
-            raise SettingsError("policy='dp' answers nothing without epsilon: set epsilon, or another policy.")
+            raise SettingsError("protocols.dp-without-epsilon")
 
     @property
     def most_sketches(self) -> int:

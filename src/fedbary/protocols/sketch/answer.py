@@ -64,10 +64,7 @@ def guarded_answer(cloud: Points, sketch: SketchPoints, *, min_group: int) -> An
     nearest = nearest_shared(cost_matrix(cloud.points, sketch.points, 2), min_group)
     relaxed = cloud.weights * capped_together(nearest, cloud.weights, sketch.cap, min_group)
     if singled_out(costs, min_group):
-        raise PrivacyError(
-            "One row would make up more than half of the answer, or a few rows all of it, so the answer would show "
-            "them: look for rows unlike all others, or set epsilon."
-        )
+        raise PrivacyError("protocols.answer-shows-rows")
     few = singled_out(relaxed, min_group) or singled_out(costs - cloud.weights * nearest, min_group)
     mean = min(plan.cost, sketch.cap) if few else float(relaxed.sum())
     return Answer(plan.cost, max(0.0, plan.distance - merged.error) ** 2, mean, merged.error)
@@ -84,7 +81,7 @@ def private_answer(cloud: Points, sketch: SketchPoints, epsilon: float) -> Answe
     sensitivity = sketch.cap * (1.0 / cloud.rows + _SMALL_GAP)
     capped = solve(cloud.points, sketch.points, cloud.weights, sketch.weights, cap=sketch.cap)
     if abs(capped.gap) > _SMALL_GAP * sketch.cap:
-        raise PrivacyError("The solver did not converge tightly enough for a private answer: nothing was sent.")
+        raise PrivacyError("protocols.private-answer-not-exact")
     mean = relaxed_cost(cost_matrix(cloud.points, sketch.points, 2), cloud.weights, sketch.cap)
     cost = release(capped.cost, sensitivity=sensitivity, epsilon=epsilon / 2.0)
     relaxed = release(mean, sensitivity=sensitivity, epsilon=epsilon / 2.0)

@@ -46,7 +46,7 @@ class SketchClient:
     def answer(self, message: Message) -> Reply:
         """Answer the sketch with scalars; the same message gets the same answer, with the same noise."""
         if message.kind != "sketch":
-            raise ProtocolError(f"A client of the sketch protocol does not know the message {message.kind!r}.")
+            raise ProtocolError("protocols.unknown-message", protocol="sketch", kind=message.kind)
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
         arrays, cap = dict(message.arrays), float(message.scalars["cap"])
@@ -64,7 +64,7 @@ class SketchClient:
     def row_values(self) -> ScoredRows:
         """Both channels, value, flags, reasons and suggestions; never part of a reply."""
         if self._schema is None or self._cloud is None:
-            raise ProtocolError("Row values need the server's sketch first.")
+            raise ProtocolError("protocols.rows-before-sketch")
         cloud = self._cloud
         sketch = SketchPoints.from_arrays(self._arrays, self._cap, width=self._schema.point_width)
         if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
@@ -132,10 +132,7 @@ class SketchClient:
     def _private(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> Answer:
         assert self._policy.epsilon is not None
         if schema.label.coordinates.startswith("gaussian"):
-            raise PrivacyError(
-                "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: "
-                "use labels='onehot' or 'numeric'."
-            )
+            raise PrivacyError("protocols.gaussian-labels-with-epsilon")
         if self._policy.policy == "coarsen":
             # By the public row count alone: what depends on the rows, epsilon would not cover.
             sketch = coarsened(sketch, self._policy.min_group / cloud.rows)
@@ -148,21 +145,16 @@ class SketchClient:
         epsilon does not cover.
         """
         least = self._policy.min_group
-        remedy = "add rows, or lower min_group if the owner agrees."
         if cloud.rows < least:
-            are = "row is" if cloud.rows == 1 else "rows are"
-            raise DataError(f"{cloud.rows} {are} fewer than min_group = {least}: {remedy}")
+            raise DataError("schema.too-few-rows", rows=int(cloud.rows), least=least)
         if self._policy.epsilon is None and cloud.distinct < least:
-            raise DataError(f"The {cloud.rows} rows hold fewer than min_group = {least} different ones: {remedy}")
+            raise DataError("protocols.too-few-different-rows", rows=int(cloud.rows), least=least)
 
     def _count(self, message: Message) -> str:
         """Messages that differ in anything are different questions about the same rows."""
         digest = message.digest
         most = self._policy.most_sketches
         if digest not in self._answered and len(self._answered) >= most:
-            raise PrivacyError(
-                f"{most} different {'sketch was' if most == 1 else 'sketches were'} answered for these rows; more "
-                "could be combined to single out rows. Raise max_sketches if the owner agrees."
-            )
+            raise PrivacyError("protocols.too-many-sketches", most=most)
         self._answered.setdefault(digest)
         return digest

@@ -146,5 +146,5 @@ def _regression_scores(
 def _finite(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
     array = arrays.get(name)
     if array is None or array.dtype.kind != "f" or not np.isfinite(array).all() or not len(array):
-        raise ProtocolError(f"The server's array '{name}' is missing or not finite.")
+        raise ProtocolError("protocols.server-array", name=name)
     return np.asarray(array, dtype=float)

@@ -61,7 +61,7 @@ class SketchServer:
         host: Host = ALONE,
     ) -> None:
         if reference is None:
-            raise SettingsError("The sketch protocol needs a reference: give one, or use protocol='consensus'.")
+            raise SettingsError("protocols.sketch-without-reference")
         self._settings, self._space, self._rules = settings, space, rules
         self._seed, self._map = seed, host.map
         self._names = list(clients)
@@ -131,7 +131,7 @@ class SketchServer:
     def result(self) -> Valuation:
         """Distances with certified intervals, excess, quality and shares."""
         if not self._done:
-            raise ProtocolError("The run is not finished: absorb the answers to tasks() first.")
+            raise ProtocolError("protocols.not-finished")
         import pandas as pd
 
         held_out = self._held_out_costs()
@@ -183,9 +183,7 @@ class SketchServer:
         cloud = embed(fitted, self._schema)
         if cloud.distinct < settings.min_group:
             raise DataError(
-                f"The reference has too few different rows: {cloud.distinct} to make a sketch of, and "
-                f"min_group = {settings.min_group} are the fewest of which anything may leave. Add validation rows, "
-                "or lower min_group if their owner agrees."
+                "protocols.reference-too-small-for-sketch", different=int(cloud.distinct), least=settings.min_group
             )
         codes = np.zeros(cloud.distinct, dtype=np.int64)
         if self._schema.label.kind == "classes":

@@ -38,7 +38,7 @@ class SketchPoints:
         """Read a sketch of points with ``width`` coordinates from a message; refuses what no honest server sends."""
         missing = [name for name in ("points", "weights", "variances") if name not in arrays]
         if missing:
-            raise ProtocolError(f"The sketch lacks the array '{missing[0]}'.")
+            raise ProtocolError("protocols.sketch-lacks-array", name=missing[0])
         points, weights, variances = (
             np.asarray(arrays[name], dtype=float) for name in ("points", "weights", "variances")
         )
@@ -46,9 +46,9 @@ class SketchPoints:
         fits = points.shape == (size, width) and variances.shape == (size,) and 1 <= size <= _MOST_POINTS
         finite = all(np.isfinite(values).all() for values in (points, weights, variances))
         if not fits or not finite or not np.isfinite(cap) or cap <= 0:
-            raise ProtocolError("The sketch has the wrong shape or holds values that are not finite.")
+            raise ProtocolError("protocols.sketch-shape")
         if (weights <= 0).any() or abs(float(weights.sum()) - 1.0) > 1e-9 or (variances < 0).any():
-            raise ProtocolError("The sketch has masses that are not positive or do not sum to one.")
+            raise ProtocolError("protocols.sketch-masses")
         return cls(points, weights, variances, cap)
 
 

@@ -24,7 +24,7 @@ def class_schema(table: Table, space: Space | None) -> Schema:
     """
     chosen = replace(space or Space(projection="none"), labels="onehot", label_weight=1.0)
     if chosen.task == "regression" or not table.has_classes:
-        raise SettingsError(f"This method needs classes, but '{table.label_name}' is a number: choose another label.")
+        raise SettingsError("research.method-needs-classes", label=str(table.label_name))
     return fit_schema(table, chosen)
 
 

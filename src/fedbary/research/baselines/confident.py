@@ -43,12 +43,12 @@ def cleanlab_values(table: Table, *, space: Space | None = None, seed: int = 0) 
     try:
         rank = import_module("cleanlab.rank")
     except ImportError as error:
-        raise SettingsError("cleanlab is not installed: pip install 'fedbary[compare]'") from error
+        raise SettingsError("research.cleanlab-missing") from error
     known, codes = np.unique(class_names(table.labels), return_inverse=True)
     if len(known) < 2:
         return row_frame(table.row_names, np.ones(len(table)), label_score=np.zeros(len(table)))
     if len(table) < 2 * len(known):
-        raise DataError(f"{len(table)} rows are too few to cross-validate {len(known)} classes: add rows.")
+        raise DataError("research.too-few-to-cross-validate", rows=len(table), classes=len(known))
     X = features(table, class_schema(table, space))
     log_p = cross_validate(X, codes, seed=seed).log_probabilities
     quality = rank.get_label_quality_scores(codes, np.exp(log_p), method="self_confidence")

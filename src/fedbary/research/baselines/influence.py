@@ -48,7 +48,7 @@ def influence_values(table: Table, reference: Table, *, space: Space | None = No
     try:
         import torch
     except ImportError as error:
-        raise SettingsError("torch is not installed: pip install 'fedbary[torch]'") from error
+        raise SettingsError("research.torch-missing-for-influence") from error
     from torch.utils.data import DataLoader, TensorDataset
 
     game = RowGame.of(table, reference, space, seed)
@@ -56,8 +56,10 @@ def influence_values(table: Table, reference: Table, *, space: Space | None = No
     X, R = (torch.from_numpy(np.column_stack([part, np.ones(len(part))])) for part in (game.X, game.R))
     if classes * X.shape[1] > _MOST_WEIGHTS:
         raise SettingsError(
-            f"influence_values inverts a matrix of all {classes * X.shape[1]} weights, and more than {_MOST_WEIGHTS} "
-            f"do not fit: give space=Space(projection={max(1, _MOST_WEIGHTS // classes - 1)}) or less."
+            "research.too-many-weights-to-invert",
+            weights=int(classes * X.shape[1]),
+            most=_MOST_WEIGHTS,
+            projection=max(1, _MOST_WEIGHTS // classes - 1),
         )
     codes, truth = torch.from_numpy(game.codes), torch.from_numpy(game.truth)
     penalty = 1.0 / (game.strength * len(table))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.checks import number, whole
 from fedbary.data.table import Table
-from fedbary.errors import SettingsError
+from fedbary.errors import wrong_parameter
 from fedbary.research.baselines.classifiers import class_schema
 from fedbary.space import Space, features
 from fedbary.space.labels import class_names
@@ -77,7 +77,7 @@ def lava_values(
     True
     """
     if solver not in ("sinkhorn", "exact"):
-        raise SettingsError(f"The 'solver' parameter of lava_values must be 'sinkhorn' or 'exact'. Got {solver!r}.")
+        raise wrong_parameter("solver", "lava_values", "'sinkhorn' or 'exact'", solver)
     number(epsilon, "epsilon", "lava_values")
     whole(class_rows, "class_rows", "lava_values", least=1)
     schema = class_schema(reference, space)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, SettingsError
+from fedbary.errors import DataError, wrong_parameter
 from fedbary.research.baselines.classifiers import fitted, scaled_pair
 from fedbary.research.baselines.logistic import cross_validate, log_probabilities
 from fedbary.space import Space
@@ -66,9 +66,9 @@ def row_loo(
     4
     """
     if utility not in ("accuracy", "log-loss"):
-        raise SettingsError(f"The 'utility' parameter of row_loo must be 'accuracy' or 'log-loss'. Got {utility!r}.")
+        raise wrong_parameter("utility", "row_loo", "'accuracy' or 'log-loss'", utility)
     if len(table) < 2:
-        raise DataError("Leaving the only row out leaves nothing to learn from: add rows.")
+        raise DataError("research.only-row")
     X, codes, R, truth = scaled_pair(table, reference, space)
     strength = cross_validate(X, codes, seed=seed).strength
     model = fitted(_model(strength), X, codes)

@@ -73,7 +73,7 @@ class Classifier:
         """Choose C by cross-validation, then fit on all rows."""
         classes, codes = np.unique(class_names(reference.labels), return_inverse=True)
         if len(classes) < 2:
-            raise DataError(f"The reference has only the class {str(classes[0])!r}: add rows of another one.")
+            raise DataError("research.reference-of-one-class", name=str(classes[0]))
         schema = class_schema(reference, space)
         X = features(reference, schema)
         return cls(schema, classes, _regression(X, codes, cross_validate(X, codes, seed=seed).strength))
@@ -109,7 +109,7 @@ def cross_validate(X: Floats, codes: NDArray[np.intp], *, seed: int = 0) -> Cros
             break
         best, least = CrossValidated(float(strength), log_p), loss
     if best is None:
-        raise DataError("The classifier's log-loss is not finite: check the features for extreme values.")
+        raise DataError("research.log-loss-not-finite")
     return best
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fedbary.checks import whole
 from fedbary.data.table import Table
-from fedbary.errors import DataError, SettingsError
+from fedbary.errors import DataError, SettingsError, wrong_parameter
 from fedbary.research.baselines.classifiers import class_schema, fitted, scaled_pair
 from fedbary.research.baselines.logistic import cross_validate
 from fedbary.space import Space, features
@@ -90,7 +90,11 @@ def beta_shapley_values(
     """
     whole(permutations, "permutations", "beta_shapley_values", least=1)
     if not (alpha > 0 and beta > 0):
-        raise SettingsError(f"beta_shapley_values needs alpha > 0 and beta > 0. Got {alpha!r} and {beta!r}.")
+        raise (
+            wrong_parameter("beta", "beta_shapley_values", "a number above 0", beta)
+            if alpha > 0
+            else wrong_parameter("alpha", "beta_shapley_values", "a number above 0", alpha)
+        )
     pydvl, game = load_pydvl(), RowGame.of(table, reference, space, seed)
     sampler, stop = pydvl.PermutationSampler(seed=seed), pydvl.MaxUpdates(permutations)
     valuation = pydvl.BetaShapleyValuation(
@@ -183,12 +187,12 @@ def oob_values(table: Table, *, estimators: int = 500, space: Space | None = Non
     if codes.max() == 0:
         return row_frame(table.row_names, np.ones(len(table)))
     if len(table) < _LEAST_ROWS:
-        raise DataError(f"{len(table)} rows are too few to leave some out of every bag: add rows.")
+        raise DataError("research.too-few-for-bags", rows=len(table))
     bag = BaggingClassifier(DecisionTreeClassifier(), n_estimators=estimators, random_state=seed).fit(X, codes)
     result = pydvl.DataOOBValuation(bag, score=_right).fit(pydvl.Dataset(X, codes)).result
     # pyDVL leaves out rows that were in every bag.
     if len(result.indices) < len(table) or (result.counts == 0).any():
-        raise SettingsError(f"Some rows are in all {estimators} bags of oob_values: raise 'estimators'.")
+        raise SettingsError("research.rows-in-every-bag", estimators=int(estimators))
     return row_frame(table.row_names, _by_row(result.indices, result.values))
 
 
@@ -204,11 +208,7 @@ def load_pydvl(module: str = "pydvl.valuation") -> Any:
                 return import_module(module)
     except ImportError as error:
         found = f"{found} ({error})"
-    raise SettingsError(
-        f"This method needs pyDVL 0.10, which is {found}: run `make install`, or pip install 'fedbary[compare]' and "
-        "then pip install --no-deps pyDVL==0.10.0 (it declares numpy<2, so that without --no-deps pip silently takes "
-        "an older release that has another interface)."
-    )
+    raise SettingsError("research.pydvl-missing", found=found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +226,7 @@ class RowGame:
     def of(cls, table: Table, reference: Table, space: Space | None, seed: int) -> RowGame:
         """Scale features as the reference says, and choose C once, on all rows."""
         if len(table) < 2:
-            raise DataError("A single row has nobody to be compared with: add rows.")
+            raise DataError("research.single-row")
         X, codes, R, truth = scaled_pair(table, reference, space)
         return cls(table.row_names, X, codes, R, truth, cross_validate(X, codes, seed=seed).strength)
 
@@ -245,7 +245,7 @@ class RowGame:
             result = valuation.fit(dataset).result
         values = _by_row(result.indices, result.values)
         if np.isnan(values).any():
-            raise SettingsError(f"{int(np.isnan(values).sum())} rows were never drawn: raise the method's budget.")
+            raise SettingsError("research.rows-never-drawn", rows=int(np.isnan(values).sum()))
         return row_frame(self.names, values)
 
 

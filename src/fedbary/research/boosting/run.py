@@ -15,7 +15,7 @@ from fedbary import __version__
 from fedbary.api import value
 from fedbary.checks import did_you_mean
 from fedbary.data.table import Table, as_table, table_or_error
-from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
 from fedbary.research.boosting.result import Boost, Trained
 from fedbary.research.result_cache import ResultCache, fingerprints
 from fedbary.space.row_identity import content_digest, row_keys
@@ -102,10 +102,7 @@ def boost(
     require_torch()
     ways = _ways(how)
     if reference is None:
-        raise SettingsError(
-            "Flags need a reference, clean rows that the clients are compared with: give one. Without it fb.value "
-            "ranks rows, but flags none."
-        )
+        raise SettingsError("research.flags-need-a-reference")
     tell = progress or (lambda _: None)
     target = _server_table(reference, "reference", None)
     asked = _server_table(test, "test rows", target.label_name)
@@ -127,7 +124,7 @@ def boost(
     _check_flags(valuation, ways)
     able, unable = trainable(tables, target)
     if not able:
-        raise DataError(next(iter(unable.values())))
+        raise DataError("research.no-client-to-train", why=next(iter(unable.values())))
     flags, unflagged = _flags(valuation, able) if set(ways) != {"none"} else ({}, {})
     notes += _seen(asked, {"the reference": target, **able})
     notes += [f"{name} takes no part in the training: {why}" for name, why in unable.items()]
@@ -195,13 +192,13 @@ def _load_accuracy(place: Path) -> float:
 
 def _ways(how: Sequence[str]) -> list[str]:
     if isinstance(how, str):
-        raise SettingsError(f"The 'how' parameter of boost must be a list of names. Got the text {how!r} instead.")
+        raise wrong_parameter("how", "boost", "a list of names", how)
     for name in how:
         if name not in HOWS:
             guess = did_you_mean(name, HOWS)
-            raise SettingsError(f"There is no way {name!r} to act on flags{guess}; there is {', '.join(HOWS)}.")
+            raise SettingsError("research.no-such-way", name=str(name), guess=guess, known=", ".join(HOWS))
     if not how:
-        raise SettingsError(f"No way to act on flags was given: name at least one of {', '.join(HOWS)}.")
+        raise SettingsError("research.no-way-given", known=", ".join(HOWS))
     return list(dict.fromkeys(how))
 
 
@@ -209,7 +206,7 @@ def _server_table(data: Data, what: str, label: str | None) -> Table:
     try:
         return as_table(data, label=label)
     except DataError as error:
-        raise DataError(f"{what}: {error.marked}") from error
+        raise error.at(what) from error
 
 
 def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
@@ -217,9 +214,7 @@ def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
     from fedbary.research.training import Federation
 
     if content_digest(test) == content_digest(reference):
-        raise DataError(
-            "The test rows are the reference, which already valued the clients: keep other rows for testing."
-        )
+        raise DataError("research.test-is-the-reference")
     federation = Federation.from_tables({"test rows": test}, reference)
     return federation.clients[0], list(federation.notes)
 
@@ -239,14 +234,9 @@ def _check_flags(valuation: Valuation, ways: Sequence[str]) -> None:
     """Acting needs a run that flags; a client of it may still have failed."""
     frames = valuation.row_tables.values()
     if set(ways) != {"none"} and frames and all(frame["flag"].isna().any() for frame in frames):
-        raise SettingsError(
-            "This valuation flags no rows: use the sketch protocol, or a valuation with rule='sign', and a reference."
-        )
+        raise SettingsError("research.no-flags-to-act-on")
     if "relabel" in ways and any(frame["reason"].isna().any() for frame in frames):
-        raise SettingsError(
-            "This valuation suggests no labels, so that no row can be relabelled: use the sketch protocol, or leave "
-            "'relabel' out."
-        )
+        raise SettingsError("research.no-labels-suggested")
 
 
 def _flags(valuation: Valuation, clients: Mapping[str, Table]) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:

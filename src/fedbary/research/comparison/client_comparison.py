@@ -63,7 +63,7 @@ class Comparison:
 
         truth = truth or self._truth()
         if truth is not None and truth not in self.scores:
-            raise SettingsError(f"'{truth}' is not among the methods compared ({', '.join(self.scores)}).")
+            raise SettingsError("research.truth-not-compared", name=str(truth), methods=", ".join(self.scores))
         records = []
         for name, scores in self.scores.items():
             agreed = agreement(scores, self.scores[truth]) if truth is not None else {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedbary.checks import did_you_mean
 from fedbary.data.table import Table, as_table, table_or_error
-from fedbary.errors import FedbaryError, SettingsError
+from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
 
 if TYPE_CHECKING:
     from fedbary.api import Data
@@ -18,9 +18,9 @@ def tables_of(
 ) -> tuple[dict[str, Table | FedbaryError], Table]:
     """Each client's table, or why it cannot be used, so that the others are compared; and the reference."""
     if len({str(name) for name in clients}) < len(clients):
-        raise SettingsError("Two clients have the same name once written as text: rename one of them.")
+        raise SettingsError("settings.same-name")
     if not clients:
-        raise SettingsError("There is no client to compare: give at least one.")
+        raise SettingsError("research.no-client-to-compare")
     target = as_table(reference)
     return {str(name): table_or_error(data, target.label_name) for name, data in clients.items()}, target
 
@@ -28,12 +28,12 @@ def tables_of(
 def check_methods(methods: Sequence[str], truth: str | None, known: Collection[str], *, of: str = "") -> list[str]:
     """The methods and the truth, each once; refuses names that are not ``known``."""
     if isinstance(methods, str):
-        raise SettingsError(f"The 'methods' parameter must be a list of names. Got the text {methods!r} instead.")
+        raise wrong_parameter("methods", "compare_rows" if of else "compare_clients", "a list of names", methods)
     named = [*methods] if truth is None else [*methods, truth]
     if not named:
-        raise SettingsError("No method was given: name at least one.")
+        raise SettingsError("research.no-method-given")
     for name in named:
         if name not in known:
             guess = did_you_mean(name, known)
-            raise SettingsError(f"There is no method {name!r}{of}{guess}; there is {', '.join(known)}.")
+            raise SettingsError("research.no-such-method", name=str(name), of=of, guess=guess, known=", ".join(known))
     return list(dict.fromkeys(named))

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 def agreement(scores: ClientScores, truth: ClientScores) -> dict[str, float]:
     """Rank correlations and the mean absolute difference of shares; NaN where one side has no order."""
     if scores.clients != truth.clients:
-        raise SettingsError("Scores of different clients cannot be compared: compute both for the same ones.")
+        raise SettingsError("research.scores-of-other-clients")
     apart = np.abs(scores.shares - truth.shares)
     apart = apart[np.isfinite(apart)]
     return {

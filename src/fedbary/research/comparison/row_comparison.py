@@ -69,7 +69,7 @@ class RowComparison:
 
         truth = truth or self.settings.get("truth")
         if truth is not None and truth not in self.values:
-            raise SettingsError(f"'{truth}' is not among the methods compared ({', '.join(self.values)}).")
+            raise SettingsError("research.truth-not-compared", name=str(truth), methods=", ".join(self.values))
         records = []
         for method, clients in self.values.items():
             record: dict[str, Any] = {"method": method, "clients": len(clients), "seconds": self.seconds[method]}
@@ -116,7 +116,7 @@ def check_folder(folder: str | Path) -> None:
     """Refuse a folder in which saving would overwrite anything but an earlier comparison of rows."""
     home = Path(folder)
     if home.exists() and not home.is_dir():
-        raise DataError(f"'{home}' is a file: choose a folder to write to.")
+        raise DataError("valuation.not-a-folder", path=str(home))
     if (home / _INDEX).is_file():
         read_index(home / _INDEX, _KIND, dict)
     else:

@@ -189,7 +189,7 @@ def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tu
 
     able, unable = trainable(tables, target)
     if not able:
-        raise DataError(next(iter(unable.values())))
+        raise DataError("research.no-client-to-train", why=next(iter(unable.values())))
     federation = Federation.from_tables(able, target)
     notes = [f"{name} takes no part in the methods that train: {why}" for name, why in unable.items()]
     return federation, [*federation.notes, *notes]

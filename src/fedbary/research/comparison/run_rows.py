@@ -175,13 +175,12 @@ def _masks(wrong: Mapping[str, ArrayLike], tables: Mapping[str, Table | FedbaryE
     for name, given in wrong.items():
         table, mask = tables.get(str(name)), np.asarray(given)
         if table is None:
-            raise SettingsError(f"The 'wrong' parameter of compare_rows names '{name}', which is no client.")
+            raise SettingsError("research.mask-of-no-client", name=str(name))
         if isinstance(table, FedbaryError):
             continue
         if mask.dtype != bool or mask.shape != (len(table),):
             raise SettingsError(
-                f"The 'wrong' parameter of compare_rows must have one boolean for each of the {len(table)} rows of "
-                f"'{name}'. Got {mask.dtype} of shape {mask.shape} instead."
+                "research.mask-shape", rows=len(table), client=str(name), dtype=str(mask.dtype), shape=str(mask.shape)
             )
         masks[str(name)] = mask
     return masks

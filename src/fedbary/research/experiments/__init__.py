@@ -91,4 +91,6 @@ def find(name: str) -> Experiment:
         if experiment.name == name:
             return experiment
     there = [experiment.name for experiment in EXPERIMENTS]
-    raise SettingsError(f"There is no experiment {name!r}{did_you_mean(name, there)}; there is {', '.join(there)}.")
+    raise SettingsError(
+        "research.no-such-experiment", name=name, guess=did_you_mean(name, there), known=", ".join(there)
+    )

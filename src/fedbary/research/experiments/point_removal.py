@@ -89,7 +89,7 @@ def compute(cell: Cell) -> list[Record]:
     values = METHODS[cell.method](client, reference, cell.seed)
     seconds = perf_counter() - started
     if not np.isfinite(values).all():
-        raise fb.FedbaryError(f"{np.sum(~np.isfinite(values))} rows have no value")
+        raise fb.FedbaryError("research.rows-without-value", rows=int(np.sum(~np.isfinite(values))))
     order = removal_order(values, seed=cell.seed)
     judge = Judge(client.table, reference, test)
     worst, best = removal_curve(order, judge.accuracy), removal_curve(order[::-1], judge.accuracy)

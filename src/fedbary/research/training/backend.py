@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +26,7 @@ def require_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise SettingsError('Training needs PyTorch: install it with pip install "fedbary[torch]"') from error
+        raise SettingsError("research.torch-missing") from error
 
 
 def torch_dtype(precision: Precision) -> torch.dtype:
@@ -41,7 +41,7 @@ def torch_dtype(precision: Precision) -> torch.dtype:
     import torch
 
     if precision not in get_args(Precision):
-        raise SettingsError(f"The 'dtype' parameter must be one of float32, float64. Got {precision!r} instead.")
+        raise wrong_parameter("dtype", "Evaluator", "one of float32, float64", precision)
     return torch.float64 if precision == "float64" else torch.float32
 
 
@@ -54,7 +54,7 @@ def workers(threads: int | None = None) -> int:
     3
     """
     if threads is not None and threads < 1:
-        raise SettingsError(f"The 'threads' parameter must be at least 1. Got {threads!r} instead.")
+        raise wrong_parameter("threads", "the training", "at least 1", threads)
     if threads is not None:
         return threads
     from joblib import cpu_count

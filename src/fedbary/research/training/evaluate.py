@@ -60,8 +60,7 @@ class Evaluator:
     def __post_init__(self) -> None:
         if self.rows.codes.max() >= self.classes:
             raise SettingsError(
-                f"The rows hold the class code {self.rows.codes.max()}, but there are {self.classes} classes: pass "
-                "classes=len(federation.classes)."
+                "research.class-code-too-large", code=int(self.rows.codes.max()), classes=int(self.classes)
             )
         flat = FlatModel.of(self.model, self.rows.features.shape[1], self.classes, dtype=self.dtype)
         object.__setattr__(self, "_flat", flat)
@@ -100,9 +99,8 @@ class Evaluator:
         vectors = np.atleast_2d(np.asarray(weights))
         if vectors.ndim != 2 or vectors.shape[1] != self.size or vectors.dtype.kind not in "iuf":
             raise SettingsError(
-                f"The weights have shape {np.shape(weights)} and type {vectors.dtype}, but must be vectors of the "
-                f"model's {self.size} weights, (vectors, {self.size})."
+                "research.weights-shape", shape=str(np.shape(weights)), dtype=str(vectors.dtype), size=int(self.size)
             )
         if not np.isfinite(vectors).all():
-            raise SettingsError("The weights are not finite: the training diverged; lower its learning rate.")
+            raise SettingsError("research.weights-not-finite")
         return torch.tensor(vectors, dtype=self._flat.initial.dtype)

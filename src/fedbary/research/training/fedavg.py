@@ -217,16 +217,12 @@ def _members(coalitions: ArrayLike, clients: int) -> Mask:
     members = np.asarray(coalitions)
     if members.dtype != np.bool_ or members.ndim != 2 or members.shape[1] != clients:
         raise SettingsError(
-            f"The coalitions have shape {members.shape} and type {members.dtype}, but must be True or False for each "
-            f"coalition and client, (coalitions, {clients})."
+            "research.coalitions-shape", shape=str(members.shape), dtype=str(members.dtype), clients=int(clients)
         )
     return members
 
 
 def _checked(weights: NDArray[Weight], settings: FedAvg) -> NDArray[Weight]:
     if not np.isfinite(weights).all():
-        raise SettingsError(
-            f"The training diverged: weights are no longer finite. Lower the learning_rate "
-            f"({settings.learning_rate:g}) or check the scale of the features."
-        )
+        raise SettingsError("research.training-diverged", learning_rate=float(settings.learning_rate))
     return weights

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import get_args
 
 from fedbary.checks import number, whole
-from fedbary.errors import SettingsError
+from fedbary.errors import wrong_parameter
 from fedbary.research.training.backend import Precision
 
 
@@ -58,10 +58,6 @@ class FedAvg:
         whole(self.seed, "seed", "FedAvg", least=0)
         number(self.learning_rate, "learning_rate", "FedAvg")
         if not isinstance(self.momentum, Real) or not 0.0 <= self.momentum < 1.0:
-            raise SettingsError(
-                f"The 'momentum' parameter of FedAvg must lie in [0, 1). Got {self.momentum!r} instead."
-            )
+            raise wrong_parameter("momentum", "FedAvg", "a number in [0, 1)", self.momentum)
         if self.dtype not in get_args(Precision):
-            raise SettingsError(
-                f"The 'dtype' parameter of FedAvg must be one of float32, float64. Got {self.dtype!r} instead."
-            )
+            raise wrong_parameter("dtype", "FedAvg", "one of float32, float64", self.dtype)

@@ -42,21 +42,15 @@ class Rows:
     def __post_init__(self) -> None:
         features, codes = np.asarray(self.features), np.asarray(self.codes)
         if features.ndim != 2 or features.dtype.kind not in "biuf" or 0 in features.shape:
-            raise DataError(
-                f"The features have shape {features.shape} and type {features.dtype}, but must be a table of numbers, "
-                "(rows, coordinates), with at least one of each: flatten images and encode text."
-            )
+            raise DataError("research.features-shape", shape=str(features.shape), dtype=str(features.dtype))
         if codes.dtype.kind not in "iu" or codes.shape != (len(features),):
-            raise DataError(
-                f"The codes have shape {codes.shape} and type {codes.dtype}, but must be one whole number for each of "
-                f"the {len(features)} rows: number the classes 0, 1, …"
-            )
+            raise DataError("research.codes-shape", shape=str(codes.shape), dtype=str(codes.dtype), rows=len(features))
         if features.dtype not in (np.float32, np.float64):
             features = features.astype(np.float64)
         if not np.isfinite(features).all():
-            raise DataError("The features hold values that are not finite: fill or drop those rows.")
+            raise DataError("research.features-not-finite")
         if codes.min() < 0:
-            raise DataError(f"The codes hold {codes.min()}, but must be 0, 1, …: leave rows without a class out.")
+            raise DataError("research.negative-code", code=int(codes.min()))
         object.__setattr__(self, "features", np.ascontiguousarray(features))
         object.__setattr__(self, "codes", np.ascontiguousarray(codes, dtype=np.int64))
 
@@ -98,23 +92,19 @@ class Federation:
         for field in ("names", "clients", "classes", "notes"):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         if not self.clients or len(self.names) != len(self.clients):
-            raise DataError(
-                f"There are {len(self.names)} names for {len(self.clients)} clients: pass one for each, at least one."
-            )
+            raise DataError("research.names-and-clients-differ", names=len(self.names), clients=len(self.clients))
         if len(set(self.names)) < len(self.names):
-            raise DataError("Two clients have the same name: rename one.")
+            raise DataError("research.same-name")
         if len(self.classes) < 2 or len(set(self.classes)) < len(self.classes):
-            raise DataError(f"The classes are {self.classes}, but must be at least two different names.")
+            raise DataError("research.classes-not-different", classes=str(self.classes))
         for name, rows in (*zip(self.names, self.clients, strict=True), ("the test set", self.test)):
             if rows.features.shape[1] != self.width:
                 raise DataError(
-                    f"{name}: the rows have {rows.features.shape[1]} coordinates, those of the test set {self.width}: "
-                    "use the same features everywhere."
+                    "research.other-width", where=str(name), width=int(rows.features.shape[1]), wanted=self.width
                 )
             if rows.codes.max() >= len(self.classes):
                 raise DataError(
-                    f"{name}: the code {rows.codes.max()} stands for no class, as there are {len(self.classes)}: "
-                    "number the classes 0, 1, …, or name them all."
+                    "research.code-of-no-class", where=str(name), code=int(rows.codes.max()), classes=len(self.classes)
                 )
 
     @classmethod
@@ -135,10 +125,7 @@ class Federation:
         """
         chosen = replace(space or Space(), projection="none", metric="euclidean", labels=None, label_weight=None)
         if label_kind(reference.labels, chosen.task, name=reference.label_name) != "classes":
-            raise DataError(
-                f"The label '{reference.label_name}' is a number, but training here needs classes: choose another "
-                "label, or cut it into classes."
-            )
+            raise DataError("research.training-needs-classes", label=str(reference.label_name))
         schema = fit_schema(reference, chosen)
         for name, table in clients.items():
             check_kind(table.labels, schema.label, who=f"{name}: ")
@@ -208,13 +195,15 @@ def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, N
     """Code the classes as the test rows have them, which messages call ``judge``."""
     classes = np.unique(test[1])
     if len(classes) < 2:
-        raise DataError(f"{judge.capitalize()} has fewer than two classes: add rows of another one.")
+        raise DataError("research.fewer-than-two-classes", judge=judge.capitalize())
     coded, notes = [], []
     for name, (features, labels) in clients.items():
         if features.ndim != 2 or labels.shape != (len(features),):
             raise DataError(
-                f"{name}: features of shape {features.shape} do not fit labels of shape {labels.shape}: pass "
-                "(rows, coordinates) and one label for each row."
+                "research.features-and-labels-differ",
+                where=str(name),
+                features=str(features.shape),
+                labels=str(labels.shape),
             )
         known = np.isin(labels, classes)
         if not known.all():
@@ -222,8 +211,7 @@ def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, N
             listed = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
             if not known.any():
                 raise DataError(
-                    f"{name}: {judge} has none of its classes ({listed}), so no row is left: check its labels, "
-                    "or leave the client out."
+                    "research.no-common-class", where=str(name), judge=judge, classes=tuple(map(str, unknown[:6]))
                 )
             notes.append(
                 f"{name}: {(~known).sum()} of {len(known)} rows left out, as {judge} lacks their class ({listed})"

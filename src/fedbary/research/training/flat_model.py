@@ -77,7 +77,7 @@ class FlatModel:
             scores = _scores_of(module, rows, classes)
             weights = {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
             if not weights:
-                raise SettingsError("The model has no trainable weights: set requires_grad on those to be trained.")
+                raise SettingsError("research.model-without-weights")
             initial = torch.cat([weight.detach().reshape(-1) for weight in weights.values()])
             layout = {name: tuple(weight.shape) for name, weight in weights.items()}
             draft = cls(module, layout, initial, _find_head(module, layout, classes))
@@ -164,22 +164,13 @@ def _scores_of(module: nn.Module, rows: torch.Tensor, classes: int) -> torch.Ten
         with torch.no_grad():
             scores = module(rows)
     except (RuntimeError, ValueError, TypeError) as error:
-        raise SettingsError(
-            f"The model cannot take rows of {rows.shape[1]} numbers ({error}): start it with a layer of that width, or "
-            "let it reshape its input."
-        ) from error
+        raise SettingsError("research.model-takes-other-rows", width=int(rows.shape[1]), why=str(error)) from error
     changed = [name for name, buffer in module.named_buffers() if not torch.equal(before.get(name, buffer), buffer)]
     if changed:
-        raise SettingsError(
-            f"The model changes its buffer '{changed[0]}' while it is trained, as batch normalisation does, but "
-            "averaging is defined for weights only: use a layer without running statistics, such as GroupNorm."
-        )
+        raise SettingsError("research.model-changes-buffer", buffer=changed[0])
     if not isinstance(scores, torch.Tensor) or scores.shape != (len(rows), classes):
         got = tuple(scores.shape) if isinstance(scores, torch.Tensor) else type(scores).__name__
-        raise SettingsError(
-            f"The model gives {got} for {len(rows)} rows, but must give one score per row and class, "
-            f"({len(rows)}, {classes}): end it with a linear layer of {classes} units."
-        )
+        raise SettingsError("research.model-gives-other-scores", got=str(got), rows=len(rows), classes=int(classes))
     return scores
 
 

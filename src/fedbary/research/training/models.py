@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.research.training.backend import require_torch
 
 if TYPE_CHECKING:
@@ -97,10 +97,7 @@ class CNN:
         if self.shape is not None:
             shape = _sizes(self.shape, "shape", "CNN")
             if len(shape) not in (2, 3):
-                raise SettingsError(
-                    "The 'shape' parameter of CNN must be (height, width) or (height, width, colours). "
-                    f"Got {self.shape!r} instead."
-                )
+                raise wrong_parameter("shape", "CNN", "(height, width) or (height, width, colours)", self.shape)
             object.__setattr__(self, "shape", shape)
 
     def build(self, width: int, classes: int, seed: int = 0) -> nn.Module:
@@ -131,21 +128,19 @@ class CNN:
             height, breadth, colours = (*self.shape, 1)[:3]
             if height * breadth * colours != width:
                 raise SettingsError(
-                    f"The rows have {width} numbers, but CNN(shape={self.shape}) needs {height * breadth * colours}: "
-                    "correct the shape."
+                    "research.image-shape",
+                    width=int(width),
+                    shape=str(self.shape),
+                    needed=int(height * breadth * colours),
                 )
         else:
             colours = 1 if math.isqrt(width) ** 2 == width else 3
             height = breadth = math.isqrt(width // colours)
             if height * breadth * colours != width:
-                raise SettingsError(
-                    f"A row of {width} numbers is no square image in grey or three colours: "
-                    "say CNN(shape=(height, width, colours)), or use Logistic() or MLP()."
-                )
+                raise SettingsError("research.no-square-image", width=int(width))
         if min(height, breadth) < 2 ** len(self.channels):
             raise SettingsError(
-                f"Images of {height} × {breadth} pixels are too small to be halved {len(self.channels)} times: "
-                "give CNN fewer channels, or use Logistic() or MLP()."
+                "research.images-too-small", height=int(height), width=int(breadth), times=len(self.channels)
             )
         return height, breadth, colours
 
@@ -171,13 +166,15 @@ def build_module(model: Model, width: int, classes: int, *, seed: int = 0) -> nn
     # The class itself instead of Logistic() is a slip; any other class may well be a user's module.
     ready: tuple[object, ...] = (Logistic, MLP, CNN)
     if not callable(model) or model in ready:
-        raise SettingsError(
-            f"The model is {model!r}, but must be Logistic(), MLP(), CNN(), a torch.nn.Module, or a function "
-            "(width, classes) that makes one."
+        raise wrong_parameter(
+            "model",
+            "the training",
+            "Logistic(), MLP(), CNN(), a torch.nn.Module, or a function (width, classes) that makes one",
+            model,
         )
     module = _seeded(lambda: model(width, classes), seed)
     if not isinstance(module, nn.Module):
-        raise SettingsError(f"The model function gave {type(module).__name__}, but must give a torch.nn.Module.")
+        raise SettingsError("research.model-function", got=type(module).__name__)
     return copy.deepcopy(module)
 
 
@@ -193,7 +190,5 @@ def _seeded(make: Callable[[], nn.Module], seed: int) -> nn.Module:
 def _sizes(values: tuple[int, ...], name: str, owner: str) -> tuple[int, ...]:
     whole = isinstance(values, tuple | list) and all(isinstance(v, int) and v > 0 for v in values)
     if not whole or not values:
-        raise SettingsError(
-            f"The '{name}' parameter of {owner} must be a tuple of positive whole numbers. Got {values!r} instead."
-        )
+        raise wrong_parameter(name, owner, "a tuple of positive whole numbers", values)
     return tuple(values)

@@ -80,17 +80,11 @@ class Round:
     def __post_init__(self) -> None:
         selected, models = np.asarray(self.selected), _numbers(self.models)
         if selected.ndim != 1 or selected.dtype.kind not in "iu" or not len(selected):
-            raise DataError(
-                f"The selected clients of a round are {selected!r}, but must be a list of their positions 0, 1, …, at "
-                "least one."
-            )
+            raise DataError("research.selected-not-positions", selected=repr(selected))
         if len(np.unique(selected)) < len(selected):
-            raise DataError(f"The selected clients of a round are {selected.tolist()}, but each may stand there once.")
+            raise DataError("research.selected-twice", selected=str(selected.tolist()))
         if models.ndim != 2 or len(models) != len(selected):
-            raise DataError(
-                f"The models of a round have shape {models.shape}, but must be one vector of weights for each of the "
-                f"{len(selected)} selected clients, ({len(selected)}, P)."
-            )
+            raise DataError("research.models-shape", shape=str(models.shape), clients=len(selected))
         object.__setattr__(self, "selected", selected.astype(np.int64))
         object.__setattr__(self, "models", models)
 
@@ -141,34 +135,31 @@ class TrainingLog:
         names, counts, initial = tuple(self.names), np.asarray(self.counts), _numbers(self.initial)
         rounds = tuple(entry if isinstance(entry, Round) else Round(*entry) for entry in self.rounds)
         if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-            raise DataError(f"The names of the clients are {names!r}, but must be different texts, at least one.")
+            raise DataError("research.log-names", names=repr(names))
         if counts.shape != (len(names),) or counts.dtype.kind not in "iu" or (counts < 1).any():
-            raise DataError(
-                f"The counts are {counts.tolist()}, but must be the number of rows, at least 1, for each of the "
-                f"{len(names)} clients."
-            )
+            raise DataError("research.log-counts", counts=str(counts.tolist()), clients=len(names))
         if initial.ndim != 1 or not len(initial):
-            raise DataError(
-                f"The initial weights have shape {initial.shape}, but must be one vector: flatten and join all weights."
-            )
+            raise DataError("research.initial-weights-shape", shape=str(initial.shape))
         if not rounds:
-            raise DataError("The log has no rounds: add at least one.")
+            raise DataError("research.log-without-rounds")
         for turn, entry in enumerate(rounds):
             if entry.selected.min() < 0 or entry.selected.max() >= len(names):
                 raise DataError(
-                    f"Round {turn} selects the clients {entry.selected.tolist()}, but there are only 0 to "
-                    f"{len(names) - 1}: give positions among the names."
+                    "research.round-selects-nobody",
+                    round=int(turn),
+                    selected=str(entry.selected.tolist()),
+                    last=len(names) - 1,
                 )
             if entry.models.shape[1] != len(initial):
                 raise DataError(
-                    f"Round {turn} has models of {entry.models.shape[1]} weights, the initial one has {len(initial)}: "
-                    "flatten all of them in the same way."
+                    "research.round-of-another-model",
+                    round=int(turn),
+                    size=int(entry.models.shape[1]),
+                    initial=len(initial),
                 )
         head = None if self.head is None else Head(*self.head)
         if head is not None and not head.fits(len(initial)):
-            raise DataError(
-                f"The last layer {head} does not lie inside a vector of {len(initial)} weights: correct it."
-            )
+            raise DataError("research.head-outside", head=str(head), size=len(initial))
         for field, value in (
             ("names", names),
             ("counts", counts.astype(np.int64)),
@@ -226,7 +217,7 @@ def _numbers(values: Any) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"Weights must be numbers ({error}): flatten each model to one vector.") from error
+        raise DataError("research.weights-not-numbers", why=str(error)) from error
     if not np.isfinite(array).all():
-        raise DataError("Weights of the log are not finite: the training diverged; lower its learning rate.")
+        raise DataError("research.log-not-finite")
     return array

@@ -43,7 +43,7 @@ def save(log: TrainingLog, path: str | Path) -> Path:
     try:
         return save_arrays(file, arrays)
     except OSError as error:
-        raise DataError(f"The training log cannot be written to '{file}' ({error}): choose another path.") from error
+        raise DataError("research.training-log-unwritable", file=str(file), why=str(error)) from error
 
 
 def save_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> Path:
@@ -65,15 +65,12 @@ def load(path: str | Path) -> TrainingLog:
     """
     file = Path(path)
     if not file.is_file():
-        raise DataError(f"There is no training log '{file}': check the path.")
+        raise DataError("research.no-training-log", file=str(file))
     try:
         arrays = _arrays(file)
         version = int(arrays["fedbary_training_log"])
         if version != VERSION:
-            raise DataError(
-                f"'{file}' has version {version}, this fedbary reads version {VERSION}: open it with the fedbary that "
-                "wrote it."
-            )
+            raise DataError("valuation.other-version", file=str(file), version=repr(version), own=VERSION)
         count = int(arrays["rounds"])
         if not 0 < count <= _MAX_ROUNDS:
             raise ValueError(f"it claims {count} rounds")
@@ -85,9 +82,9 @@ def load(path: str | Path) -> TrainingLog:
             head=Head(*(int(place) for place in arrays["head"])) if arrays["head"].size else None,
         )
     except DataError as error:
-        raise DataError(str(error) if str(file) in str(error) else f"'{file}': {error}") from error
+        raise error if "file" in error.note.facts else error.at(f"'{file}'") from error
     except (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile) as error:
-        raise DataError(f"'{file}' is not a training log ({error}): write it with TrainingLog.save.") from error
+        raise DataError("research.not-a-training-log", file=str(file), why=str(error)) from error
 
 
 def _arrays(file: Path) -> dict[str, np.ndarray]:

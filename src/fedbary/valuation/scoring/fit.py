@@ -88,9 +88,7 @@ def fit_scoring_model(
 
     counts = np.bincount(codes, minlength=len(classes))
     if len(classes) < 2 or counts.min() < max(min_group, 2):
-        raise DataError(
-            f"A scoring model needs two classes of at least {max(min_group, 2)} rows; the smallest has {counts.min()}."
-        )
+        raise DataError("valuation.scoring-too-few-rows", least=max(min_group, 2), smallest=int(counts.min()))
     log_prior = np.log(counts / len(codes))
     found = _OutOfFold(len(codes), len(classes))
     folds = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)

@@ -100,9 +100,9 @@ class ScoringModel:
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> ScoringModel:
         """Read a model from a message; shapes, finiteness and size are checked."""
         if sum(array.nbytes for array in arrays.values()) > MAX_BYTES:
-            raise ProtocolError(f"The scoring model is larger than {MAX_BYTES} bytes: refuse this server.")
+            raise ProtocolError("valuation.scoring-model-too-large", most=MAX_BYTES)
         if not all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f"):
-            raise ProtocolError("The scoring model holds values that are not finite: refuse this server.")
+            raise ProtocolError("valuation.scoring-model-not-finite")
         try:
             numbers = [float(v) for v in arrays["numbers"]]
             names = json.loads(arrays["classes"].astype(np.uint8).tobytes().decode("utf-8"))
@@ -136,7 +136,7 @@ class ScoringModel:
             )
             model.scores(model.metric.mean[None])
         except (KeyError, ValueError, IndexError, UnicodeDecodeError) as error:
-            raise ProtocolError(f"The scoring model does not fit together ({error}): refuse this server.") from error
+            raise ProtocolError("valuation.scoring-model-incoherent", why=str(error)) from error
         return model
 
     def _potentials(self, values: Floats, rotated: Floats) -> list[tuple[Floats, Floats]]:

@@ -119,4 +119,4 @@ def scores_of(method: str, setting: Setting, estimate: Estimate, budget: Budget)
 def need(what: object, method: str, argument: str) -> None:
     """Refuse a method that was not given what it needs."""
     if what is None:
-        raise SettingsError(f"{method} needs '{argument}' in its Setting: give it, or choose another method.")
+        raise SettingsError("research.method-lacks-argument", method=method, argument=argument)

@@ -66,7 +66,7 @@ def fedce(setting: Setting) -> ClientScores:
     log, budget = setting.log, Budget.of(setting)
     count = len(log.names)
     if count < 2:
-        raise SettingsError("FedCE compares a client with the others: it needs at least two clients.")
+        raise SettingsError("research.fedce-of-one-client")
     f = np.full(count, 1.0 / count)
     cosines, accuracies, rounds = np.zeros(count), np.zeros(count), np.zeros(count)
     notes: tuple[str, ...] = ()
@@ -120,9 +120,7 @@ def _scores(method: str, setting: Setting, values: Floats, budget: Budget, notes
 def _heads(log: TrainingLog, updates: Floats) -> Floats:
     """The last layer's part of updates: client × class × (weights and bias)."""
     if log.head is None:
-        raise SettingsError(
-            "ShapFed needs to know where the last layer lies in the weight vectors: give the TrainingLog its 'head'."
-        )
+        raise SettingsError("research.log-without-head")
     return log.head.rows(updates)
 
 

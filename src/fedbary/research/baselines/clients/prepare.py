@@ -69,10 +69,7 @@ def prepare(
 
     evaluator = judge(federation.test)
     if evaluator.size != log.size:
-        raise DataError(
-            f"The training log's models have {log.size} weights, the chosen model {evaluator.size}: name the model "
-            "that was trained."
-        )
+        raise DataError("research.log-of-another-model", logged=int(log.size), chosen=int(evaluator.size))
 
     def retrain(coalitions: NDArray[np.bool_]) -> Floats:
         def count(done: int, total: int) -> None:
@@ -102,12 +99,8 @@ def prepare(
 
 def _check_log(log: TrainingLog, federation: Federation) -> None:
     if tuple(log.names) != federation.names:
-        raise DataError(
-            f"The training log is of the clients {', '.join(log.names)}, not of {', '.join(federation.names)}: give "
-            "the log of these clients, in this order."
-        )
+        raise DataError("research.log-of-other-clients", logged=", ".join(log.names), given=", ".join(federation.names))
     if not np.array_equal(log.counts, federation.counts):
         raise DataError(
-            f"The training log counts {log.counts.tolist()} rows, the clients have {federation.counts.tolist()}: give "
-            "the log of a training on these rows."
+            "research.log-of-other-rows", logged=str(log.counts.tolist()), given=str(federation.counts.tolist())
         )

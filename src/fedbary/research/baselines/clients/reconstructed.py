@@ -153,10 +153,7 @@ def _averaging_game(
 
 def _exactly(game: Game, number: int) -> Estimate:  # noqa: ARG001 - every round is solved alike
     if len(game) > _MOST_PLAYERS:
-        raise SettingsError(
-            f"This method evaluates 2^N models: {len(game)} clients are too many, {_MOST_PLAYERS} are the most. Use "
-            "GTG-Shapley or FedShapley, which sample the same games."
-        )
+        raise SettingsError("research.too-many-clients-to-evaluate", clients=len(game), most=_MOST_PLAYERS)
     return exact_shapley(game, most_players=_MOST_PLAYERS)
 
 

@@ -30,10 +30,7 @@ _TMC_STOP = RelativeChange(0.05, window=100, least=100) | MaxPermutations(1000)
 def exactfed(setting: Setting) -> ClientScores:
     """The original Shapley value: v(S) is the utility of FedAvg trained from θ⁰ on S alone; 2^N trainings."""
     if len(setting.clients) > MOST_CLIENTS:
-        raise SettingsError(
-            f"exactFed trains 2^N times: {len(setting.clients)} clients are too many, {MOST_CLIENTS} are the most. "
-            "Use DataSV (the same game, sampled), GTG-Shapley, or a protocol of ours."
-        )
+        raise SettingsError("research.too-many-clients-to-train", clients=len(setting.clients), most=MOST_CLIENTS)
     return _played("exactfed", "exactFed", setting, exact_shapley)
 
 
