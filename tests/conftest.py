@@ -36,6 +36,15 @@ def five_clients(digits):
     return train, reference
 
 
+@pytest.fixture
+def fashion(monkeypatch):
+    """The 630 images of Fashion-MNIST that lie beside the tests."""
+    import fedbary as fb
+
+    monkeypatch.setenv("FEDBARY_DATA", str(Path(__file__).parent / "data"))
+    return fb.datasets.load("fashion-mnist")
+
+
 # Switched off so that whatever is requested is requested by the page.
 QUIET = (
     "--no-sandbox",
