@@ -41,8 +41,8 @@ newest:  ## the demo and the core's fast tests with the newest release of every 
 	@$(NEWEST)/bin/fedbary demo -o $(NEWEST)/demo
 	@$(NEWEST)/bin/python -m pytest -n $(JOBS) -q -m "not slow" tests src $(NOT_CORE)
 
-wheel: $(STAMPS)/dev  ## build the wheel, install it in an empty folder elsewhere and run the demo there
-	@tools/wheel.sh $(CURDIR)/$(BIN)/python
+wheel:  ## build the wheel, install it in an empty folder elsewhere and run the demo there
+	@tools/wheel.sh $(PYTHON)
 
 bench: $(STAMPS)/dev  ## time, memory, accuracy and ordering tables, what the privacy guards cost, and all row methods
 	@$(BIN)/python benchmarks/scaling.py

@@ -48,6 +48,7 @@ def fashion(monkeypatch):
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of the browser in which pages are looked at."""
+    pytest.importorskip("playwright")
     from chromium import found
 
     return found()
@@ -56,10 +57,11 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def browser(chromium) -> Iterator:
     """That browser, started once for all tests of a worker."""
-    sync_api = pytest.importorskip("playwright.sync_api")
+    from playwright.sync_api import sync_playwright
+
     from chromium import QUIET
 
-    with sync_api.sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=list(QUIET))
         yield started
         started.close()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Build the wheel, install it into a new environment in an empty folder, and run the demo there.
-# Usage: tools/wheel.sh [PYTHON]; PYTHON, with its whole path, must have the packages build and hatchling.
+# Usage: tools/wheel.sh [PYTHON]
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
 python=${1:-python3}
@@ -8,9 +8,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 unset PYTHONPATH VIRTUAL_ENV
 cd "$folder"
-"$python" -m build --wheel --no-isolation --outdir . "$root" > build.log 2>&1 || { cat build.log; exit 1; }
 "$python" -m venv venv
-venv/bin/python -m pip install --quiet --disable-pip-version-check -c "$root/constraints.txt" fedbary-*.whl
+pip=(venv/bin/python -m pip --quiet --disable-pip-version-check)
+"${pip[@]}" wheel --no-deps "$root"
+"${pip[@]}" install -c "$root/constraints.txt" fedbary-*.whl
 mkdir empty && cd empty
 where=$(../venv/bin/python -c 'import fedbary; print(fedbary.__file__)')
 case $where in
