@@ -5,30 +5,44 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := $(VENV)/.stamps
+NEWEST := build/newest
+# What needs an extra (Flower, PyTorch, pyDVL, MkDocs, a browser), and the numbers that are frozen for constraints.txt.
+NOT_CORE := $(addprefix --ignore=,tests/docs tests/deploy tests/research tests/engines/flower tests/integration \
+	src/fedbary/research src/fedbary/engines/flower) --ignore-glob='*/test_*_page.py'
 
 export OMP_NUM_THREADS := 1
 export POT_BACKEND_DISABLE_PYTORCH := 1
 
-.PHONY: demo test install check bench docs screenshots clean help
+.PHONY: demo test install check newest wheel bench docs screenshots clean help browser
 .DEFAULT_GOAL := help
 
 help:  ## show this help
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 demo: $(STAMPS)/core  ## install, value five clients on embedded data, write fedbary-demo/report.html
 	@$(BIN)/fedbary demo
 
-test: $(STAMPS)/dev  ## install everything the tests need and run them all (needs /usr/bin/chromium)
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q
+test: browser  ## install everything the tests need, a browser included where there is none, and run them all
+	@FEDBARY_NO_SKIPS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q
 
 install: $(STAMPS)/all  ## .venv with all extras
 
-check: $(STAMPS)/dev  ## lint, types, layers and the fast tests, about two minutes
+check: browser  ## lint, types, layers and the fast tests, about two minutes
 	@$(BIN)/ruff check src tests benchmarks tools examples
 	@$(BIN)/ruff format --check src tests benchmarks tools examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not slow"
+
+newest:  ## the demo and the core's fast tests with the newest release of every dependency, in build/newest
+	@$(PYTHON) -m venv $(NEWEST)
+	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager \
+		-e . pytest pytest-xdist pytest-timeout hypothesis
+	@$(NEWEST)/bin/fedbary demo -o $(NEWEST)/demo
+	@$(NEWEST)/bin/python -m pytest -n $(JOBS) -q -m "not slow" tests src $(NOT_CORE)
+
+wheel:  ## build the wheel, install it in an empty folder elsewhere and run the demo there
+	@tools/wheel.sh $(PYTHON)
 
 bench: $(STAMPS)/dev  ## time, memory, accuracy and ordering tables, what the privacy guards cost, and all row methods
 	@$(BIN)/python benchmarks/scaling.py
@@ -43,8 +57,11 @@ docs: $(STAMPS)/docs  ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
-screenshots: $(STAMPS)/dev  ## make every picture of README and docs again (needs chromium and poppler-utils)
+screenshots: browser  ## make every picture of README and docs again (needs poppler-utils)
 	@$(BIN)/python tools/screenshots.py
+
+browser: $(STAMPS)/dev
+	@$(BIN)/python tools/chromium.py > /dev/null
 
 clean:  ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

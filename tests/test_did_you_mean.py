@@ -26,6 +26,7 @@ def test_the_closest_name_if_any_is_close(name, known, guess):
 
 
 def test_the_library_s_errors_guess():
+    pytest.importorskip("torch")
     table = fb.Table({"age": [float(age) for age in range(80)]}, labels=[0] * 40 + [1] * 40)
     calls = {
         "(did you mean 'sketch'?)": lambda: fb.value({"a": table}, table, protocol="sketsh"),

@@ -1,6 +1,6 @@
 """Make every picture of README and docs again: `make screenshots`, or `python tools/screenshots.py NAME ...` for some.
 
-Each picture is a real thing: a report of a real run in Debian's Chromium, a real server with a real run behind it, a
+Each picture is a real thing: a report of a real run in Chromium, a real server with a real run behind it, a
 real terminal. Everything is seeded and made in a temporary folder; only docs/images/ is written.
 """
 
@@ -25,19 +25,13 @@ import numpy as np
 import pandas as pd
 
 import fedbary as fb
+from chromium import QUIET, found
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 HOSTILE = (
     "<script>alert(1)</script>",
     "<a href='https://example.org'>prize</a>",
@@ -302,8 +296,10 @@ def main() -> None:
         parser.error(f"there is no picture {', '.join(unknown)}; there is {', '.join(PICTURES)}")
     from playwright.sync_api import sync_playwright
 
+    chromium = found()
+    os.environ.setdefault("BROWSER_PATH", chromium)  # for the pictures that Plotly draws
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(QUIET))
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(QUIET))
         for name in wanted:
             with tempfile.TemporaryDirectory() as folder:
                 PICTURES[name](Shoot(browser), Path(folder))

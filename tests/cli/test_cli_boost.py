@@ -5,6 +5,8 @@ import json
 import pandas as pd
 import pytest
 
+pytest.importorskip("torch")
+
 pytest_plugins = ["cli_fixtures"]
 
 BASE = ("boost", "sites", "--label", "ill", "--id", "id", "--reference", "reference.csv")

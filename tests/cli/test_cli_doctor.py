@@ -74,6 +74,7 @@ def test_a_missing_extra_says_what_to_type(diagnosis, versions):
 
 
 def test_the_environment_is_looked_at(diagnosis, monkeypatch, tmp_path):
+    pytest.importorskip("flwr")
     monkeypatch.setenv("FEDBARY_DATA", str(tmp_path / "nowhere"))
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("PATH", str(tmp_path))

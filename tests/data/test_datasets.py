@@ -1,7 +1,6 @@
 """Named data sets have the shapes they announce, and an absent one says what to do."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,29 +8,12 @@ import pytest
 from fedbary.data import datasets, downloads
 from fedbary.errors import DataError, DatasetUnavailable, SettingsError
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-STORED = {
-    "cifar10-embeddings": (20000, 5000, 512),
-    "cifar10-images": (6000, 2000, 3072),
-    "fashion-mnist": (20000, 5000, 784),
-    "mnist": (20000, 5000, 784),
-    "dry-bean": (10543, 3000, 16),
-}
-
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch, tmp_path):
     monkeypatch.setenv("FEDBARY_OFFLINE", "1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("FEDBARY_DATA", raising=False)
-
-
-@pytest.fixture
-def nowhere(monkeypatch, tmp_path):
-    """A machine without the shared folder."""
-    (tmp_path / "project").mkdir()
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setattr(downloads, "__file__", str(tmp_path / "project" / "downloads.py"))
 
 
 @pytest.mark.parametrize(("name", "classes"), [("digits", 10), ("breast-cancer", 2)])
@@ -57,31 +39,30 @@ def test_diabetes_is_a_regression():
     assert (data.all().labels.min(), data.all().labels.max()) == (25.0, 346.0)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"{SHARED} is not on this machine")
-@pytest.mark.parametrize("name", STORED)
-def test_shared_data_sets_have_their_announced_shapes(name):
-    train, test, features = STORED[name]
-    data = datasets.load(name)
-    assert (len(data.train), len(data.test)) == (train, test)
-    columns = data.train.columns
-    assert sum(column[0].size for column in columns.values()) == features
-    assert set(np.unique(data.test.labels)) == set(range(len(data.class_names)))
-    announced = datasets.describe().set_index("name").loc[name]
-    assert (announced["rows"], announced["features"]) == (train + test, features)
-    assert announced["available"]
-    if name == "dry-bean":
-        assert columns["Area"].dtype == np.float64
-    else:
-        assert columns["x"].dtype == np.float32
-    if name not in ("dry-bean", "cifar10-embeddings"):
-        assert (columns["x"].min(), columns["x"].max()) == (0, 1)
+def test_images_of_a_file_are_blocks_of_numbers_from_0_to_1(fashion):
+    assert (len(fashion.train), len(fashion.test)) == (600, 30)
+    pixels = fashion.train.columns["x"]
+    assert (pixels.shape, pixels.dtype) == ((600, 784), np.float32)
+    assert (pixels.min(), pixels.max()) == (0, 1)
+    assert fashion.class_names[9] == "Ankle boot"
+    assert set(fashion.test.labels) == set(range(len(fashion.class_names)))
+    assert datasets.describe().set_index("name").loc["fashion-mnist", "available"]
 
 
-def test_an_absent_data_set_says_where_it_was_sought_and_what_to_do(nowhere, tmp_path):
+@pytest.mark.parametrize(
+    "name", [name for name in datasets.names() if getattr(datasets._ENTRIES[name].source, "openml", "")]
+)
+def test_what_is_cut_from_openml_has_the_announced_size(name):
+    source = datasets._ENTRIES[name].source
+    assert sum(source.split) == datasets._ENTRIES[name].rows
+    assert not source.shape or np.prod(source.shape) == datasets._ENTRIES[name].features
+
+
+def test_an_absent_data_set_says_where_it_was_sought_and_what_to_do(tmp_path):
     with pytest.raises(DatasetUnavailable) as caught:
         datasets.load("mnist")
     message = str(caught.value)
-    for part in (str(tmp_path / "shared" / "data"), str(tmp_path / "cache" / "fedbary"), "FEDBARY_OFFLINE=1"):
+    for part in (str(tmp_path / "cache" / "fedbary"), "FEDBARY_OFFLINE=1"):
         assert part in message
     assert "set FEDBARY_DATA to a folder with mnist.npz (arrays X_train, y_train, X_test, y_test)" in message
     assert not datasets.describe().set_index("name").loc["mnist", "available"]
@@ -136,7 +117,7 @@ def fake_openml(monkeypatch, answer):
     monkeypatch.setattr("sklearn.datasets.fetch_openml", answer)
 
 
-def test_what_openml_gives_is_cut_kept_and_read_again(nowhere, monkeypatch):
+def test_what_openml_gives_is_cut_kept_and_read_again(monkeypatch):
     from sklearn.utils import Bunch
 
     kinds = np.array(["SEKER", "BOMBAY", "CALI"])[np.arange(13611) % 3]
@@ -153,6 +134,7 @@ def test_what_openml_gives_is_cut_kept_and_read_again(nowhere, monkeypatch):
     assert (len(first.train), len(first.test)) == (10543, 3000)
     assert second.class_names == ("BOMBAY", "CALI", "SEKER")
     assert second.train.column_names == ("Area", "Extent")
+    assert second.train.columns["Area"].dtype == np.float64
     np.testing.assert_array_equal(first.train.columns["Area"], second.train.columns["Area"])
 
 
@@ -174,7 +156,7 @@ def test_measurements_from_openml_are_standardised():
     assert parts["classes"].tolist() == ["a", "b"]
 
 
-def test_openml_that_fails_or_hangs_is_given_up(nowhere, monkeypatch):
+def test_openml_that_fails_or_hangs_is_given_up(monkeypatch):
     def fail(name, **_):
         raise OSError("no network")
 

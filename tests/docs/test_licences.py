@@ -1,13 +1,8 @@
 """Every direct dependency stands on the page of licences, with the parts that need it."""
 
-import importlib.util
 import re
 
-from page_blocks import ROOT
-
-spec = importlib.util.spec_from_file_location("licences_script", ROOT / "tools" / "licences.py")
-licences = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(licences)
+import licences
 
 
 def test_the_page_lists_the_dependencies_of_the_project():

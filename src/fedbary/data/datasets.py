@@ -112,8 +112,8 @@ def load(name: str = "digits") -> Dataset:
     """Load a data set by name.
 
     ``digits``, ``breast-cancer`` and ``diabetes`` come with scikit-learn. The others are ``.npz`` files,
-    looked for in ``$FEDBARY_DATA``, in ``../shared/data`` and in the user's cache, and otherwise fetched
-    from OpenML unless ``FEDBARY_OFFLINE=1``.
+    looked for in ``$FEDBARY_DATA`` and in the user's cache, and otherwise fetched from OpenML unless
+    ``FEDBARY_OFFLINE=1``.
 
     Raises
     ------

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from platformdirs import user_cache_path
 
 from fedbary.data.columns import Array
 from fedbary.errors import DataError, DatasetUnavailable
@@ -53,21 +54,15 @@ class Source:
 def folders() -> list[Path]:
     """List the folders that are searched, in order.
 
-    They are ``$FEDBARY_DATA``, ``../shared/data`` beside the current folder and beside the projects
-    that hold it and this package, and the user's cache.
+    They are ``$FEDBARY_DATA``, where it is set, and the user's cache.
 
     Examples
     --------
-    >>> folders()[-1].name
-    'fedbary'
+    >>> folders()[-1] == cache_folder()
+    True
     """
     named = os.environ.get("FEDBARY_DATA")
-    here = Path.cwd()
-    around = [here]
-    for start in (here, Path(__file__).resolve().parent):
-        around += [folder for folder in (start, *start.parents) if (folder / "pyproject.toml").is_file()][:1]
-    shared = [folder.parent / "shared" / "data" for folder in around]
-    return list(dict.fromkeys([*([Path(named)] if named else []), *shared, cache_folder()]))
+    return [*([Path(named)] if named else []), cache_folder()]
 
 
 def cache_folder() -> Path:
@@ -75,10 +70,10 @@ def cache_folder() -> Path:
 
     Examples
     --------
-    >>> cache_folder().name
-    'fedbary'
+    >>> "fedbary" in cache_folder().parts
+    True
     """
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fedbary"
+    return user_cache_path("fedbary", appauthor=False)
 
 
 def find(source: Source) -> Path | None:

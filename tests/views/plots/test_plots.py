@@ -111,11 +111,13 @@ def test_a_picture_saves_itself_as_a_page_that_works_offline(opened, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")])
-def test_a_picture_saves_itself_as_an_image_by_the_local_browser(tmp_path, kind, start):
+def test_a_picture_saves_itself_as_an_image_by_the_local_browser(chromium, monkeypatch, tmp_path, kind, start):
+    monkeypatch.setenv("BROWSER_PATH", chromium)
     assert fb.plots.shares(result()).save(tmp_path / f"shares.{kind}").read_bytes().startswith(start)
 
 
 def test_what_stands_in_the_way_of_an_image_is_said(monkeypatch, tmp_path):
+    pytest.importorskip("kaleido")
     picture = fb.plots.shares(result())
     with pytest.raises(SettingsError, match=r"\.html, \.png, \.svg or \.pdf"):
         picture.save(tmp_path / "shares.gif")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
 from fedbary.cli.ui.config import use_config
+from fedbary.cli.ui.session import session
 from fedbary.errors import SettingsError
 
 Files = Annotated[
@@ -33,8 +33,7 @@ SOME_FAILED = 3
 def given_files(files: list[str] | None) -> list[str]:
     """The files that were typed, or else those of the configuration file; there must be some."""
     # Older typers do not look into the configuration for arguments.
-    configured = (click.get_current_context().default_map or {}).get("files")
-    chosen = files or configured
+    chosen = files or session().configured.get("files")
     if not chosen:
         raise SettingsError("No client was given: name CSV or Parquet files, a quoted glob or a folder.")
     return list(chosen)
