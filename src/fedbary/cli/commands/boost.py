@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbary.cli.commands.dry_run import DryRun
 from fedbary.cli.ui.completion import several_of
 from fedbary.cli.ui.interrupts import kept
 from fedbary.cli.ui.json import write_json
@@ -74,7 +72,6 @@ def boost(
     learning_rate: LearningRate = 0.1,
     clients_per_round: ClientsPerRound = None,
     seed: Annotated[int, typer.Option(help="Makes the result repeatable.", min=0)] = 0,
-    dry_run: DryRun = False,
 ) -> None:
     """Say whether leaving out or relabelling flagged rows makes a better federated model, by trying it.
 
@@ -116,10 +113,6 @@ def boost(
     )
     chosen: dict[str, Any] = {"how": ways, "fdr": fdr, "calibration": calibration, "seed": seed}
     chosen |= {"model": chosen_model(model), "training": training}
-    if dry_run:
-        server = {"reference": reference, "test rows": test}
-        _plan(paths, server, chosen, label=label, row_id=row_id, output=output, json=json)
-        return
     with spinner() as tell, kept(lambda: _kept(output)):
         tell("reading the files")
         from fedbary.data.files import read_clients
@@ -146,34 +139,6 @@ def _kept(output: Path) -> str:
     if not pieces:
         return "interrupted: nothing was finished, nothing was kept"
     return f"interrupted: finished and kept in {output}: {', '.join(pieces)}; go on with\n  {session().again()}"
-
-
-def _plan(
-    paths: Mapping[str, Path],
-    server: Mapping[str, Path],
-    chosen: Mapping[str, Any],
-    *,
-    label: str,
-    row_id: str | None,
-    output: Path,
-    json: bool,
-) -> None:
-    """Print what the command would do."""
-    from fedbary.cli.commands.dry_run import Plan, finish
-    from fedbary.cli.commands.peek import peek_clients, peek_server
-    from fedbary.cli.commands.trials import trial_of_boost
-
-    held = {what: peek_server(path, label, row_id) for what, path in server.items()}
-    ways, rounds = chosen["how"], chosen["training"].rounds
-    settings = {name: chosen[name] for name in ("model", "fdr", "calibration")} | asdict(chosen["training"])
-    plan = Plan(
-        peek_clients(paths, label, row_id),
-        held,
-        (f"one valuation, and {len(ways)} trainings of {rounds} rounds ({', '.join(ways)})",),
-        settings,
-        (f"{output}/", "boost.csv", "boost.json", "valuation/"),
-    )
-    finish(plan, lambda clients: trial_of_boost(clients, *held.values(), **chosen), json=json)
 
 
 def _show(result: Boost, output: Path) -> None:

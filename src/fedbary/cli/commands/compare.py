@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbary.cli.commands.dry_run import DryRun
 from fedbary.cli.ui.completion import methods as known_methods
 from fedbary.cli.ui.interrupts import kept
 from fedbary.cli.ui.json import write_json
@@ -88,7 +87,6 @@ def compare(
         float | None, typer.Option(help="Seconds; the best estimate so far counts.", rich_help_panel=_BUDGET)
     ] = None,
     seed: Annotated[int, typer.Option(help="Makes the comparison repeatable.", min=0)] = 0,
-    dry_run: DryRun = False,
 ) -> None:
     """Say what several methods think the same clients are worth, how well they agree, and what they cost.
 
@@ -125,11 +123,6 @@ def compare(
             seed=seed,
         )
         chosen["log"] = None if training_log is None else TrainingLog.load(training_log)
-    if dry_run:
-        from fedbary.cli.commands.compared_plan import plan_comparison
-
-        plan_comparison(paths, chosen, reference=reference, label=label, row_id=row_id, output=output, json=json)
-        return
     with spinner() as tell, kept(lambda: _kept(output)):
         tell("reading the files")
         from fedbary.data.files import read_clients

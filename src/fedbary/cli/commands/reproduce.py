@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.commands.dry_run import DryRun
 from fedbary.cli.ui.completion import EXPERIMENTS, one_of
 from fedbary.cli.ui.interrupts import kept
 from fedbary.cli.ui.json import write_json
@@ -36,7 +35,6 @@ def reproduce(
         int | None, typer.Option(help="Processes. Default: one per processor.", show_default=False, min=1)
     ] = None,
     json: Json = False,
-    dry_run: DryRun = False,
 ) -> None:
     """Compute a table of the documentation again, from the data to the Markdown.
 
@@ -54,11 +52,6 @@ def reproduce(
     from fedbary.research.experiments.cells import results_folder
 
     place, processes = results_folder(output, name, smoke=smoke), workers or _processors()
-    if dry_run:
-        from fedbary.cli.commands.reproduced_plan import plan_experiment
-
-        plan_experiment(experiment, place, smoke=smoke, workers=processes, json=json)
-        return
     with _progress() as progress, kept(lambda: _kept(experiment, place, smoke)):
         table = experiment.run()(smoke, output, processes, progress)
     if json:

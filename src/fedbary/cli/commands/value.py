@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.commands.dry_run import DryRun
 from fedbary.cli.ui.completion import PROTOCOLS, one_of
 from fedbary.cli.ui.interrupts import kept
 from fedbary.cli.ui.options import SOME_FAILED, Config, Fdr, Files, Json, Label, Open, RowId, given_files
@@ -173,7 +172,6 @@ def value(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
     ] = False,
-    dry_run: DryRun = False,
 ) -> None:
     """Value every client's data by its Wasserstein distance to a reference, or to the clients' barycenter.
 
@@ -239,21 +237,6 @@ def value(
         }
         options["seed"] = seed
         paths = client_paths(named, apart_from=reference)
-        if dry_run:
-            from fedbary.cli.commands.valued_plan import plan_valuation
-
-            plan_valuation(
-                paths,
-                options,
-                reference=reference,
-                label=label,
-                row_id=row_id,
-                output=output,
-                workers=workers,
-                report=report,
-                json=json,
-            )
-            return
         target = None if reference is None else read_reference(reference, label, row_id)
         result = run(
             read_clients(paths, label, id=row_id, errors="collect"),
