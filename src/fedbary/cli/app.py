@@ -25,7 +25,6 @@ from fedbary.cli.commands.preview import preview
 from fedbary.cli.commands.report import report
 from fedbary.cli.commands.reproduce import reproduce
 from fedbary.cli.commands.rows import rows
-from fedbary.cli.commands.serve import serve
 from fedbary.cli.commands.value import value
 from fedbary.cli.commands.watch import watch
 from fedbary.cli.ui.command_kinds import Command, Group, example_of
@@ -58,7 +57,6 @@ for command, example in (
     (report, "fedbary report out --client hospital_a --open"),
     (rows, "fedbary rows out --client hospital_a --export clean"),
     (watch, "fedbary watch out"),
-    (serve, "fedbary serve out --open"),
     (check, "fedbary check mine.parquet --schema schema.json"),
     (preview, "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet"),
     (ledger, "fedbary ledger ledger.jsonl --policy policy.toml"),
