@@ -19,7 +19,7 @@ _HOMES = {
     "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
     "LocalEngine": "fedbary.engines.local",
-    "Points": "fedbary.space.embed",
+    "Points": "fedbary.space.points",
     "RowComparison": "fedbary.research.comparison",
     "RowValues": "fedbary.estimators",
     "Schema": "fedbary.space.schema",
@@ -33,7 +33,7 @@ _HOMES = {
     "compare": "fedbary.research.comparison",
     "corruptions": "fedbary.data",
     "datasets": "fedbary.data",
-    "embed": "fedbary.space.embed",
+    "embed": "fedbary.space.points",
     "fit_schema": "fedbary.space.fit",
     "partitions": "fedbary.data",
     "plots": "fedbary.views",
@@ -95,9 +95,9 @@ if TYPE_CHECKING:
     from fedbary.protocols.triangle import Triangle
     from fedbary.research.boosting import Boost, boost
     from fedbary.research.comparison import Comparison, RowComparison, compare
-    from fedbary.space.embed import Points, embed
     from fedbary.space.fit import fit_schema
     from fedbary.space.options import Space
+    from fedbary.space.points import Points, embed
     from fedbary.space.schema import Schema
     from fedbary.space.split import split_reference
     from fedbary.transport.solve import solve

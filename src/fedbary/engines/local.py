@@ -15,7 +15,8 @@ from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import Event, EventLog, Listener, news, refused, told_if_stopped
 from fedbary.errors import FedbaryError, SettingsError
 from fedbary.guard.redaction import safe_reason
-from fedbary.protocols.messages import ClientProtocol, Failure, Host, Message, Reply, ServerProtocol
+from fedbary.protocols.host import Host
+from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, ServerProtocol
 
 if TYPE_CHECKING:
     import pandas as pd

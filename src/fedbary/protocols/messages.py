@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from fedbary.errors import ProtocolError
+from fedbary.protocols.host import ALONE, Host
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,18 +23,6 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool
 State = Mapping[str, np.ndarray]
-ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-
-
-@dataclass(frozen=True)
-class Host:
-    """What an engine lends to a server: its workers, and somebody to tell what the server is busy with."""
-
-    map: ParallelMap = map
-    tell: Callable[[str], None] = lambda _: None
-
-
-ALONE = Host()
 
 
 @dataclass(frozen=True, eq=False)

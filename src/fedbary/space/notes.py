@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.space.embed import Points, embed
 from fedbary.space.labels import class_names
 from fedbary.space.names import short
+from fedbary.space.points import Points, embed
 from fedbary.space.schema import Schema
 
 EVERY_CLASS = "every class of the target"

@@ -9,8 +9,6 @@ from fedbary.transport import solve
 
 Floats = NDArray[np.float64]
 
-VARIANTS = ("eta", "gamma", "access", "server-eta", "server-gamma")
-
 
 def calibrated_gradient(potentials: Floats) -> Floats:
     """f_l minus the mean of the other rows' f: positive if more mass on row l increases the distance.

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table, as_table
 from fedbary.errors import DataError
-from fedbary.space.embed import features
 from fedbary.space.labels import class_names
+from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
 

@@ -11,7 +11,7 @@ from owner_fixtures import HOSTILE, animals, hostile_table, pictures, values_of,
 
 import fedbary as fb
 from fedbary.errors import DataError, PrivacyError, SettingsError
-from fedbary.space.embed import features
+from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation import row_frame
 from fedbary.views.report.owner import owner_html

@@ -21,7 +21,8 @@ from fedbary.engines.flower.exchange import Patience, exchange
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import FINISH, LAST, Asked
-from fedbary.protocols.messages import Failure, Host, Message, Reply, ServerProtocol, array_text, text_array
+from fedbary.protocols.host import Host
+from fedbary.protocols.messages import Failure, Message, Reply, ServerProtocol, array_text, text_array
 from fedbary.protocols.state import below, under
 
 if TYPE_CHECKING:

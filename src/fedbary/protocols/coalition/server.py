@@ -26,17 +26,8 @@ from fedbary.protocols.coalition.utilities import (
 )
 from fedbary.protocols.consensus.server import ConsensusServer
 from fedbary.protocols.consensus.target import Target
-from fedbary.protocols.messages import (
-    ALONE,
-    Failure,
-    Host,
-    Message,
-    Reply,
-    State,
-    array_text,
-    finite_scalar,
-    text_array,
-)
+from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, finite_scalar, text_array
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints

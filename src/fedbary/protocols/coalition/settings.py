@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from fedbary.checks import whole
 from fedbary.errors import SettingsError
 from fedbary.protocols.consensus import Consensus
-from fedbary.protocols.messages import ALONE, Host
+from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.sketch import Sketch
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.space import Points, Schema
-from fedbary.space.embed import class_codes, features
 from fedbary.space.encode import encode
+from fedbary.space.points import class_codes, features
 from fedbary.transport import Transport, barycentric_projection, solve
 
 Floats = NDArray[np.float64]

@@ -19,16 +19,8 @@ from fedbary.protocols.consensus.party import Party
 from fedbary.protocols.consensus.row_scores import usual_profile
 from fedbary.protocols.consensus.settings import Consensus
 from fedbary.protocols.consensus.target import Target, make_target
-from fedbary.protocols.messages import (
-    ALONE,
-    Failure,
-    Host,
-    Message,
-    Reply,
-    State,
-    array_text,
-    text_array,
-)
+from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, text_array
 from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.protocols.state import below, under
 from fedbary.space import Schema, Space

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from fedbary.checks import whole
 from fedbary.errors import SettingsError
-from fedbary.protocols.messages import ALONE, Host
-from fedbary.protocols.randomness import generator
+from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
-from fedbary.valuation.gradients import VARIANTS
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.protocols.interpolation.client import InterpolationClient
     from fedbary.protocols.interpolation.server import InterpolationServer
+
+Gradient = Literal["eta", "gamma", "access", "server-eta", "server-gamma"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Interpolation:
     allow_reconstruction: bool = False
     min_group: int = 5
     tolerance: float = 1e-3
-    gradient: str = "eta"
+    gradient: Gradient = "eta"
 
     name: ClassVar[str] = "interpolation"
     needs_reference: ClassVar[bool] = False
@@ -85,7 +85,7 @@ class Interpolation:
             raise SettingsError(
                 f"The 'tolerance' of Interpolation must be a finite number of at least 0. Got {self.tolerance!r}."
             )
-        for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", VARIANTS)):
+        for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", get_args(Gradient))):
             if getattr(self, field) not in allowed:
                 raise SettingsError(
                     f"The '{field}' parameter of Interpolation must be one of {', '.join(allowed)}. "
@@ -133,4 +133,6 @@ def draw_t(settings: Interpolation, seed: int, party: str, number: int) -> float
 
     (0.5, 1) rather than (0, 1): short steps waste rounds (docs/decisions/003-random-t.md).
     """
+    from fedbary.protocols.randomness import generator
+
     return float(generator(seed, party, number).uniform(0.5, 1.0)) if settings.t is None else settings.t

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import (
-    ALONE,
     Failure,
-    Host,
     Message,
     Reply,
     State,

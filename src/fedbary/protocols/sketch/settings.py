@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from fedbary.checks import whole
 from fedbary.errors import SettingsError
-from fedbary.protocols.messages import ALONE, Host
+from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
 from fedbary.valuation.rules import Adapt, RowRules
 
