@@ -54,10 +54,11 @@ def counted(count: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class")
+    ('1 row', '1,200 rows', '2 classes')
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{ending}"
 
 
 def shortened(name: str, longest: int = 60) -> str:
@@ -94,3 +95,16 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, whichever says it best.
+
+    Examples
+    --------
+    >>> duration(12.4), duration(180), duration(9000)
+    ('12 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{max(seconds, 0.0):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = typer.main.get_command(app).main(given, prog_name="fedbary", standalone_mode=False, obj=session)
     except BaseException as error:
-        ending = _said(error, session)
+        ending = _explain(error, session)
         session.end(ending, error)
         return ending
     code = code if isinstance(code, int) else Ending.DONE
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _said(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one per kind of ending
+def _explain(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one per kind of ending
     """What a user is told of an error, in one sentence, and the exit code that it means."""
     if session.debug and not isinstance(error, Interrupted | click.ClickException | SystemExit):
         traceback.print_exception(error)

@@ -15,9 +15,16 @@ Adapt = Literal["both", "labels", "none"]
 class RowRules:
     """Settings of row flags.
 
-    ``rule="bh"`` flags by conformal p-values and Benjamini–Hochberg at false-discovery rate ``fdr``;
-    ``rule="sign"`` is the paper's: a positive calibrated gradient. ``calibration="split"`` keeps half of the
-    reference for calibration and has a guarantee; ``"crossfit"`` uses all rows twice, out of fold.
+    Parameters
+    ----------
+    fdr : float
+        Share of flagged rows that may be clean, on average: the false-discovery rate.
+    rule : {"bh", "sign"}
+        How rows are flagged, bh (false-discovery rate) or sign (the paper's, a positive gradient): ``bh`` by conformal
+        p-values and Benjamini–Hochberg at rate ``fdr``, ``sign`` by calibrated gradients.
+    calibration : {"split", "crossfit"}
+        How the reference calibrates flags, split (a guarantee) or crossfit (more power, no proof): ``split`` keeps half
+        of it for calibration; ``crossfit`` uses all rows twice, out of fold.
     """
 
     fdr: float = 0.1

@@ -69,13 +69,13 @@ def _for_programs(table: Table, schema: Schema | None) -> dict[str, Any]:
     content = {"rows": len(table), "repeated_rows": _repeated(table), "columns": columns, "label": label}
     if schema is None:
         return content | {"refusals": _refusals(table)}
-    told, refusal = _told(table, schema)
+    told, refusal = _learned(table, schema)
     return content | {"schema": schema.fingerprint, "told": told, "refusals": refusal}
 
 
 def _show_table(console: Console, table: Table) -> None:
     from fedbary.cli.ui import tables
-    from fedbary.cli.ui.terminal_text import plural
+    from fedbary.wording import counted
 
     missing = table.missing()
     rows = [
@@ -83,11 +83,11 @@ def _show_table(console: Console, table: Table) -> None:
         for name, column in list(table.columns.items())[:_MOST_COLUMNS]
     ]
     repeated = _repeated(table)
-    copies = f", {plural(repeated, 'row')} repeating an earlier one" if repeated else ", none twice"
-    console.print(f"{plural(len(table), 'row')}{copies}; {plural(len(table.columns), 'feature column')}.\n")
+    copies = f", {counted(repeated, 'row')} repeating an earlier one" if repeated else ", none twice"
+    console.print(f"{counted(len(table), 'row')}{copies}; {counted(len(table.columns), 'feature column')}.\n")
     console.print(tables.table(("column", "kind", "missing", "note"), rows, numeric=("missing",)))
     if len(table.columns) > _MOST_COLUMNS:
-        console.print(f"… and {plural(len(table.columns) - _MOST_COLUMNS, 'more column')}.")
+        console.print(f"… and {counted(len(table.columns) - _MOST_COLUMNS, 'more column')}.")
     console.print("")
     _show_labels(console, table)
 
@@ -111,7 +111,8 @@ def _remark(column: Array) -> str:
 
 def _show_labels(console: Console, table: Table) -> None:
     from fedbary.cli.ui import tables
-    from fedbary.cli.ui.terminal_text import number, plural, visible
+    from fedbary.cli.ui.terminal_text import visible
+    from fedbary.wording import counted, number
 
     name = visible(table.label_name)
     if not table.has_classes:
@@ -119,10 +120,10 @@ def _show_labels(console: Console, table: Table) -> None:
         console.print(f"Label '{name}': a number from {number(low)} to {number(high)}, on average {number(mean)}.")
         return
     counts = _class_counts(table)
-    console.print(f"Label '{name}': {plural(len(counts), 'class')}\n")
+    console.print(f"Label '{name}': {counted(len(counts), 'class')}\n")
     console.print(tables.table(("class", "rows"), counts[:_MOST_CLASSES], numeric=("rows",)))
     if len(counts) > _MOST_CLASSES:
-        console.print(f"… and {plural(len(counts) - _MOST_CLASSES, 'more class')}.")
+        console.print(f"… and {counted(len(counts) - _MOST_CLASSES, 'more class')}.")
 
 
 def _class_counts(table: Table) -> list[tuple[str, int]]:
@@ -165,7 +166,7 @@ def _refusals(table: Table) -> list[str]:
 def _show_fit(console: Console, table: Table, schema: Schema) -> None:
     from fedbary.cli.ui.tables import bulleted
 
-    told, refusals = _told(table, schema)
+    told, refusals = _learned(table, schema)
     console.print(f"\nThe table fits the schema {schema.fingerprint}.", style="bold")
     console.print(
         "In a run with default settings the coordinator would be told, besides a distance, its lower end and a mean "
@@ -176,16 +177,16 @@ def _show_fit(console: Console, table: Table, schema: Schema) -> None:
         console.print(f"But {refusal}")
 
 
-def _told(table: Table, schema: Schema) -> tuple[list[str], list[str]]:
+def _learned(table: Table, schema: Schema) -> tuple[list[str], list[str]]:
     """What the coordinator would be told of a table that fits, and what a run would still refuse."""
-    from fedbary.cli.ui.terminal_text import plural
     from fedbary.protocols.sketch import Sketch
     from fedbary.space import embed
     from fedbary.space.notes import fit_notes
+    from fedbary.wording import counted
 
     cloud, min_group = embed(table, schema), Sketch().min_group
-    told = [plural(cloud.rows, "row"), *fit_notes(table, schema, min_group=min_group)]
+    told = [counted(cloud.rows, "row"), *fit_notes(table, schema, min_group=min_group)]
     if cloud.distinct >= min_group:
         return told, []
-    few = plural(cloud.distinct, "different row")
+    few = counted(cloud.distinct, "different row")
     return told, [f"{few} would be refused there: min_group asks for {min_group} at least."]

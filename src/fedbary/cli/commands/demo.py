@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbary.cli.ui.options import Json, Open
+from fedbary.cli.ui.options import Json, Open, Output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _CLIENTS = ("clinic_a", "clinic_b", "clinic_c", "clinic_d", "clinic_e")
 _ROWS, _SPOILT, _SIGMA = 200, 0.3, 1.5
-_SHOWN = 5
+_WORST_ROWS = 5
 _OWNER = "clinic_d"  # whose report of its rows is written, too
 _DAMAGE = {"clinic_d": "wrong labels", "clinic_e": "noisy features"}
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-demo"),
+    output: Output = Path("fedbary-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Who gets which rows, and which are spoilt.")] = 0,
     show: Open = False,
     json: Json = False,
@@ -119,11 +119,11 @@ def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: 
 
 def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> None:
     from fedbary.cli.ui.tables import table
-    from fedbary.cli.ui.terminal_text import number
     from fedbary.valuation.cleaning import suggestions
+    from fedbary.wording import number
 
     for name, spoilt in clinics.spoilt.items():
-        rows = result.rows(name).nsmallest(_SHOWN, "value")
+        rows = result.rows(name).nsmallest(_WORST_ROWS, "value")
         labels = clinics.clients[name].labels[rows["row"].to_numpy()]
         truth = ["yes" if spoilt[row] else "no" for row in rows["row"]]
         console.print(f"The least valuable rows of {name}", style="bold")

@@ -53,11 +53,11 @@ def check(
     if json:
         write_json(values)
         return
-    rows = [(key, ", ".join(value) if isinstance(value, tuple) else _shown(value)) for key, value in values.items()]
+    rows = [(key, ", ".join(value) if isinstance(value, tuple) else _in_words(value)) for key, value in values.items()]
     screen().print(table(("key", "value"), rows))
 
 
-def _shown(value: object) -> str:
+def _in_words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "no limit" if value is None else str(value)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbary.cli.ui.completion import EXPERIMENTS, one_of
-from fedbary.cli.ui.interrupts import kept
+from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.options import Json, Output, refuse_file
 from fedbary.cli.ui.session import session
-from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     from fedbary.research.experiments import Experiment
@@ -30,7 +29,7 @@ def reproduce(
     *,
     listed: Annotated[bool, typer.Option("--list", help="Say what each experiment shows, and stop.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-reproduce"),
+    output: Output = Path("fedbary-reproduce"),
     workers: Annotated[
         int | None, typer.Option(help="Processes. Default: one per processor.", show_default=False, min=1)
     ] = None,
@@ -46,13 +45,12 @@ def reproduce(
     if name is None or listed:
         _list(json=json)
         return
-    if output.is_file():
-        raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
+    refuse_file(output)
     experiment = find(name)
     from fedbary.research.experiments.cells import results_folder
 
     place, processes = results_folder(output, name, smoke=smoke), workers or _processors()
-    with _progress() as progress, kept(lambda: _kept(experiment, place, smoke)):
+    with _progress() as progress, on_interrupt(lambda: _finished_cells(experiment, place, smoke)):
         table = experiment.run()(smoke, output, processes, progress)
     if json:
         files = {name: str(place / name) for name in ("table.md", "table.csv", "records.csv", "cells")}
@@ -73,13 +71,13 @@ def _list(*, json: bool) -> None:
         screen().print(table(("name", "what it shows"), [(one.name, one.shows) for one in known]))
 
 
-def _kept(experiment: Experiment, place: Path, smoke: bool) -> str:
+def _finished_cells(experiment: Experiment, place: Path, smoke: bool) -> str:
     """What an interrupted experiment leaves, and how to go on."""
     from fedbary.research.experiments.cells import kept_seconds
 
     there = kept_seconds(experiment.cells(smoke), place / "cells")
     done = sum(seconds is not None for seconds in there)
-    return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().again()}"
+    return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().typed_command()}"
 
 
 @contextmanager

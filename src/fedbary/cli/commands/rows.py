@@ -104,8 +104,9 @@ def _for_programs(frame: pd.DataFrame, client: str, most: int, written: Path | N
 
 def _show(frame: pd.DataFrame, client: str, most: int) -> None:
     from fedbary.cli.ui.tables import screen, table
-    from fedbary.cli.ui.terminal_text import number, visible
+    from fedbary.cli.ui.terminal_text import visible
     from fedbary.valuation.cleaning import suggestions
+    from fedbary.wording import number
 
     console = screen()
     flagged, shown = _worst(frame, most)

@@ -12,7 +12,7 @@ import click
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from fedbary.checks import did_you_mean
-from fedbary.cli.ui.interrupts import kept
+from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.session import session
 
 _PANEL = "Any command"
@@ -41,7 +41,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: click.Context) -> Any:
         """Run it, once the log knows what runs."""
         session().begin(ctx)
-        with kept(lambda: "interrupted: nothing was kept"):
+        with on_interrupt(lambda: "interrupted: nothing was kept"):
             return super().invoke(ctx)
 
 

@@ -111,7 +111,7 @@ class Session:
         self.say(words)
         self.note("phase", phase=words, at=round(self.elapsed(), 3))
 
-    def heard(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         """Say and note an event of a run; the log gets neither names nor reasons."""
         if words := _words(event):
             self.say(words)
@@ -134,9 +134,9 @@ class Session:
             self._log.close()
             self._log = None
 
-    def again(self, *more: str) -> str:
+    def typed_command(self, *more: str) -> str:
         """The command that was typed, with more arguments, to be copied into a shell."""
-        arguments = [*self.arguments, *(one for one in more if one not in self.arguments)]
+        arguments = [*self.arguments, *(argument for argument in more if argument not in self.arguments)]
         return " ".join([program(), *map(quote, arguments)])
 
     def elapsed(self) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fedbary.cli.ui.terminal_text import number, plural, visible, with_options
+from fedbary.cli.ui.terminal_text import visible, with_options
+from fedbary.wording import counted, number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -124,12 +125,12 @@ def remarks(result: Valuation) -> Table | None:
 def summary(result: Valuation) -> str:
     """How many clients were valued, against what."""
     reference = result.settings.get("reference_rows")
-    target = f"{plural(reference, 'reference row')}" if reference else "the clients' barycenter"
+    target = f"{counted(reference, 'reference row')}" if reference else "the clients' barycenter"
     valued = len(result.clients) - len(result.failed)
     how = "distance to" if result.scores is None else "what each adds to the others, judged by"
     noise = result.settings.get("epsilon")
     private = "" if noise is None else f" Answers carry noise for ε = {noise:g}, so numbers differ from run to run."
-    return f"{valued} of {plural(len(result.clients), 'client')} valued by {how} {target}.{private}"
+    return f"{valued} of {counted(len(result.clients), 'client')} valued by {how} {target}.{private}"
 
 
 def file_list(files: Mapping[str, str]) -> Table:
@@ -148,3 +149,13 @@ def file_list(files: Mapping[str, str]) -> Table:
 
 def _short(status: str) -> str:
     return "ok" if status == "ok" else "ok, see note"
+
+
+def show_valuation(result: Valuation, files: Mapping[str, str]) -> None:
+    """The ranking, what is to be said of it, and where everything was written."""
+    console = screen()
+    console.print(summary(result), "", ranking(result), "", sep="\n")
+    notes = remarks(result)
+    if notes is not None:
+        console.print(notes, "", sep="\n")
+    console.print(file_list(files))

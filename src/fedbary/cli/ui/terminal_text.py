@@ -54,26 +54,3 @@ def paragraphs(text: str | None) -> str:
     'One and two.\n\nThree.'
     """
     return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n")).strip()
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "row"), plural(1200, "row"), plural(2, "class")
-    ('1 row', '1,200 rows', '2 classes')
-    """
-    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
-    return f"{count:,} {noun}{ending}"
-
-
-def number(value: float) -> str:
-    """Two decimals, or three digits of a small number.
-
-    Examples
-    --------
-    >>> number(10.6036), number(-0.012345)
-    ('10.60', '-0.0123')
-    """
-    return f"{value:,.2f}" if abs(value) >= 1 or value == 0 else f"{value:#.3g}"

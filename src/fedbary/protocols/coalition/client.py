@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError, ProtocolError
 from fedbary.protocols.agreement import require_own_kinds
+from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.coalition.groups import client_groups
-from fedbary.protocols.coalition.settings import Coalition
 from fedbary.protocols.consensus.client import ConsensusClient
 from fedbary.protocols.first_question import Once
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array

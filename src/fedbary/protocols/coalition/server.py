@@ -12,9 +12,9 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError
 from fedbary.games import Estimate, Game, MaxPermutations, StandardErrorBelow, exact_shapley, permutation_shapley
+from fedbary.protocols.coalition import NEEDS_CLASSES, Coalition
 from fedbary.protocols.coalition.groups import Groups
 from fedbary.protocols.coalition.judge import Judge, consensus_judge
-from fedbary.protocols.coalition.settings import NEEDS_CLASSES, Coalition
 from fedbary.protocols.coalition.stage import Stage, label_points
 from fedbary.protocols.coalition.utilities import (
     Utility,

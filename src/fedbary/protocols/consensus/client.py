@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError, ProtocolError
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
+from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.consensus.groups import (
     Group,
     blocks,
@@ -24,7 +25,6 @@ from fedbary.protocols.consensus.groups import (
     summaries,
 )
 from fedbary.protocols.consensus.row_scores import profiles, score_rows, value_rows
-from fedbary.protocols.consensus.settings import Consensus
 from fedbary.protocols.first_question import Once
 from fedbary.protocols.k_anonymous_rows import ToldRows
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from fedbary.errors import FedbaryError, ProtocolError
 from fedbary.protocols.agreement import SchemaAgreement
+from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.consensus.descent import Answers, class_weights, move, objective, support_sizes
 from fedbary.protocols.consensus.groups import group_count, group_width, scored_width
 from fedbary.protocols.consensus.model import ScoredSums, leave_one_out
 from fedbary.protocols.consensus.party import Party
 from fedbary.protocols.consensus.row_scores import usual_profile
-from fedbary.protocols.consensus.settings import Consensus
 from fedbary.protocols.consensus.target import Target, make_target
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, text_array

@@ -12,7 +12,7 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.first_question import Once
-from fedbary.protocols.interpolation.settings import Interpolation, draw_t
+from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.k_anonymous_rows import ToldRows
 from fedbary.protocols.messages import Message, Reply, State, array_text, text_array
 from fedbary.protocols.state import below, require_same_rows, under

@@ -14,8 +14,8 @@ from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError
 from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import Party, Step, server_step
-from fedbary.protocols.interpolation.settings import Interpolation, draw_t
 from fedbary.protocols.messages import (
     Failure,
     Message,

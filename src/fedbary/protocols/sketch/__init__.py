@@ -1,5 +1,134 @@
 """The one-round protocol: a sketch goes out, scalars come back."""
 
-from fedbary.protocols.sketch.settings import Sketch
+from __future__ import annotations
 
-__all__ = ["Sketch"]
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+from fedbary.checks import whole
+from fedbary.errors import SettingsError
+from fedbary.protocols.host import ALONE, Host
+from fedbary.space.options import Space
+from fedbary.valuation.rules import Adapt, RowRules
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+    from fedbary.protocols.sketch.client import SketchClient
+    from fedbary.protocols.sketch.server import SketchServer
+
+Policy = Literal["trusted", "coarsen", "dp"]
+
+_LEAST_EPSILON = 1e-4
+_TRUSTED_SKETCHES, _GUARDED_SKETCHES = 16, 1
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """One round: the server sends a sketch of its rows and a scoring model, clients answer with scalars.
+
+    Parameters
+    ----------
+    support : int, optional
+        Points of the sketch. Default: one for about every ``2·min_group`` reference rows, at most 300.
+    min_group : int
+        Fewest different rows behind anything that leaves a party: any point, centroid or covariance of the server's;
+        with ``policy="coarsen"`` also the fewest that any number of an answer can single out at the client.
+    epsilon : float, optional
+        Differential privacy of the answer: half of it for the distance, half for the quality. At least 1e-4. The
+        row count is public. Needs label coordinates that the server fixes (``onehot`` or ``numeric``).
+    policy : {"trusted", "coarsen", "dp"}
+        What a client does about a server that may be dishonest: answer; answer one sketch, whose points it merges
+        until each takes ``min_group`` different rows, and nothing that fewer rows could be read from
+        (docs/sketch.md; a guard, not a proof); or refuse to answer without ``epsilon``.
+    lower : {"improved", "triangle"}
+        Lower end of the interval. ``improved`` solves a dozen transport problems instead of one. With
+        ``policy="coarsen"`` it is always ``triangle``, which follows from the distance and tells nothing else.
+    adapt : {"both", "labels", "none"}
+        Correct row values for a class mix unlike the reference's: own prior, and p-values weighted by class. With
+        ``labels`` feature p-values use all calibration rows alike: more power under label skew, but their rate then
+        holds only if clean feature scores are alike in all classes.
+    max_sketches : int, optional
+        Different messages that a client answers in a run; the same one gets the same answer again. Default: 16 for a
+        trusted server, otherwise 1. More of them can be combined: k exact answers can be subtracted from each other to
+        single out rows, and k private ones cost k·``epsilon``.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> fb.Sketch(epsilon=1.0).min_group
+    5
+    """
+
+    support: int | None = None
+    min_group: int = 5
+    epsilon: float | None = None
+    policy: Policy = "trusted"
+    lower: Literal["improved", "triangle"] = "improved"
+    adapt: Adapt = "both"
+    max_sketches: int | None = None
+
+    name: ClassVar[str] = "sketch"
+    needs_reference: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for field in ("support", "min_group", "max_sketches"):
+            if field == "min_group" or getattr(self, field) is not None:
+                whole(getattr(self, field), field, "Sketch", least=1)
+        if self.epsilon is not None and not _is_epsilon(self.epsilon):
+            raise SettingsError(
+                f"The 'epsilon' parameter of Sketch must be a finite number of at least {_LEAST_EPSILON:g}, or None. "
+                f"Got {self.epsilon!r} instead."
+            )
+        for field, allowed in (
+            ("policy", ("trusted", "coarsen", "dp")),
+            ("lower", ("improved", "triangle")),
+            ("adapt", get_args(Adapt)),
+        ):
+            if getattr(self, field) not in allowed:
+                raise SettingsError(
+                    f"The '{field}' parameter of Sketch must be one of {', '.join(allowed)}. "
+                    f"Got {getattr(self, field)!r} instead."
+                )
+        if self.policy == "dp" and self.epsilon is None:
+            raise SettingsError("policy='dp' answers nothing without epsilon: set epsilon, or another policy.")
+
+    @property
+    def most_sketches(self) -> int:
+        """Different messages that a client answers."""
+        if self.max_sketches is not None:
+            return self.max_sketches
+        trusting = self.policy == "trusted" and self.epsilon is None
+        return _TRUSTED_SKETCHES if trusting else _GUARDED_SKETCHES
+
+    def space(self, space: Space | None) -> Space:
+        """The space in which labels and features weigh the same, where the user did not choose another."""
+        return (space or Space()).with_defaults(metric="within", labels="onehot")
+
+    def server(
+        self,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        rules: RowRules,
+        seed: int,
+        host: Host = ALONE,
+    ) -> SketchServer:
+        """The coordinator's half."""
+        from fedbary.protocols.sketch.server import SketchServer
+
+        return SketchServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
+
+    def client(self, table: Table, *, rules: RowRules, seed: int) -> SketchClient:  # noqa: ARG002 - nothing is drawn
+        """A data owner's half."""
+        from fedbary.protocols.sketch.client import SketchClient
+
+        return SketchClient(self, table, rules=rules)
+
+
+def _is_epsilon(number: object) -> bool:
+    fits = isinstance(number, Real) and not isinstance(number, bool)
+    return fits and isfinite(number) and number >= _LEAST_EPSILON  # type: ignore[arg-type, operator]

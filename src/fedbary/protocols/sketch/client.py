@@ -11,9 +11,9 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, text_array
+from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer, private_answer
 from fedbary.protocols.sketch.scoring import score_rows
-from fedbary.protocols.sketch.settings import Sketch
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
 from fedbary.protocols.state import below, under
 from fedbary.space import Points, Schema, embed, fit_notes

@@ -23,8 +23,8 @@ from fedbary.protocols.messages import (
     text_array,
 )
 from fedbary.protocols.randomness import derived_seed, generator
+from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.scoring import fit_scoring
-from fedbary.protocols.sketch.settings import Sketch
 from fedbary.protocols.sketch.sketch import SketchPoints, default_size, make_sketch
 from fedbary.space import Points, Schema, Space, describe, embed, fit_schema, split_reference
 from fedbary.space.labels import class_names

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbary.errors import ProtocolError
+from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.interpolation.client import InterpolationClient
-from fedbary.protocols.interpolation.settings import Interpolation
 from fedbary.protocols.messages import Message, Reply
-from fedbary.protocols.triangle.settings import Triangle
+from fedbary.protocols.triangle import Triangle
 from fedbary.transport import interpolate
 from fedbary.valuation.rules import RowRules
 

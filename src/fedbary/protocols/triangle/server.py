@@ -26,7 +26,7 @@ from fedbary.protocols.messages import (
 )
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.state import below, under
-from fedbary.protocols.triangle.settings import Triangle
+from fedbary.protocols.triangle import Triangle
 from fedbary.space import Space, embed, fit_schema
 from fedbary.transport import interpolate, solve
 from fedbary.valuation.frames import client_frame
