@@ -1,5 +1,6 @@
 """Help, version, and what every kind of ending looks like to a shell."""
 
+import re
 import subprocess
 import sys
 
@@ -56,14 +57,26 @@ def test_version(fedbary):
             ["policy", "chekc"],
             "There is no command 'chekc' (did you mean 'check'?); 'fedbary policy --help' lists them.",
         ),
-        (["check"], "Missing argument 'FILE'."),
         (["value", "x.csv"], "Missing option '--label'."),
         (["value", "--label", "y"], "No client was given: name CSV or Parquet files, a quoted glob or a folder."),
-        (["value", "--label", "y", "--rounds", "few"], "Invalid value for '--rounds': 'few' is not a valid integer."),
     ],
 )
 def test_wrong_usage_is_one_sentence(fedbary, arguments, sentence):
     assert fedbary(*arguments) == (2, "", f"error: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["check"], r"Missing argument '(FILE|file)'\."),
+        (["value", "--label", "y", "--rounds", "few"], r"Invalid value for '--rounds': .* valid integer.*"),
+    ],
+    ids=["missing", "invalid"],
+)
+def test_what_typer_refuses_in_words_of_its_own_is_one_sentence_too(fedbary, arguments, sentence):
+    code, out, err = fedbary(*arguments)
+    assert (code, out) == (2, "")
+    assert re.fullmatch(f"error: {sentence}\n", err)
 
 
 def raiser(error):

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Annotated
 
-import click
 import typer
 
 from fedbary import __version__
@@ -29,7 +28,8 @@ from fedbary.cli.commands.value import value
 from fedbary.cli.commands.watch import watch
 from fedbary.cli.ui.command_kinds import Command, Group, example_of
 from fedbary.cli.ui.interrupts import Interrupted
-from fedbary.cli.ui.session import Session
+from fedbary.cli.ui.session import Session, new_session
+from fedbary.cli.ui.session import session as current_session
 from fedbary.cli.ui.terminal_text import one_line, paragraphs, visible, with_options
 from fedbary.errors import FedbaryError
 
@@ -77,13 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names may hold what the terminal's encoding cannot show
             stream.reconfigure(errors="replace")
-    session = Session(arguments=given)
-    try:
-        code = typer.main.get_command(app).main(given, prog_name="fedbary", standalone_mode=False, obj=session)
-    except BaseException as error:
-        ending = _explain(error, session)
-        session.end(ending, error)
-        return ending
+    with new_session(given) as session:
+        try:
+            code = typer.main.get_command(app).main(given, prog_name="fedbary", standalone_mode=False)
+        except BaseException as error:
+            ending = _explain(error, session)
+            session.end(ending, error)
+            return ending
     code = code if isinstance(code, int) else Ending.DONE
     session.end(code)
     return code
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _explain(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one per kind of ending
     """What a user is told of an error, in one sentence, and the exit code that it means."""
-    if session.debug and not isinstance(error, Interrupted | click.ClickException | SystemExit):
+    if session.debug and not isinstance(error, Interrupted | SystemExit) and _parser_words(error) is None:
         traceback.print_exception(error)
     match error:
         case SystemExit(__context__=BrokenPipeError()):  # `fedbary rows … | head` has seen enough
@@ -102,12 +102,11 @@ def _explain(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - 
             for line in str(error).splitlines():
                 print(visible(line), file=sys.stderr)
             return Ending.INTERRUPTED
-        case KeyboardInterrupt() | click.Abort():
+        case KeyboardInterrupt() | typer.Abort():
             return _end(Ending.INTERRUPTED, "interrupted")
-        case click.ClickException() if not error.format_message():  # a group without a command has printed its help
-            return Ending.DONE
-        case click.ClickException():
-            return _end(Ending.BAD_INPUT, error.format_message())
+        case Exception() if (words := _parser_words(error)) is not None:
+            # A group without a command has printed its help.
+            return _end(Ending.BAD_INPUT, words) if words else Ending.DONE
         case FedbaryError():
             return _end(Ending.BAD_INPUT, str(error))
         case OSError():
@@ -115,6 +114,11 @@ def _explain(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - 
             return _end(Ending.BAD_INPUT, f"{where}{error.strerror or error}")
     advice = "please report the traceback above" if session.debug else "rerun with 'fedbary --debug ...' to see it"
     return _end(Ending.BUG, f"fedbary met a bug ({type(error).__name__}: {error}); {advice}")
+
+
+def _parser_words(error: BaseException) -> str | None:
+    """What Typer says of a command line that it cannot parse; which Click the error comes from, releases differ."""
+    return str(error.format_message()) if hasattr(error, "format_message") else None
 
 
 def _end(ending: Ending, sentence: str) -> int:
@@ -130,7 +134,6 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[  # noqa: ARG001 - its callback acts
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
@@ -140,5 +143,4 @@ def options(
 
     Exit codes: 0 done, 2 bad input, 3 some clients failed and the result is written, 130 interrupted, 1 a bug.
     """
-    if isinstance(context.obj, Session):
-        context.obj.debug = debug
+    current_session().debug = debug

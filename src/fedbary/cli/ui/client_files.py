@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from fedbary.cli.ui.session import session
 from fedbary.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 def given_files(files: list[str] | None) -> list[str]:
     """The files that were typed, or else those of the configuration file; there must be some."""
     # Older typers do not look into the configuration for arguments.
-    configured = (click.get_current_context().default_map or {}).get("files")
-    chosen = files or configured
+    chosen = files or session().configured.get("files")
     if not chosen:
         raise SettingsError("No client was given: name CSV or Parquet files, a quoted glob or a folder.")
     return list(chosen)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
-import click
+import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from fedbary.checks import did_you_mean
@@ -29,7 +28,7 @@ class Command(TyperCommand):
                 parameter.show_default = False  # older typers show "None"
         self.params += shared_options()
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help, that of arguments included: Click 8.5 forgets what Typer has said of them."""
         hints = get_type_hints(inspect.unwrap(self.callback), include_extras=True) if self.callback else {}
         for parameter in self.params:
@@ -38,7 +37,7 @@ class Command(TyperCommand):
                 parameter.help = next((one.help for one in said if getattr(one, "help", None)), None)
         super().format_help(ctx, formatter)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run it, once the log knows what runs."""
         session().begin(ctx)
         with on_interrupt(lambda: "interrupted: nothing was kept"):
@@ -52,9 +51,7 @@ class Group(TyperGroup):
         super().__init__(*args, **settings)
         self.params += shared_options()
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find a command by its name."""
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing and not name.startswith("-"):
@@ -80,37 +77,59 @@ def example_of(line: str) -> str:
     return "Example:  " + " \\\n\n".join(lines)
 
 
-def shared_options() -> list[click.Parameter]:
+def shared_options() -> list[Any]:
     """--quiet, --verbose and --log, for one command."""
-    return [
-        _option(["-q", "--quiet"], _set_quiet, "Print errors only, and what --json asks for.", is_flag=True),
-        _option(["-v", "--verbose"], _set_verbose, "Say on standard error what is being done.", is_flag=True),
-        _option(
-            ["--log"],
-            _set_log,
-            "Append what happens and how long it takes; no data, no names.",
-            metavar="FILE",
-            type=click.Path(dir_okay=False, path_type=Path),
-        ),
-    ]
+    made = typer.Typer(add_completion=False, context_settings={"help_option_names": []})
+    made.command()(any_command)
+    return list(typer.main.get_command(made).params)
 
 
-def _option(names: list[str], act: Callable[..., Any], words: str, **settings: Any) -> TyperOption:
-    return TyperOption(
-        param_decls=names, callback=act, help=words, expose_value=False, rich_help_panel=_PANEL, **settings
-    )
-
-
-def _set_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
+def _set_quiet(context: typer.Context, value: bool) -> None:
     if value and not context.resilient_parsing:
         session().quiet = True
 
 
-def _set_verbose(context: click.Context, _: click.Parameter, value: bool) -> None:
+def _set_verbose(context: typer.Context, value: bool) -> None:
     if value and not context.resilient_parsing:
         session().verbose = True
 
 
-def _set_log(context: click.Context, _: click.Parameter, value: Path | None) -> None:
+def _set_log(context: typer.Context, value: Path | None) -> None:
     if value is not None and not context.resilient_parsing:
         session().keep_log(value)
+
+
+def any_command(
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            *("-q", "--quiet"),
+            help="Print errors only, and what --json asks for.",
+            callback=_set_quiet,
+            expose_value=False,
+            rich_help_panel=_PANEL,
+        ),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            *("-v", "--verbose"),
+            help="Say on standard error what is being done.",
+            callback=_set_verbose,
+            expose_value=False,
+            rich_help_panel=_PANEL,
+        ),
+    ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            help="Append what happens and how long it takes; no data, no names.",
+            metavar="FILE",
+            dir_okay=False,
+            callback=_set_log,
+            expose_value=False,
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+) -> None:
+    """The options of any command, as a signature from which every release of Typer makes its own kind of option."""

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import click
+import typer
 
 from fedbary.protocols.registry import PROTOCOLS
 
@@ -67,12 +67,12 @@ def several_of(*names: str) -> Completer:
     return complete
 
 
-def methods(ctx: click.Context, incomplete: str) -> list[str]:
+def methods(ctx: typer.Context, incomplete: str) -> list[str]:
     """Methods that value clients or, after --rows, rows."""
     return several_of(*(ROW_METHODS if ctx.params.get("rows") else CLIENT_METHODS))(incomplete)
 
 
-def clients(ctx: click.Context, incomplete: str) -> list[str]:
+def clients(ctx: typer.Context, incomplete: str) -> list[str]:
     """Clients with row values in the result folder that was typed."""
     # Click has not come to the arguments when the option to be completed has no value yet.
     folder = ctx.params.get("folder") or next(iter(ctx.args), "")

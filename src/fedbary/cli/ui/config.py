@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, get_args, get_type_hints
 
-import click
 import typer
 
 from fedbary.checks import did_you_mean
+from fedbary.cli.ui.command_kinds import any_command
+from fedbary.cli.ui.session import session
 from fedbary.errors import SettingsError
+
+Parameter: TypeAlias = Any  # Click's, which Typer brings along or not, depending on its release
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -18,8 +22,11 @@ def use_config(context: typer.Context, path: Path | None) -> Path | None:
     if path is not None:
         known = {_key(option): option for option in context.command.params if option.name not in ("config", "help")}
         values = _read(path)
-        context.default_map = {
-            str(known[key].name): _value(known[key], key, value, path) for key, value in _named(values, known, path)
+        assert context.command.callback is not None
+        hints = get_type_hints(any_command) | get_type_hints(inspect.unwrap(context.command.callback))
+        context.default_map = session().configured = {
+            str(known[key].name): _value(known[key], key, value, path, of=hints.get(str(known[key].name)))
+            for key, value in _named(values, known, path)
         }
     return path
 
@@ -33,7 +40,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise SettingsError(f"'{path}' is not a TOML file ({error}): correct it.") from error
 
 
-def _named(values: dict[str, Any], known: dict[str, click.Parameter], path: Path) -> list[tuple[str, Any]]:
+def _named(values: dict[str, Any], known: dict[str, Parameter], path: Path) -> list[tuple[str, Any]]:
     named = []
     for written, value in values.items():
         key = written.replace("-", "_")
@@ -45,7 +52,7 @@ def _named(values: dict[str, Any], known: dict[str, click.Parameter], path: Path
     return named
 
 
-def _value(option: click.Parameter, key: str, value: Any, path: Path) -> Any:
+def _value(option: Parameter, key: str, value: Any, path: Path, of: Any) -> Any:
     flag = bool(getattr(option, "is_flag", False))
     many = option.nargs != 1
     items = value if many and isinstance(value, list) else [value]
@@ -57,12 +64,12 @@ def _value(option: click.Parameter, key: str, value: Any, path: Path) -> Any:
     if flag:
         return value
     # A path is meant relative to the file, wherever the command runs.
-    places = key == "files" or isinstance(option.type, click.Path)
+    places = key == "files" or Path in (of, *get_args(of))
     # As text, so that the file's values pass the same checks as typed ones.
     texts = [str(path.parent / str(item)) if places else str(item) for item in items]
     return texts if many else texts[0]
 
 
-def _key(option: click.Parameter) -> str:
+def _key(option: Parameter) -> str:
     """An option's long name, as a key: ``--min-group`` is ``min_group``."""
-    return max(option.opts, key=len).lstrip("-").replace("-", "_")
+    return str(max(option.opts, key=len)).lstrip("-").replace("-", "_")

@@ -17,13 +17,17 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-import click
+import typer
+from typer.core import TyperOption
 
 from fedbary import __version__
 from fedbary.cli.ui.terminal_text import one_line
@@ -56,6 +60,7 @@ class Session:
     quiet: bool = False
     verbose: bool = False
     arguments: list[str] = field(default_factory=list)
+    configured: dict[str, Any] = field(default_factory=dict)
     _log: TextIO | None = None
     _started: float = field(default_factory=time.perf_counter)
     _numbers: dict[str, int] = field(default_factory=dict)
@@ -74,14 +79,14 @@ class Session:
         except OSError as error:
             raise SettingsError(f"The log '{path}' cannot be written ({error.strerror}): name another file.") from error
 
-    def begin(self, context: click.Context) -> None:
+    def begin(self, context: typer.Context) -> None:
         """Write down which command runs, with which options."""
         if self.quiet and self.verbose:
             raise SettingsError("--quiet and --verbose exclude each other: choose one.")
         given = [
-            parameter.opts[-1] if isinstance(parameter, click.Option) else parameter.human_readable_name
+            parameter.opts[-1] if isinstance(parameter, TyperOption) else parameter.metavar or parameter.name.upper()
             for parameter in context.command.params
-            if parameter.name and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+            if parameter.name and getattr(context.get_parameter_source(parameter.name), "name", "") == "COMMANDLINE"
         ]
         self.note(
             "started",
@@ -144,11 +149,23 @@ class Session:
         return time.perf_counter() - self._started
 
 
+_current: ContextVar[Session | None] = ContextVar("fedbary's session", default=None)
+
+
 def session() -> Session:
     """The session of the command that runs; a silent one where none does."""
-    context = click.get_current_context(silent=True)
-    found = None if context is None else context.find_root().obj
-    return found if isinstance(found, Session) else Session()
+    return _current.get() or Session()
+
+
+@contextmanager
+def new_session(arguments: list[str]) -> Iterator[Session]:
+    """The session of a command with these arguments, which `session` finds while it runs."""
+    begun = Session(arguments=arguments)
+    before = _current.set(begun)
+    try:
+        yield begun
+    finally:
+        _current.reset(before)
 
 
 def _words(event: Event) -> str:
