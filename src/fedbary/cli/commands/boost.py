@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
 from fedbary.cli.ui.completion import several_of
 from fedbary.cli.ui.interrupts import finished_parts, on_interrupt
-from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.models import ModelName, named_model
 from fedbary.cli.ui.options import (
     SOME_FAILED,
@@ -32,9 +31,6 @@ from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.valuation.rules import RowRules
-
-if TYPE_CHECKING:
-    from fedbary.research.boosting import Boost
 
 
 @with_settings(rules=SettingsOf(RowRules, panel="Flags", without=("rule",)), training=TRAINING)
@@ -83,6 +79,7 @@ def boost(
     assert reference is not None
     assert test is not None
     refuse_file(output)
+    from fedbary.cli.ui.research_tables import show_boost
     from fedbary.cli.ui.written_result import with_sources
     from fedbary.research.boosting import boost as run
     from fedbary.research.boosting import check_folder
@@ -109,49 +106,6 @@ def boost(
         )
         result = replace(result, valuation=with_sources(result.valuation, paths, label, row_id))
         result.save(output)
-    if json:
-        write_json(_for_programs(result))
-    else:
-        _show(result, output)
+    show_boost(result, output, json=json)
     if result.failed or not all(math.isfinite(done.accuracy) for done in result.outcomes.values()):
         raise typer.Exit(SOME_FAILED)
-
-
-def _show(result: Boost, output: Path) -> None:
-    from fedbary.cli.ui.tables import bulleted, screen, table
-    from fedbary.wording import counted
-
-    columns = ("how", "rows", "dropped", "relabelled", "accuracy", "gain")
-    rows = [
-        (
-            row["how"],
-            row["rows"],
-            row["dropped"],
-            row["relabelled"],
-            _digits(row["accuracy"], ".3f"),
-            "" if row["how"] == "none" else _digits(row["gain"], "+.3f"),
-        )
-        for row in result.to_frame().to_dict("records")
-    ]
-    console = screen()
-    console.print(table(columns, rows, numeric=columns[1:]))
-    known = [done.accuracy for done in result.outcomes.values() if math.isfinite(done.accuracy)]
-    count = int(result.settings["test_rows"])
-    error = math.sqrt(max(accuracy * (1.0 - accuracy) for accuracy in known) / count)
-    console.print(f"\nStandard error of an accuracy on {counted(count, 'test row')}: about {error:.3f}.")
-    if result.notes:
-        console.print("", bulleted(result.notes), sep="\n")
-    console.print(f"\nwritten to {output}: boost.csv, boost.json, valuation/", markup=False)
-
-
-def _digits(value: float, shape: str) -> str:
-    return format(value, shape) if math.isfinite(value) else "–"
-
-
-def _for_programs(result: Boost) -> dict[str, Any]:
-    return {
-        "outcomes": result.to_frame(),
-        "failed": list(result.failed),
-        "settings": dict(result.settings),
-        "notes": list(result.notes),
-    }

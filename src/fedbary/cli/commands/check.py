@@ -9,15 +9,13 @@ import typer
 
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json, RowId
+from fedbary.cli.ui.table_view import class_counts, is_constant, kind_in_words, repeated_rows, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fedbary.data.columns import Array
     from fedbary.data.table import Table
     from fedbary.space import Schema
-
-_MOST_COLUMNS, _MOST_CLASSES = 30, 20
 
 
 def check(
@@ -47,7 +45,7 @@ def check(
         write_json(_for_programs(table, agreed))
         return
     console = screen()
-    _show_table(console, table)
+    show_table(console, table)
     if agreed is None:
         _show_refusals(console, table)
     else:
@@ -58,80 +56,24 @@ def check(
 def _for_programs(table: Table, schema: Schema | None) -> dict[str, Any]:
     missing = table.missing()
     columns = [
-        {"name": name, "kind": _kind(column), "missing": int(missing[name]), "constant": bool(_remark(column))}
+        {
+            "name": name,
+            "kind": kind_in_words(column),
+            "missing": int(missing[name]),
+            "constant": is_constant(column),
+        }
         for name, column in table.columns.items()
     ]
     label: dict[str, Any] = {"name": table.label_name}
     if table.has_classes:
-        label["classes"] = [{"class": name, "rows": rows} for name, rows in _class_counts(table)]
+        label["classes"] = [{"class": name, "rows": rows} for name, rows in class_counts(table)]
     else:
         label |= {"low": table.labels.min(), "mean": table.labels.mean(), "high": table.labels.max()}
-    content = {"rows": len(table), "repeated_rows": _repeated(table), "columns": columns, "label": label}
+    content = {"rows": len(table), "repeated_rows": repeated_rows(table), "columns": columns, "label": label}
     if schema is None:
         return content | {"refusals": _refusals(table)}
     told, refusal = _learned(table, schema)
     return content | {"schema": schema.fingerprint, "told": told, "refusals": refusal}
-
-
-def _show_table(console: Console, table: Table) -> None:
-    from fedbary.cli.ui import tables
-    from fedbary.wording import counted
-
-    missing = table.missing()
-    rows = [
-        (name, _kind(column), missing[name], _remark(column))
-        for name, column in list(table.columns.items())[:_MOST_COLUMNS]
-    ]
-    repeated = _repeated(table)
-    copies = f", {counted(repeated, 'row')} repeating an earlier one" if repeated else ", none twice"
-    console.print(f"{counted(len(table), 'row')}{copies}; {counted(len(table.columns), 'feature column')}.\n")
-    console.print(tables.table(("column", "kind", "missing", "note"), rows, numeric=("missing",)))
-    if len(table.columns) > _MOST_COLUMNS:
-        console.print(f"… and {counted(len(table.columns) - _MOST_COLUMNS, 'more column')}.")
-    console.print("")
-    _show_labels(console, table)
-
-
-def _kind(column: Array) -> str:
-    from fedbary.data.columns import kind_of
-
-    return f"block of {column.shape[1]}" if column.ndim == 2 else kind_of(column)
-
-
-def _repeated(table: Table) -> int:
-    return int(table.replace(ids=None).to_frame().duplicated().sum())
-
-
-def _remark(column: Array) -> str:
-    """A constant column is fine, but says nothing."""
-    import pandas as pd
-
-    return "constant" if column.ndim == 1 and pd.Series(column).nunique() <= 1 else ""
-
-
-def _show_labels(console: Console, table: Table) -> None:
-    from fedbary.cli.ui import tables
-    from fedbary.cli.ui.terminal_text import visible
-    from fedbary.wording import counted, number
-
-    name = visible(table.label_name)
-    if not table.has_classes:
-        low, mean, high = (float(v) for v in (table.labels.min(), table.labels.mean(), table.labels.max()))
-        console.print(f"Label '{name}': a number from {number(low)} to {number(high)}, on average {number(mean)}.")
-        return
-    counts = _class_counts(table)
-    console.print(f"Label '{name}': {counted(len(counts), 'class')}\n")
-    console.print(tables.table(("class", "rows"), counts[:_MOST_CLASSES], numeric=("rows",)))
-    if len(counts) > _MOST_CLASSES:
-        console.print(f"… and {counted(len(counts) - _MOST_CLASSES, 'more class')}.")
-
-
-def _class_counts(table: Table) -> list[tuple[str, int]]:
-    from collections import Counter
-
-    from fedbary.space.labels import class_names
-
-    return Counter(class_names(table.labels).tolist()).most_common()
 
 
 def _show_refusals(console: Console, table: Table) -> None:

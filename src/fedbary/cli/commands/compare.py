@@ -12,7 +12,6 @@ import typer
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
 from fedbary.cli.ui.completion import methods as known_methods
 from fedbary.cli.ui.interrupts import finished_parts, on_interrupt
-from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.models import ModelName, named_model
 from fedbary.cli.ui.options import (
     SOME_FAILED,
@@ -94,8 +93,10 @@ def compare(
     that train. FILES are as for `fedbary value`. The reference is the test set of every method that evaluates models.
     Methods that train need PyTorch, the extra `torch`. With --rows, methods that value rows are compared instead.
     """
+    from fedbary.cli.ui.research_tables import client_methods, row_methods, show_clients, show_methods, show_rows
+
     if listed:
-        _list(rows, json=json)
+        show_methods(row_methods() if rows else client_methods(), json=json)
         return
     patterns = given_files(files)
     require(label, "No label column was given: name it with --label COL.")
@@ -124,7 +125,7 @@ def compare(
         result.save(output)
         if plot:
             result.display().save(output / "plot.html")
-    _show(result, output, rows=rows, json=json)
+    (show_rows if rows else show_clients)(result, output, json=json)
     unknown = not rows and any(math.isnan(value) for scores in result.scores.values() for value in scores.values)
     if result.failed or unknown:
         raise typer.Exit(SOME_FAILED)
@@ -137,24 +138,3 @@ def _check_output(output: Path, *, rows: bool) -> None:
 
     refuse_file(output)
     (by_row if rows else by_client).check_folder(output)
-
-
-def _show(result: Any, output: Path, *, rows: bool, json: bool) -> None:
-    from fedbary.cli.ui.comparison_tables import clients_for_programs, rows_for_programs, show_clients, show_rows
-
-    if json:
-        write_json(rows_for_programs(result) if rows else clients_for_programs(result))
-    else:
-        (show_rows if rows else show_clients)(result, output)
-
-
-def _list(rows: bool, *, json: bool) -> None:
-    from fedbary.cli.ui.comparison_tables import client_methods, row_methods
-    from fedbary.cli.ui.tables import screen, table
-
-    found = row_methods() if rows else client_methods()
-    if json:
-        write_json({"methods": found})
-    else:
-        columns = ("method", "what it does", "needs" if rows else "retrains")
-        screen().print(table(columns, [tuple(method.values()) for method in found]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,14 +10,13 @@ import typer
 
 from fedbary.cli.ui.completion import clients as known_clients
 from fedbary.cli.ui.completion import one_of
+from fedbary.cli.ui.image_shapes import image_shape
 from fedbary.cli.ui.options import SOME_FAILED, Json, Open
 from fedbary.errors import FedbaryError, SettingsError
 
 if TYPE_CHECKING:
     from fedbary.valuation import Valuation
     from fedbary.valuation.result import ImageShape
-
-_SHAPE = re.compile(r"(\d{1,3})x(\d{1,3})(?:x([13]))?")
 
 
 @dataclass(frozen=True)
@@ -101,33 +99,6 @@ def report(
         raise typer.Exit(SOME_FAILED)
 
 
-def owner_file(result: Valuation, folder: Path, client: str) -> Path:
-    """Where a client's report is written by default."""
-    from fedbary.valuation.storage import row_file_names
-
-    if "owner" in result.settings:
-        return folder / "report.html"
-    return folder / f"report-{row_file_names([str(name) for name in result.clients['client']])[client]}.html"
-
-
-def image_shape(text: str) -> ImageShape:
-    """What was typed after --images.
-
-    Examples
-    --------
-    >>> image_shape("auto"), image_shape("none"), image_shape("28x28"), image_shape("32x32x3")
-    ('auto', None, (28, 28), (32, 32, 3))
-    """
-    if text == "auto":
-        return "auto"
-    if text == "none":
-        return None
-    found = _SHAPE.fullmatch(text)
-    if found is None:
-        raise SettingsError(f"--images must be auto, none, HxW or HxWx3, such as 28x28, not {text!r}.")
-    return tuple(int(side) for side in found.groups() if side is not None)
-
-
 def _check(options: _Options, *, client: str | None, all_clients: bool) -> None:
     about_rows = options.data or options.label or options.row_id or options.images != "auto"
     if client is None and not all_clients and about_rows:
@@ -142,13 +113,13 @@ def _check(options: _Options, *, client: str | None, all_clients: bool) -> None:
 
 def _owners(result: Valuation, folder: Path, client: str, options: _Options) -> Path:
     """One owner's report, with its rows where their file is known."""
-    from fedbary.cli.ui.result_folder import source_of, valued_table
+    from fedbary.cli.ui.result_folder import owner_report_file, source_of, valued_table
 
     rows = result.rows(client)
     table = None
     if options.data is not None or source_of(result, client) is not None:
         table = valued_table(result, rows, client, data=options.data, row_id=options.row_id, label=options.label)
-    path = options.output or owner_file(result, folder, client)
+    path = options.output or owner_report_file(result, folder, client)
     return result.report(path, client=client, table=table, images=options.images)
 
 

@@ -22,6 +22,15 @@ def load_result(folder: Path) -> Valuation:
     return load_owned(folder) if is_owned(folder) else Valuation.load(folder)
 
 
+def owner_report_file(result: Valuation, folder: Path, client: str) -> Path:
+    """Where a client's report is written by default."""
+    from fedbary.valuation.storage import row_file_names
+
+    if "owner" in result.settings:
+        return folder / "report.html"
+    return folder / f"report-{row_file_names([str(name) for name in result.clients['client']])[client]}.html"
+
+
 def source_of(result: Valuation, client: str) -> Path | None:
     """The file that a client was read from, if the result knows it."""
     known = result.settings.get("sources", {}).get(client)

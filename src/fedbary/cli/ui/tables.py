@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,17 @@ def share_bar(share: float, widest: float, width: int = _BAR_WIDTH) -> str:
     """
     eighths = round(8 * width * share / widest)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def rounded(value: float, shape: str = ".2f") -> str:
+    """A number of so many decimals, or a dash where it is not known.
+
+    Examples
+    --------
+    >>> rounded(0.125, "+.1f"), rounded(float("nan"))
+    ('+0.1', '–')
+    """
+    return format(value, shape) if math.isfinite(value) else "–"
 
 
 def ranking(result: Valuation) -> Table:

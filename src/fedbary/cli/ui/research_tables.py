@@ -1,17 +1,20 @@
-"""What `fedbary compare` prints: shares and costs by method, for clients and for rows."""
+"""What `fedbary compare` and `fedbary boost` print: methods, shares, costs and accuracies."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fedbary.cli.ui.tables import bulleted, screen, table
+from fedbary.cli.ui.json import write_json
+from fedbary.cli.ui.tables import bulleted, rounded, screen, table
 from fedbary.cli.ui.terminal_text import visible
+from fedbary.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from fedbary.research.boosting import Boost
     from fedbary.research.comparison import Comparison, RowComparison
 
 _LONGEST_NAME = 30
@@ -37,8 +40,21 @@ def row_methods() -> list[dict[str, str]]:
     return [{"name": name, "does": does, "needs": needs} for name, does, needs in [*theirs, *ours]]
 
 
-def show_clients(result: Comparison, output: Path) -> None:
+def show_methods(methods: list[dict[str, str]], *, json: bool) -> None:
+    """What each method does."""
+    if json:
+        write_json({"methods": methods})
+        return
+    last = list(methods[0])[-1]
+    screen().print(table(("method", "what it does", last), [tuple(method.values()) for method in methods]))
+
+
+def show_clients(result: Comparison, output: Path, *, json: bool) -> None:
     """What each method thinks of each client, how well the methods agree, and what they cost."""
+    if json:
+        content = {"scores": result.to_frame(), "summary": result.summary(), "failed": dict(result.failed)}
+        write_json({**content, "settings": dict(result.settings), "notes": list(result.notes)})
+        return
     console = screen()
     for shares in _shares(result):
         console.print(shares, "", sep="\n")
@@ -49,9 +65,13 @@ def show_clients(result: Comparison, output: Path) -> None:
     _show_end(lines, output, "scores.csv, summary.csv, comparison.json, scores/")
 
 
-def show_rows(result: RowComparison, output: Path) -> None:
+def show_rows(result: RowComparison, output: Path, *, json: bool) -> None:
     """How well methods that value rows agree, and what they cost."""
     summary = result.summary()
+    if json:
+        failed = {name: dict(why) for name, why in result.failed.items()}
+        write_json({"rows": result.to_frame(), "summary": summary, "failed": failed, "settings": dict(result.settings)})
+        return
     known = [name for name in ("spearman", "kendall", "seconds") if summary[name].notna().any()]
     rows = [
         (row["method"], row["clients"], *(f"{row[name]:.2f}" for name in known)) for row in summary.to_dict("records")
@@ -60,25 +80,33 @@ def show_rows(result: RowComparison, output: Path) -> None:
     _show_end(_row_failures(result), output, "rows.csv, summary.csv")
 
 
-def clients_for_programs(result: Comparison) -> dict[str, Any]:
-    """A comparison of clients for `write_json`."""
-    return {
-        "scores": result.to_frame(),
-        "summary": result.summary(),
-        "failed": dict(result.failed),
-        "settings": dict(result.settings),
-        "notes": list(result.notes),
-    }
-
-
-def rows_for_programs(result: RowComparison) -> dict[str, Any]:
-    """A comparison of rows for `write_json`."""
-    return {
-        "rows": result.to_frame(),
-        "summary": result.summary(),
-        "failed": {name: dict(why) for name, why in result.failed.items()},
-        "settings": dict(result.settings),
-    }
+def show_boost(result: Boost, output: Path, *, json: bool) -> None:
+    """How accurate each way of acting on flags makes the model."""
+    if json:
+        content = {"outcomes": result.to_frame(), "failed": list(result.failed)}
+        write_json({**content, "settings": dict(result.settings), "notes": list(result.notes)})
+        return
+    columns = ("how", "rows", "dropped", "relabelled", "accuracy", "gain")
+    rows = [
+        (
+            row["how"],
+            row["rows"],
+            row["dropped"],
+            row["relabelled"],
+            rounded(row["accuracy"], ".3f"),
+            "" if row["how"] == "none" else rounded(row["gain"], "+.3f"),
+        )
+        for row in result.to_frame().to_dict("records")
+    ]
+    console = screen()
+    console.print(table(columns, rows, numeric=columns[1:]))
+    known = [done.accuracy for done in result.outcomes.values() if math.isfinite(done.accuracy)]
+    count = int(result.settings["test_rows"])
+    error = math.sqrt(max(accuracy * (1.0 - accuracy) for accuracy in known) / count)
+    console.print(f"\nStandard error of an accuracy on {counted(count, 'test row')}: about {error:.3f}.")
+    if result.notes:
+        console.print("", bulleted(result.notes), sep="\n")
+    console.print(f"\nwritten to {output}: boost.csv, boost.json, valuation/", markup=False)
 
 
 def _show_end(lines: list[str], output: Path, files: str) -> None:
@@ -102,7 +130,7 @@ def _shares(result: Comparison) -> list[Table]:
     """Clients down, methods across: shares in percent, in as many tables as the width needs."""
     clients = next(iter(result.scores.values())).clients if result.scores else ()
     names = [_cut(visible(client)) for client in clients]
-    cells = {name: [_digits(100 * share, 1) for share in scores.shares] for name, scores in result.scores.items()}
+    cells = {name: [rounded(100 * share, ".1f") for share in scores.shares] for name, scores in result.scores.items()}
     tables = []
     for part in _fitting(list(cells), max(map(len, ["share in %", *names]))):
         rows = [(name, *(cells[method][i] for method in part)) for i, name in enumerate(names)]
@@ -128,11 +156,11 @@ def _costs(result: Comparison) -> Table:
     rows = [
         (
             row["method"],
-            _digits(row["spearman"]),
-            _digits(row["kendall"]),
-            _digits(row["share_error"], 3),
+            rounded(row["spearman"]),
+            rounded(row["kendall"]),
+            rounded(row["share_error"], ".3f"),
             row["evaluations"],
-            _digits(row["seconds"]),
+            rounded(row["seconds"]),
             "" if row["converged"] else "early",
         )
         for row in result.summary().to_dict("records")
@@ -143,7 +171,3 @@ def _costs(result: Comparison) -> Table:
 
 def _cut(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-def _digits(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}" if math.isfinite(value) else "–"
