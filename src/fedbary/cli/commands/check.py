@@ -72,8 +72,8 @@ def _for_programs(table: Table, schema: Schema | None) -> dict[str, Any]:
     content = {"rows": len(table), "repeated_rows": repeated_rows(table), "columns": columns, "label": label}
     if schema is None:
         return content | {"refusals": _refusals(table)}
-    told, refusal = _learned(table, schema)
-    return content | {"schema": schema.fingerprint, "told": told, "refusals": refusal}
+    learned, refusals = _learned(table, schema)
+    return content | {"schema": schema.fingerprint, "told": learned, "refusals": refusals}
 
 
 def _show_refusals(console: Console, table: Table) -> None:
@@ -108,13 +108,13 @@ def _refusals(table: Table) -> list[str]:
 def _show_fit(console: Console, table: Table, schema: Schema) -> None:
     from fedbary.cli.ui.tables import bulleted
 
-    told, refusals = _learned(table, schema)
+    learned, refusals = _learned(table, schema)
     console.print(f"\nThe table fits the schema {schema.fingerprint}.", style="bold")
     console.print(
         "In a run with default settings the coordinator would be told, besides a distance, its lower end and a mean "
         "cost:"
     )
-    console.print(bulleted(told))
+    console.print(bulleted(learned))
     for refusal in refusals:
         console.print(f"But {refusal}")
 
@@ -127,8 +127,8 @@ def _learned(table: Table, schema: Schema) -> tuple[list[str], list[str]]:
     from fedbary.wording import counted
 
     cloud, min_group = embed(table, schema), Sketch().min_group
-    told = [counted(cloud.rows, "row"), *fit_notes(table, schema, min_group=min_group)]
+    learned = [counted(cloud.rows, "row"), *fit_notes(table, schema, min_group=min_group)]
     if cloud.distinct >= min_group:
-        return told, []
+        return learned, []
     few = counted(cloud.distinct, "different row")
-    return told, [f"{few} would be refused there: min_group asks for {min_group} at least."]
+    return learned, [f"{few} would be refused there: min_group asks for {min_group} at least."]

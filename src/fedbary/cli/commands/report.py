@@ -73,8 +73,8 @@ def report(
 
     options = _Options(data, label, row_id, image_shape(images), output)
     result = load_result(folder)
-    named = client or result.settings.get("owner")
-    _check(options, client=named, all_clients=all_clients)
+    owner = client or result.settings.get("owner")
+    _check(options, client=owner, all_clients=all_clients)
     written: dict[str, Path] = {}
     failed: dict[str, str] = {}
     if all_clients:
@@ -85,14 +85,14 @@ def report(
                 failed[name] = str(error)
         if failed and not written:
             raise SettingsError(f"No report could be written: {next(iter(failed.values()))}")
-    elif named is None:
+    elif owner is None:
         written["report"] = result.report(output or folder / "report.html")
     else:
-        written[named] = _owners(result, folder, named, options)
+        written[owner] = _owners(result, folder, owner, options)
     if json:
         write_json({"written": written, "failed": failed})
     else:
-        _show(written, failed, rows=named is not None or all_clients)
+        _show(written, failed, rows=owner is not None or all_clients)
     if show:
         open_file(next(iter(written.values())))
     if failed:

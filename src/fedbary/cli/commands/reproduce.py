@@ -66,9 +66,9 @@ def _list(*, json: bool) -> None:
 
     known = experiments.EXPERIMENTS
     if json:
-        write_json({"experiments": [{"name": one.name, "shows": one.shows} for one in known]})
+        write_json({"experiments": [{"name": experiment.name, "shows": experiment.shows} for experiment in known]})
     else:
-        screen().print(table(("name", "what it shows"), [(one.name, one.shows) for one in known]))
+        screen().print(table(("name", "what it shows"), [(experiment.name, experiment.shows) for experiment in known]))
 
 
 def _finished_cells(experiment: Experiment, place: Path, smoke: bool) -> str:

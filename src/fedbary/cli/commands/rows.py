@@ -96,10 +96,10 @@ def _worst(frame: pd.DataFrame, most: int) -> tuple[int, pd.DataFrame]:
 
 
 def _for_programs(frame: pd.DataFrame, client: str, most: int, written: Path | None) -> dict[str, Any]:
-    flagged, shown = _worst(frame, most)
+    flagged, worst = _worst(frame, most)
     counts = {"client": client, "total": len(frame), "flagged": flagged if frame["flag"].notna().any() else None}
     facts = {name: frame.attrs[name] for name in (*_FACTS, "untested") if name in frame.attrs}
-    return {**counts, **facts, "rows": shown, "written": written}
+    return {**counts, **facts, "rows": worst, "written": written}
 
 
 def _show(frame: pd.DataFrame, client: str, most: int) -> None:
@@ -109,13 +109,13 @@ def _show(frame: pd.DataFrame, client: str, most: int) -> None:
     from fedbary.wording import number
 
     console = screen()
-    flagged, shown = _worst(frame, most)
+    flagged, worst = _worst(frame, most)
     what = f"{flagged} of {len(frame)} rows of {visible(client)} are flagged"
     if not flagged:
         what += "; its least valuable rows"
     console.print(what, style="bold", markup=False, highlight=False)
     cells = zip(
-        shown["row"], map(number, shown["value"]), shown["reason"].fillna("–"), suggestions(shown).fillna("–"),
+        worst["row"], map(number, worst["value"]), worst["reason"].fillna("–"), suggestions(worst).fillna("–"),
         strict=True,
     )  # fmt: skip
     console.print(table(("row", "value", "suspicious", "suggested label"), cells, numeric=("value",)))

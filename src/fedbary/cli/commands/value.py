@@ -122,5 +122,5 @@ def _finished_rounds(output: Path) -> str:
         fresh = False
     if not fresh and "--resume" not in session().arguments:
         return "interrupted: no round was finished, nothing was kept"
-    again = session().typed_command("--resume")
-    return f"interrupted: the finished rounds are kept in {output}; go on with\n  {again}"
+    command = session().typed_command("--resume")
+    return f"interrupted: the finished rounds are kept in {output}; go on with\n  {command}"

@@ -64,9 +64,9 @@ def _value(option: Parameter, key: str, value: Any, path: Path, of: Any) -> Any:
     if flag:
         return value
     # A path is meant relative to the file, wherever the command runs.
-    places = key == "files" or Path in (of, *get_args(of))
+    is_path = key == "files" or Path in (of, *get_args(of))
     # As text, so that the file's values pass the same checks as typed ones.
-    texts = [str(path.parent / str(item)) if places else str(item) for item in items]
+    texts = [str(path.parent / str(item)) if is_path else str(item) for item in items]
     return texts if many else texts[0]
 
 

@@ -86,8 +86,8 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
 
     facts: dict[str, Any] = {"protocol": settings.name, **asdict(settings)}  # type: ignore[call-overload]
     facts |= {"reference_rows": 1 if with_reference else None, "rides_on": "sketch" if with_reference else "consensus"}
-    said = learned(facts)
-    return ((), ()) if said is None else (said.server, said.warnings)
+    lesson = learned(facts)
+    return ((), ()) if lesson is None else (lesson.server, lesson.warnings)
 
 
 def for_programs(settings: Settings, found: list[Exchange]) -> dict[str, Any]:

@@ -70,11 +70,11 @@ def spinner() -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
         task = display.add_task("starting", total=None)
 
-        def tell(what: str) -> None:
+        def say(what: str) -> None:
             session.phase(what)
             display.update(task, description=what)
 
-        yield tell
+        yield say
 
 
 def _shows_bar() -> bool:

@@ -54,11 +54,11 @@ class SettingsOf:
 
     def options(self) -> list[inspect.Parameter]:
         """One parameter for each field."""
-        said, types = _gists(self.settings), get_type_hints(self.settings)
+        gists, types = _gists(self.settings), get_type_hints(self.settings)
         found = []
         for field in _fields(self.settings):
             if field.name not in self.without:
-                words = _sentences(said.get(field.name, ""), _choices(types[field.name]))
+                words = _sentences(gists.get(field.name, ""), _choices(types[field.name]))
                 found.append(_option(field.name, types[field.name], field.default, words, self.panel))
         return found
 
@@ -99,12 +99,12 @@ class SettingsOfOneOf:
     def options(self) -> list[inspect.Parameter]:
         """One parameter for each name that a field has anywhere."""
         types = {name: get_type_hints(settings) for name, settings in self.settings.items()}
-        said = {name: _gists(settings) for name, settings in self.settings.items()}
+        gists = {name: _gists(settings) for name, settings in self.settings.items()}
         found = []
         for option, owners in self._fields.items():
             words: dict[str, dict[str, Any]] = {}
             for owner, field in owners.items():
-                sentence = _sentences(said[owner].get(option, ""), _choices(types[owner][option]))
+                sentence = _sentences(gists[owner].get(option, ""), _choices(types[owner][option]))
                 words.setdefault(sentence, {})[owner] = field.default
             texts = []
             for sentence, defaults in words.items():
@@ -125,12 +125,12 @@ def with_settings(**parameters: SettingsOf | SettingsOfOneOf) -> Callable[[Calla
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
-        options = {name: behind.options() for name, behind in parameters.items()}
+        options = {name: settings.options() for name, settings in parameters.items()}
 
         @wraps(command)
         def run(**typed: Any) -> None:
-            for name, behind in parameters.items():
-                typed[name] = behind.build({one.name: typed.pop(one.name) for one in options[name]})
+            for name, settings in parameters.items():
+                typed[name] = settings.build({option.name: typed.pop(option.name) for option in options[name]})
             command(**typed)
 
         taken: list[inspect.Parameter] = []
@@ -139,7 +139,7 @@ def with_settings(**parameters: SettingsOf | SettingsOfOneOf) -> Callable[[Calla
         # Typer reads one or the other, depending on its version.
         del run.__wrapped__
         run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in taken}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
         return run
 
     return decorate
