@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +15,11 @@ def dash(value: Any) -> str:
     >>> dash(None), dash(float("nan")), dash(True)
     ('–', '–', 'yes')
     """
-    import pandas as pd
+    if not isinstance(value, str | int | float):  # pandas takes half a second to import
+        import pandas as pd
 
-    if pd.isna(value):
+        return "–" if pd.isna(value) else str(value)
+    if isinstance(value, float) and math.isnan(value):
         return "–"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
