@@ -51,7 +51,6 @@ bench: $(STAMPS)/dev  ## time, memory, accuracy and ordering tables, what the pr
 	@$(BIN)/python benchmarks/client_work.py
 	@$(BIN)/python benchmarks/guards.py
 	@$(BIN)/python benchmarks/row_methods.py
-	@$(BIN)/python benchmarks/estimates.py
 
 docs: $(STAMPS)/docs  ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

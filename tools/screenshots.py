@@ -1,7 +1,7 @@
 """Make every picture of README and docs again: `make screenshots`, or `python tools/screenshots.py NAME ...` for some.
 
-Each picture is a real thing: a report of a real run in Chromium, a real server with a real run behind it, a
-real terminal. Everything is seeded and made in a temporary folder; only docs/images/ is written.
+Each picture is a real thing: a report of a real run in Debian's Chromium, a real terminal. Everything is seeded and
+made in a temporary folder; only docs/images/ is written.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -47,7 +46,7 @@ HOSTILE = (
 @cache
 def clinics() -> tuple[dict[str, fb.Table], fb.Table]:
     """The parties of `fedbary demo`."""
-    from fedbary.cli.commands.demo import demo_clinics
+    from fedbary.cli.commands.demo_clinics import demo_clinics
 
     made = demo_clinics(0)
     return made.clients, made.reference
@@ -108,46 +107,6 @@ def hostile(shoot: Shoot, folder: Path) -> None:
     named = {name: tables[place % len(tables)] for place, name in enumerate(HOSTILE)}
     result = fb.value(named, reference, seed=0)
     shoot(result.report(folder / "report.html"), "report-hostile-names", height=1700)
-
-
-def live(shoot: Shoot, folder: Path) -> None:
-    from fedbary.data import write
-
-    clients, reference = clinics()
-    data = folder / "data"
-    data.mkdir()
-    for name, table in clients.items():
-        write(table, data / f"{name}.parquet")
-    write(reference, folder / "reference.parquet")
-    run = folder / "out"
-    program = [sys.executable, "-m", "fedbary"]
-    serve = subprocess.Popen(
-        [*program, "serve", str(run), "--stop-after", "60"], stdout=subprocess.PIPE, text=True, cwd=folder
-    )
-    assert serve.stdout is not None
-    address = re.search(r"http://\S+", serve.stdout.readline())
-    assert address is not None
-    work = subprocess.Popen(
-        [
-            *program, "value", str(data / "*.parquet"), "--label", "label", "--reference",
-            str(folder / "reference.parquet"), "--protocol", "interpolation", "--rounds", "60", "--tolerance", "0",
-            "-o", str(run),
-        ],
-        stdout=subprocess.DEVNULL,
-        cwd=folder,
-    )  # fmt: skip
-    try:
-        shoot(
-            address[0],
-            "live",
-            width=1000,
-            height=700,
-            until="() => /Round [4-9]/.test(document.body.innerText)",
-            offline=False,
-        )
-    finally:
-        work.kill()
-        serve.kill()
 
 
 def terminal(shoot: Shoot, folder: Path) -> None:
@@ -248,18 +207,17 @@ class Shoot:
 
     def __call__(
         self,
-        page_at: Path | str,
+        page_at: Path,
         name: str,
         *,
         width: int = 1200,
         height: int = 1200,
         pdf: Path | None = None,
-        until: str = "() => document.documentElement.dataset.charts !== undefined",
         **context: Any,
     ) -> None:
         page = self._browser.new_page(viewport={"width": width, "height": height}, **{"offline": True} | context)
-        page.goto(page_at.as_uri() if isinstance(page_at, Path) else page_at)
-        page.wait_for_function(until)
+        page.goto(page_at.as_uri())
+        page.wait_for_function("() => document.documentElement.dataset.charts !== undefined")
         page.wait_for_timeout(700)  # fonts and the last of Plotly's transitions
         IMAGES.mkdir(parents=True, exist_ok=True)
         if pdf is None:
@@ -277,7 +235,6 @@ PICTURES: dict[str, Callable[[Shoot, Path], None]] = {
     "owner-images": images,
     "report-100-clients": many,
     "report-hostile-names": hostile,
-    "live": live,
     "terminal": terminal,
     "skew": skew,
     "rows-as-points": rows_as_points,

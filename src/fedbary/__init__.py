@@ -11,23 +11,23 @@ __version__ = "0.1.0"
 # `fedbary --help`) costs nothing.
 _HOMES = {
     "Boost": "fedbary.research.boosting",
-    "CNN": "fedbary.research.training",
+    "CNN": "fedbary.research.training.models",
     "ClientScores": "fedbary.valuation.scores",
     "Coalition": "fedbary.protocols.coalition",
     "Comparison": "fedbary.research.comparison",
     "Consensus": "fedbary.protocols.consensus",
     "DataError": "fedbary.errors",
     "DatasetUnavailable": "fedbary.errors",
-    "FedAvg": "fedbary.research.training",
+    "FedAvg": "fedbary.research.training.fedavg_settings",
     "FedbaryError": "fedbary.errors",
     "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
     "Ledger": "fedbary.guard.ledger",
     "LocalEngine": "fedbary.engines.local",
-    "Logistic": "fedbary.research.training",
-    "MLP": "fedbary.research.training",
+    "Logistic": "fedbary.research.training.models",
+    "MLP": "fedbary.research.training.models",
     "OwnerPolicy": "fedbary.guard.policy",
-    "Points": "fedbary.space.embed",
+    "Points": "fedbary.space.points",
     "PrivacyError": "fedbary.errors",
     "ProtocolError": "fedbary.errors",
     "RowComparison": "fedbary.research.comparison",
@@ -38,7 +38,7 @@ _HOMES = {
     "Sketch": "fedbary.protocols.sketch",
     "Space": "fedbary.space.options",
     "Table": "fedbary.data.table",
-    "TrainingLog": "fedbary.research.training",
+    "TrainingLog": "fedbary.research.training.training_log",
     "TransportError": "fedbary.errors",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
@@ -48,7 +48,7 @@ _HOMES = {
     "compare_rows": "fedbary.research.comparison",
     "corruptions": "fedbary.data",
     "datasets": "fedbary.data",
-    "embed": "fedbary.space.embed",
+    "embed": "fedbary.space.points",
     "fit_schema": "fedbary.space.fit",
     "partitions": "fedbary.data",
     "plots": "fedbary.views",
@@ -136,10 +136,12 @@ if TYPE_CHECKING:
     from fedbary.protocols.triangle import Triangle
     from fedbary.research.boosting import Boost, boost
     from fedbary.research.comparison import Comparison, RowComparison, compare_clients, compare_rows
-    from fedbary.research.training import CNN, MLP, FedAvg, Logistic, TrainingLog
-    from fedbary.space.embed import Points, embed
+    from fedbary.research.training.fedavg_settings import FedAvg
+    from fedbary.research.training.models import CNN, MLP, Logistic
+    from fedbary.research.training.training_log import TrainingLog
     from fedbary.space.fit import fit_schema
     from fedbary.space.options import Space
+    from fedbary.space.points import Points, embed
     from fedbary.space.row_identity import split_reference
     from fedbary.space.schema import Schema
     from fedbary.transport.solve import solve

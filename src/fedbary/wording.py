@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +18,11 @@ def dash(value: Any) -> str:
     >>> dash(None), dash(float("nan")), dash(True)
     ('–', '–', 'yes')
     """
-    import pandas as pd
+    if not isinstance(value, str | int | float):  # pandas takes half a second to import
+        import pandas as pd
 
-    if pd.isna(value):
+        return "–" if pd.isna(value) else str(value)
+    if isinstance(value, float) and math.isnan(value):
         return "–"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
@@ -226,3 +229,16 @@ class _Unknown:
 
 def _fields(part: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(part) if name}
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, whichever says it best.
+
+    Examples
+    --------
+    >>> duration(12.4), duration(180), duration(9000)
+    ('12 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{max(seconds, 0.0):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -17,10 +17,11 @@ def test_help_names_the_commands(shell):
     assert all(command in done.stdout for command in ("demo", "value", "rows", "check", "compare", "boost", "datasets"))
 
 
-def test_help_imports_nothing_heavy():
-    """That is what makes it answer at once."""
+@pytest.mark.parametrize("arguments", [["--help"], ["value", "--help"], ["compare", "--help"]], ids=" ".join)
+def test_help_imports_nothing_heavy(arguments):
+    """That is what makes it answer at once, although options are made from the settings' classes."""
     code = (
-        "import sys\nfrom fedbary.cli import main\nmain(['--help'])\n"
+        f"import sys\nfrom fedbary.cli import main\nmain({arguments})\n"
         "sys.exit(sum(name in sys.modules for name in ('numpy', 'pandas', 'scipy', 'sklearn', 'torch', 'ot')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0

@@ -38,7 +38,6 @@ def test_the_names_are_those_of_the_registries():
     from fedbary.research.comparison import PROTOCOL_METHODS
     from fedbary.research.experiments import EXPERIMENTS
 
-    assert tuple(PROTOCOLS) == completion.PROTOCOLS
     assert set(completion.CLIENT_METHODS) == {*METHODS, *PROTOCOL_METHODS}
     assert set(completion.ROW_METHODS) == {*ROW_METHODS, *PROTOCOLS}
     assert tuple(experiment.name for experiment in EXPERIMENTS) == completion.EXPERIMENTS

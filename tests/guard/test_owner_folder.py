@@ -7,7 +7,7 @@ import pytest
 import fedbary as fb
 from fedbary.errors import DataError
 from fedbary.guard.owner_folder import is_owned, load_owned, owned, save_owned
-from fedbary.valuation import row_frame
+from fedbary.valuation.row_values import row_frame
 
 
 def test_an_owners_view_comes_back_as_it_was(tmp_path):

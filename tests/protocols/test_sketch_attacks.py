@@ -18,7 +18,7 @@ from fedbary.protocols.messages import Message, array_text
 from fedbary.protocols.sketch.answer import guarded_answer
 from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_shared, singled_out
 from fedbary.protocols.sketch.sketch import make_sketch
-from fedbary.space import Points
+from fedbary.space.points import Points
 from fedbary.transport import solve
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.rules import RowRules

@@ -11,7 +11,7 @@ from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.answer import exact_answer, relaxed_cost
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened, make_sketch
-from fedbary.space import Points
+from fedbary.space.points import Points
 from fedbary.transport import solve
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.rules import RowRules

@@ -6,7 +6,9 @@ import pytest
 
 import fedbary as fb
 from fedbary.research.boosting import trained_accuracy
-from fedbary.research.training import FedAvg, Federation, Logistic
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.federation import Federation
+from fedbary.research.training.models import Logistic
 
 TRAINING = FedAvg(rounds=3)
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.research.training import FedAvg, TrainingLog
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.training_log import TrainingLog
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
-from fedbary.space import Description, agree, describe, fit_notes, needs_moments, table_moments, with_moments
+from fedbary.space.description import Description, describe
+from fedbary.space.fit import agree, needs_moments, with_moments
 from fedbary.space.k_anonymous import RARE, k_anonymous_rows
+from fedbary.space.moments import table_moments
+from fedbary.space.notes import fit_notes
 from fedbary.space.row_identity import without_rare_values
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.errors import SchemaError, SettingsError
-from fedbary.space import describe
+from fedbary.space.description import describe
 
 
 def people(rows=60, seed=0):

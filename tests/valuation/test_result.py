@@ -11,8 +11,9 @@ from sklearn.metrics import roc_auc_score
 
 import fedbary as fb
 from fedbary.errors import DataError, PrivacyError, SettingsError
-from fedbary.valuation import calibrated_gradient, share_bounds, shares
+from fedbary.valuation.contribution import share_bounds, shares
 from fedbary.valuation.result import CLIENT_COLUMNS, ROW_COLUMNS
+from fedbary.valuation.row_values import calibrated_gradient
 
 distances = st.lists(st.floats(0.01, 100), min_size=1, max_size=8).map(np.array)
 

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.valuation import Valuation, client_frame
+from fedbary.valuation.contribution import client_frame
+from fedbary.valuation.result import Valuation
 from fedbary.valuation.scores import ClientScores
 from fedbary.valuation.verdict import FAILED, INCLUDE, LEAVE, LOOK
 

@@ -24,15 +24,15 @@ from fedbary.cli.commands.preview import preview
 from fedbary.cli.commands.report import report
 from fedbary.cli.commands.reproduce import reproduce
 from fedbary.cli.commands.rows import rows
-from fedbary.cli.commands.serve import serve
 from fedbary.cli.commands.value import value
 from fedbary.cli.commands.watch import watch
 from fedbary.cli.ui.command_kinds import Command, Group, example_of
 from fedbary.cli.ui.interrupts import Interrupted
 from fedbary.cli.ui.session import Session, new_session
 from fedbary.cli.ui.session import session as current_session
-from fedbary.cli.ui.terminal_text import one_line, paragraphs, visible, with_options
+from fedbary.cli.ui.terminal_text import one_line, paragraphs, visible
 from fedbary.errors import FedbaryError
+from fedbary.wording import COMMAND
 
 
 class Ending(IntEnum):
@@ -58,7 +58,6 @@ for command, example in (
     (report, "fedbary report out --client hospital_a --open"),
     (rows, "fedbary rows out --client hospital_a --export clean"),
     (watch, "fedbary watch out"),
-    (serve, "fedbary serve out --open"),
     (check, "fedbary check mine.parquet --schema schema.json"),
     (preview, "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet"),
     (ledger, "fedbary ledger ledger.jsonl --policy policy.toml"),
@@ -83,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             code = typer.main.get_command(app).main(given, prog_name="fedbary", standalone_mode=False)
         except BaseException as error:
-            ending = _said(error, session)
+            ending = _explain(error, session)
             session.end(ending, error)
             return ending
     code = code if isinstance(code, int) else Ending.DONE
@@ -91,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _said(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one per kind of ending
+def _explain(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one per kind of ending
     """What a user is told of an error, in one sentence, and the exit code that it means."""
     if session.debug and not isinstance(error, Interrupted | SystemExit) and _parser_words(error) is None:
         traceback.print_exception(error)
@@ -110,7 +109,7 @@ def _said(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one
             # A group without a command has printed its help.
             return _end(Ending.BAD_INPUT, words) if words else Ending.DONE
         case FedbaryError():
-            return _end(Ending.BAD_INPUT, str(error))
+            return _end(Ending.BAD_INPUT, error.note.text(COMMAND))
         case OSError():
             where = f"'{error.filename}': " if error.filename else ""
             return _end(Ending.BAD_INPUT, f"{where}{error.strerror or error}")
@@ -124,7 +123,7 @@ def _parser_words(error: BaseException) -> str | None:
 
 
 def _end(ending: Ending, sentence: str) -> int:
-    print(f"error: {with_options(one_line(sentence))}", file=sys.stderr)
+    print(f"error: {one_line(sentence)}", file=sys.stderr)
     return int(ending)
 
 

@@ -16,7 +16,8 @@ from fedbary.engines.events import EventLog, EventObserver, Listener
 from fedbary.engines.local import one_thread
 from fedbary.engines.run import Engine, Observer, Observers, Work, run
 from fedbary.notes import Note
-from fedbary.protocols.messages import Host, Settings
+from fedbary.protocols.host import Host
+from fedbary.protocols.messages import Settings
 from fedbary.protocols.randomness import derived_seed
 from fedbary.space.row_identity import content_digest
 

@@ -34,7 +34,7 @@ def owned(
     Examples
     --------
     >>> import numpy as np
-    >>> from fedbary.valuation import row_frame
+    >>> from fedbary.valuation.row_values import row_frame
     >>> rows = ScoredRows(row_frame(np.arange(2), np.zeros(2)))
     >>> owned("me", rows, {"protocol": "sketch"}).rows("me")["row"].tolist()
     [0, 1]

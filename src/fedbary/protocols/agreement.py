@@ -22,19 +22,12 @@ from fedbary.protocols.messages import (
     scalar_text,
     text_array,
 )
-from fedbary.space import (
-    Description,
-    Moments,
-    Schema,
-    Space,
-    agree,
-    describe,
-    needs_moments,
-    table_moments,
-    with_moments,
-)
+from fedbary.space.description import Description, describe
 from fedbary.space.encode import column_kind
-from fedbary.space.schema import short
+from fedbary.space.fit import agree, needs_moments, with_moments
+from fedbary.space.moments import Moments, table_moments
+from fedbary.space.options import Space
+from fedbary.space.schema import Schema, short
 
 _LONGEST_DESCRIPTION = 64 * 2**20
 

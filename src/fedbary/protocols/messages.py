@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from fedbary.errors import PrivacyError, ProtocolError, as_note
 from fedbary.notes import Note, notes_from_text
+from fedbary.protocols.host import ALONE, Host
 from fedbary.space.notes import FIT_CODES
 from fedbary.valuation.outcome import Outcome, Status
 
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 Scalar = str | int | float | bool
 _LONGEST_NOTES = 20_000
 State = Mapping[str, np.ndarray]
-ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-
-
-@dataclass(frozen=True)
-class Host:
-    """What an engine lends to a server: its workers, and somebody to tell what the server is busy with."""
-
-    map: ParallelMap = map
-    tell: Callable[[str], None] = lambda _: None
-
-
-ALONE = Host()
 
 
 @dataclass(frozen=True, eq=False)

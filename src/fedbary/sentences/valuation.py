@@ -19,19 +19,31 @@ SENTENCES = {
         "'{folder}' holds {file}, which is not from an earlier fedbary result and would be overwritten: choose another folder."
     ),
     "no-client": say("There is no client {name!r} in this result{guess}; it has {names:quoted}."),
+    "no-quality": say("This protocol gives no quality: use sketch or consensus, or select by k or share."),
     "no-result": say("'{folder}' holds no fedbary result (there is no {file}): check the folder."),
     "no-row-values": say("no row values: {why}", "why"),
+    "no-scores-file": say("There is no file '{file}' with client scores: check the path."),
+    "no-share-to-select": say("No client has a share in this result: select by k or quality."),
+    "no-share-to-weigh": say("No client has a share in this result: weigh by='rows'."),
     "not-a-folder": say("'{path}' is a file: choose a folder to write to."),
+    "not-flagged": say("The rows were not flagged in this run: use a protocol with a reference."),
+    "not-one-criterion": say("select needs one of k, share and quality. Got {given}."),
     "other-version": say(
         "'{file}' has version {version}, this fedbary reads version {own}: open it with the fedbary that wrote it."
     ),
     "result-damaged": say("'{file}' is not a fedbary result ({why}): run the valuation again."),
     "rows-at-their-owner": say("The row values of '{client}' never left its owner's machine: they are in {place}."),
+    "scores-damaged": say("'{file}' does not hold client scores ({why}): compute them again."),
+    "scores-of-another-version": say("'{file}' does not hold client scores of version {own}: compute them again."),
+    "scores-too-large": say("'{file}' is too large to hold client scores."),
     "scoring-model-incoherent": say("The scoring model does not fit together[[ ({why})]]: refuse this server."),
     "scoring-model-not-finite": say("The scoring model holds values that are not finite: refuse this server."),
     "scoring-model-too-large": say("The scoring model is larger than {most} bytes: refuse this server.", "most"),
     "scoring-too-few-rows": say(
         "A scoring model needs two classes of at least {least} rows; the smallest has {smallest}.", "least"
+    ),
+    "values-of-other-rows": say(
+        "These values are not of this table's rows, in this order: pass the table that was valued, whole."
     ),
     "without-rows": say("Client '{client}' has no row values ({why})."),
 }

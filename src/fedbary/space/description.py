@@ -109,7 +109,7 @@ def describe(
     Examples
     --------
     >>> import fedbary as fb
-    >>> from fedbary.space import describe
+    >>> from fedbary.space.description import describe
     >>> table = fb.Table.from_arrays([[1.0], [3.0]], ["a", "b"])
     >>> describe(table, fb.Space()).columns[0].mean
     (2.0,)

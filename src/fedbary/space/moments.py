@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
-from fedbary.space.embed import place
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names
+from fedbary.space.points import place
 from fedbary.space.row_identity import without_rare_values
 from fedbary.space.schema import Schema
 

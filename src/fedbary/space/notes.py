@@ -8,8 +8,8 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.notes import Note
-from fedbary.space.embed import Points, embed
 from fedbary.space.labels import class_names
+from fedbary.space.points import Points, embed
 from fedbary.space.schema import Schema
 
 # Codes that a client may put into its reply.

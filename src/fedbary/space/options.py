@@ -24,25 +24,25 @@ class Space:
     task : {"auto", "classification", "regression"}
         What the label is. ``auto`` looks at the labels and asks when they could be either.
     scaling : {"standard", "coordinate", "none"}
-        ``standard`` gives every column mean 0 and standard deviation 1; the coordinates of an embedding or
-        image block share one scale, so that a pixel that hardly varies does not outweigh all others.
+        How numbers are scaled. ``standard`` gives every column mean 0 and standard deviation 1; the coordinates of an
+        embedding or image block share one scale, so that a pixel that hardly varies does not outweigh all others.
         ``coordinate`` standardises each coordinate of a block, too; ``none`` leaves the numbers as they are.
     metric : {"euclidean", "within", "total"}, optional
-        ``euclidean`` is the paper's; ``within`` whitens by the within-class covariance, ``total`` by the
-        covariance of all rows. Default: what the protocol recommends.
+        How features are compared. ``euclidean`` is the paper's; ``within`` whitens by the within-class covariance,
+        ``total`` by the covariance of all rows. Default: what the protocol recommends.
     shrinkage : float
         Share of a multiple of the identity that is mixed into the covariance before whitening.
     projection : "auto", "none" or int
-        Number of principal (without a reference: random) directions to keep. A residual coordinate is
-        always added, so that noise off the data's manifold stays visible. ``auto`` projects to 64
+        Directions to keep, auto, none or a number: principal ones, without a reference random ones. A residual
+        coordinate is always added, so that noise off the data's manifold stays visible. ``auto`` projects to 64
         directions above 256 coordinates.
     labels : {"gaussian", "gaussian-full", "onehot", "numeric"}, optional
-        Label coordinates. ``gaussian`` appends each class's mean and standard deviations (the paper's, with
+        How labels become coordinates. ``gaussian`` appends each class's mean and standard deviations (the paper's, with
         a diagonal covariance), ``gaussian-full`` its mean and the root of its full covariance, ``onehot`` a
         corner of a simplex, ``numeric`` the scaled number of a regression. Default: the protocol's.
     label_weight : float, optional
-        Squared distance of two labels in ``onehot``, squared weight of the standardised label in
-        ``numeric``. Default: the expected squared feature distance of two random rows.
+        Squared distance of two labels; in ``numeric`` the squared weight of the standardised label. Default: the
+        expected squared feature distance of two random rows.
     missing : {"refuse", "impute"}
         What to do with missing feature values: refuse the table, or fill in the agreed mean (numbers) or
         ``other`` (categories). Missing labels are always refused.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, SettingsError
+from fedbary.errors import DataError, SettingsError, wrong_parameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,13 +38,11 @@ def clean(table: Table, rows: pd.DataFrame, how: Literal["drop", "relabel"] = "d
     (['a'], ['a', 'a'])
     """
     if how not in ("drop", "relabel"):
-        raise SettingsError(f"The 'how' parameter of clean must be 'drop' or 'relabel'. Got {how!r} instead.")
+        raise wrong_parameter("how", "clean", "'drop' or 'relabel'", how)
     if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
-        raise DataError(
-            "These values are not of this table's rows, in this order: pass the table that was valued, whole."
-        )
+        raise DataError("valuation.values-of-other-rows")
     if rows["flag"].isna().any():
-        raise SettingsError("The rows were not flagged in this run: use a protocol with a reference.")
+        raise SettingsError("valuation.not-flagged")
     flag = rows["flag"].to_numpy(dtype=bool)
     if how == "drop":
         return table.take(~flag)

@@ -28,7 +28,7 @@ def shares(distances: Floats, *, spread: float = 0.0) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from fedbary.valuation import shares
+    >>> from fedbary.valuation.contribution import shares
     >>> shares(np.array([1.0, 3.0]))
     array([0.75, 0.25])
     """

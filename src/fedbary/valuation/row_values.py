@@ -141,7 +141,7 @@ def calibrated_gradient(potentials: Floats) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from fedbary.valuation import calibrated_gradient
+    >>> from fedbary.valuation.row_values import calibrated_gradient
     >>> calibrated_gradient(np.array([1.0, 2.0, 6.0]))
     array([-3. , -1.5,  4.5])
     """

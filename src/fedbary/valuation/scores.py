@@ -117,13 +117,13 @@ class ClientScores:
         """Read what `save` wrote."""
         file = Path(path)
         if not file.is_file():
-            raise DataError(f"There is no file '{file}' with client scores: check the path.")
+            raise DataError("valuation.no-scores-file", file=str(file))
         if file.stat().st_size > _MOST_BYTES:
-            raise DataError(f"'{file}' is too large to hold client scores.")
+            raise DataError("valuation.scores-too-large", file=str(file))
         try:
             content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             if content.get("fedbary") != "client-scores" or content["version"] != VERSION:
-                raise DataError(f"'{file}' does not hold client scores of version {VERSION}: compute them again.")
+                raise DataError("valuation.scores-of-another-version", file=str(file), own=VERSION)
             if not len(content["clients"]) == len(content["values"]) == len(content["standard_errors"]):
                 raise ValueError("as many clients as values and errors are needed")
             return cls(
@@ -137,7 +137,7 @@ class ClientScores:
                 notes=tuple(map(str, content["notes"])),
             )
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise DataError(f"'{file}' does not hold client scores ({error}): compute them again.") from error
+            raise DataError("valuation.scores-damaged", file=str(file), why=str(error)) from error
 
 
 def _without_nan(values: Floats) -> list[float | None]:

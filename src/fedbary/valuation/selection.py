@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -18,23 +18,23 @@ def select(
     """Names of the best clients, best first; exactly one criterion is given."""
     given = [name for name, value in (("k", k), ("share", share), ("quality", quality)) if value is not None]
     if len(given) != 1:
-        raise SettingsError(f"select needs one of k, share and quality. Got {' and '.join(given) or 'none'}.")
+        raise SettingsError("valuation.not-one-criterion", given=" and ".join(given) or "none")
     ranked = result.ranking()
     ranked = ranked[~ranked["client"].isin(list(result.failed))]
     names = [str(name) for name in ranked["client"]]
     if k is not None:
         if k < 1:
-            raise SettingsError(f"The 'k' parameter of select must be at least 1. Got {k!r} instead.")
+            raise wrong_parameter("k", "select", "at least 1", k)
         return names[:k]
     if share is not None:
         if not 0.0 < share <= 1.0:
-            raise SettingsError(f"The 'share' parameter of select must lie in (0, 1]. Got {share!r} instead.")
+            raise wrong_parameter("share", "select", "in (0, 1]", share)
         if ranked["share"].isna().all():
-            raise SettingsError("No client has a share in this result: select by k or quality.")
+            raise SettingsError("valuation.no-share-to-select")
         together = np.cumsum(ranked["share"].fillna(0.0).to_numpy(dtype=float))
         return names[: int(np.searchsorted(together, share - 1e-12)) + 1]
     if ranked["quality"].isna().all():
-        raise SettingsError("This protocol gives no quality: use sketch or consensus, or select by k or share.")
+        raise SettingsError("valuation.no-quality")
     good = ranked[ranked["quality"] >= quality].sort_values("quality", ascending=False, kind="stable")
     return [str(name) for name in good["client"]]
 
@@ -42,10 +42,10 @@ def select(
 def weights(result: Valuation, by: Literal["share", "rows", "both"] = "share") -> dict[str, float]:
     """Weights of the valued clients that add up to one."""
     if by not in ("share", "rows", "both"):
-        raise SettingsError(f"The 'by' parameter of weights must be 'share', 'rows' or 'both'. Got {by!r} instead.")
+        raise wrong_parameter("by", "weights", "'share', 'rows' or 'both'", by)
     valued = result.clients[~result.clients["client"].isin(list(result.failed))]
     if by != "rows" and valued["share"].isna().all():
-        raise SettingsError("No client has a share in this result: weigh by='rows'.")
+        raise SettingsError("valuation.no-share-to-weigh")
     parts = np.ones(len(valued))
     if by in ("share", "both"):
         parts = parts * valued["share"].fillna(0.0).to_numpy(dtype=float)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table, as_table
 from fedbary.errors import DataError
-from fedbary.space.embed import features
 from fedbary.space.labels import class_names
+from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
 from fedbary.valuation.scored_rows import RowFacts
@@ -103,15 +103,9 @@ def table_of_rows(data: Any, rows: pd.DataFrame, facts: RowFacts, *, client: str
     """The client's table in any of its forms, refused unless it holds the valued rows in their order."""
     table = as_table(data, name=client, label=label)
     if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
-        raise DataError(
-            f"The table has {len(table)} rows that are not the {len(rows)} rows of '{client}' that were valued: give "
-            "the same rows in the same order, with their ids (fb.read(file, label, id=...))."
-        )
+        raise DataError("views.other-rows", rows=len(table), valued=len(rows), client=client)
     if facts.table not in ("", order_digest(table)):
-        raise DataError(
-            f"The rows of '{client}' were changed or put in another order since they were valued: give the table as "
-            "it was, or value it again."
-        )
+        raise DataError("views.rows-changed", client=client)
     return table
 
 

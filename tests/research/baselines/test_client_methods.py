@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.research.baselines.clients import METHODS, Setting, prepare
-from fedbary.research.training import FedAvg, Federation, Head, Logistic, Round, TrainingLog
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.federation import Federation
+from fedbary.research.training.models import Logistic
+from fedbary.research.training.training_log import Head, Round, TrainingLog
 
 FROM_LOG = [name for name, method in METHODS.items() if not method.retrains]
 SHAPLEY_ON_ROUNDS = ["mr", "gtg", "gtg-ti", "gtg-tib", "fedshapley", "fedshapley-gt"]

@@ -39,7 +39,7 @@ def test_every_experiment_is_found_and_says_what_it_shows():
 
 def test_a_judge_knows_the_perfect_and_the_useless_method():
     from fedbary.research.experiments.federations import Spoilt
-    from fedbary.valuation import row_frame
+    from fedbary.valuation.row_values import row_frame
 
     mask = np.arange(20) < 5
     client = Spoilt(fb.Table.from_arrays(np.zeros((20, 1)), np.ones(20, dtype=int)), np.zeros(20, dtype=int), mask)

@@ -8,7 +8,8 @@ from torch import nn
 from training_fixtures import blobs
 
 from fedbary.errors import SettingsError
-from fedbary.research.training import CNN, MLP, Evaluator, Logistic
+from fedbary.research.training.evaluate import Evaluator
+from fedbary.research.training.models import CNN, MLP, Logistic
 
 
 @pytest.mark.parametrize("model", [Logistic(), MLP((5,)), CNN((2,))], ids=["logistic", "mlp", "cnn"])

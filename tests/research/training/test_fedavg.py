@@ -10,9 +10,13 @@ from training_fixtures import blobs
 
 import fedbary as fb
 from fedbary.errors import SettingsError
-from fedbary.research.training import CNN, MLP, Evaluator, FedAvg, Federation, Logistic, Rows, run, train_coalitions
 from fedbary.research.training import fedavg as module_under_test
+from fedbary.research.training.evaluate import Evaluator
+from fedbary.research.training.fedavg import run, train_coalitions
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.federation import Federation, Rows
 from fedbary.research.training.flat_model import FlatModel
+from fedbary.research.training.models import CNN, MLP, Logistic
 
 
 def sequences(width, classes):

@@ -5,7 +5,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.errors import DataError, FedbaryError, SchemaError
-from fedbary.research.training import Federation, Rows
+from fedbary.research.training.federation import Federation, Rows
 
 
 def table(values, labels, **columns):

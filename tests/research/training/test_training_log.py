@@ -8,7 +8,10 @@ import pytest
 from training_fixtures import blobs
 
 from fedbary.errors import DataError
-from fedbary.research.training import FedAvg, Head, Logistic, Round, TrainingLog, run
+from fedbary.research.training.fedavg import run
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.models import Logistic
+from fedbary.research.training.training_log import Head, Round, TrainingLog
 
 
 def small_log(**changes):

@@ -10,9 +10,10 @@ from torch import nn
 from training_fixtures import blobs
 
 from fedbary.errors import SettingsError
-from fedbary.research.training import CNN, MLP, FedAvg, Logistic, run
+from fedbary.research.training.fedavg import run
+from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.flat_model import FlatModel
-from fedbary.research.training.models import build_module
+from fedbary.research.training.models import CNN, MLP, Logistic, build_module
 
 
 @pytest.mark.parametrize("model", [Logistic(), MLP(), CNN()], ids=["logistic", "mlp", "cnn"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fedbary.research.training import Federation
+from fedbary.research.training.federation import Federation
 
 
 def blobs(sizes, *, width=4, classes=3, tests=40, seed=0):

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.errors import DataError, SettingsError
-from fedbary.valuation import Valuation, client_frame
+from fedbary.valuation.contribution import client_frame
+from fedbary.valuation.result import Valuation
 from fedbary.valuation.scores import ClientScores
 from fedbary.views.plots import look
 from fedbary.views.plots.bundle import json_inside_html

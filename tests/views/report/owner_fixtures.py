@@ -4,7 +4,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.guard.owner_folder import owned
-from fedbary.valuation import row_frame
+from fedbary.valuation.row_values import row_frame
 
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<a href='https://x.y'>k</a>", "[/oops]", "=1+1",

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbary.valuation import Valuation, client_frame, row_frame
+from fedbary.valuation.contribution import client_frame
+from fedbary.valuation.result import Valuation
+from fedbary.valuation.row_values import row_frame
 
 SETTINGS = {
     "protocol": "interpolation",

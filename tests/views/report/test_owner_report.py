@@ -11,9 +11,9 @@ from owner_fixtures import HOSTILE, animals, hostile_table, pictures, values_of,
 
 import fedbary as fb
 from fedbary.errors import DataError, PrivacyError, SettingsError
-from fedbary.space.embed import features
+from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
-from fedbary.valuation import row_frame
+from fedbary.valuation.row_values import row_frame
 from fedbary.views.report.owner import owner_html
 from fedbary.views.report.promises import owner_headline
 from fedbary.views.report.row_table import row_table

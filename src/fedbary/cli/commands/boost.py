@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from fedbary.cli.commands.dry_run import DryRun
+from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
 from fedbary.cli.ui.completion import several_of
-from fedbary.cli.ui.interrupts import kept
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import SOME_FAILED, Config, Fdr, Files, Json, Label, RowId, given_files, require
-from fedbary.cli.ui.progress import spinner
-from fedbary.cli.ui.training_options import (
-    BatchSize,
-    ClientsPerRound,
-    LearningRate,
-    LocalEpochs,
-    ModelName,
-    Rounds,
-    chosen_model,
+from fedbary.cli.ui.interrupts import finished_parts, on_interrupt
+from fedbary.cli.ui.models import ModelName, named_model
+from fedbary.cli.ui.options import (
+    SOME_FAILED,
+    TRAINING,
+    Config,
+    Files,
+    Json,
+    Label,
+    Output,
+    RowId,
+    Seed,
+    comma_separated,
+    refuse_file,
+    require,
 )
-from fedbary.errors import DataError, SettingsError
-
-if TYPE_CHECKING:
-    from fedbary.research.boosting import Boost
-
-_FLAGS = "Flags"
+from fedbary.cli.ui.progress import spinner
+from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.valuation.rules import RowRules
 
 
+@with_settings(rules=SettingsOf(RowRules, panel="Flags", without=("rule",)), training=TRAINING)
 def boost(
     files: Files = None,
     *,
@@ -56,25 +57,12 @@ def boost(
         ),
     ] = "drop,relabel",
     config: Config = None,  # noqa: ARG001 - its callback acts
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-boost"),
+    output: Output = Path("fedbary-boost"),
     json: Json = False,
-    fdr: Fdr = 0.1,
-    calibration: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="split, or crossfit: more power from a small reference, no proof.",
-            rich_help_panel=_FLAGS,
-        ),
-    ] = "split",
+    rules: RowRules,
     model: ModelName = "logistic",
-    rounds: Rounds = 10,
-    local_epochs: LocalEpochs = 1,
-    batch_size: BatchSize = 64,
-    learning_rate: LearningRate = 0.1,
-    clients_per_round: ClientsPerRound = None,
-    seed: Annotated[int, typer.Option(help="Makes the result repeatable.", min=0)] = 0,
-    dry_run: DryRun = False,
+    training: FedAvg,
+    seed: Seed = 0,
 ) -> None:
     """Say whether leaving out or relabelling flagged rows makes a better federated model, by trying it.
 
@@ -84,133 +72,40 @@ def boost(
     All rows must be on this machine: this is for research and for trying out. In a federation each owner cleans its
     own table: `fedbary rows DIR --client NAME --export clean`. Training needs PyTorch, the extra `torch`.
     """
-    sources = given_files(files)
-    require(label, "No label column was given: name it with --label COL.")
-    require(reference, "No clean rows to compare with were given: name their file with --reference FILE.")
-    require(test, "No test rows were given: name their file with --test FILE.")
+    patterns = given_files(files)
+    require(label, "cli.no-label")
+    require(reference, "cli.no-reference")
+    require(test, "cli.no-test-rows")
     assert reference is not None
     assert test is not None
-    if output.is_file():
-        raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
-    ways = list(dict.fromkeys(["none", *(name.strip() for name in how.split(",") if name.strip())]))
-    from fedbary.cli.commands.value import read_reference
-    from fedbary.cli.ui.client_files import client_paths
+    refuse_file(output)
+    from fedbary.cli.ui.research_tables import show_boost
     from fedbary.cli.ui.written_result import with_sources
     from fedbary.research.boosting import boost as run
     from fedbary.research.boosting import check_folder
 
     check_folder(output)
-    paths = client_paths(sources, apart_from=reference)
-    paths = {name: path for name, path in paths.items() if path.resolve() != test.resolve()}
-    if not paths:
-        raise DataError("there is no client besides the reference and the test rows: give at least one more file")
-    from fedbary.research.training import FedAvg
-
-    training = FedAvg(
-        rounds=rounds,
-        local_epochs=local_epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        clients_per_round=clients_per_round,
-        seed=seed,
-    )
-    chosen: dict[str, Any] = {"how": ways, "fdr": fdr, "calibration": calibration, "seed": seed}
-    chosen |= {"model": chosen_model(model), "training": training}
-    if dry_run:
-        server = {"reference": reference, "test rows": test}
-        _plan(paths, server, chosen, label=label, row_id=row_id, output=output, json=json)
-        return
-    with spinner() as tell, kept(lambda: _kept(output)):
-        tell("reading the files")
+    paths = client_paths(patterns, apart_from=[reference, test])
+    trained = named_model(model)
+    with spinner() as say, on_interrupt(lambda: finished_parts(output)):
+        say("reading the files")
         from fedbary.data.files import read_clients
 
-        target, unseen = (read_reference(path, label, row_id) for path in (reference, test))
-        clients = read_clients(paths, label, id=row_id, errors="collect")
-        result = run(clients, target, unseen, **chosen, folder=output, progress=tell)
+        result = run(
+            read_clients(paths, label, id=row_id, errors="collect"),
+            read_reference(reference, label, row_id),
+            read_reference(test, label, row_id),
+            how=list(dict.fromkeys(["none", *comma_separated(how)])),
+            fdr=rules.fdr,
+            calibration=rules.calibration,
+            model=trained,
+            training=replace(training, seed=seed),
+            seed=seed,
+            folder=output,
+            progress=say,
+        )
         result = replace(result, valuation=with_sources(result.valuation, paths, label, row_id))
         result.save(output)
-    if json:
-        write_json(_for_programs(result))
-    else:
-        _show(result, output)
+    show_boost(result, output, json=json)
     if result.failed or not all(math.isfinite(done.accuracy) for done in result.outcomes.values()):
         raise typer.Exit(SOME_FAILED)
-
-
-def _kept(output: Path) -> str:
-    """What an interrupted command leaves, and how to go on."""
-    from fedbary.cli.ui.session import session
-    from fedbary.research.result_cache import cached_parts
-
-    pieces = cached_parts(output)
-    if not pieces:
-        return "interrupted: nothing was finished, nothing was kept"
-    return f"interrupted: finished and kept in {output}: {', '.join(pieces)}; go on with\n  {session().again()}"
-
-
-def _plan(
-    paths: Mapping[str, Path],
-    server: Mapping[str, Path],
-    chosen: Mapping[str, Any],
-    *,
-    label: str,
-    row_id: str | None,
-    output: Path,
-    json: bool,
-) -> None:
-    """Print what the command would do."""
-    from fedbary.cli.commands.dry_run import Plan, finish
-    from fedbary.cli.commands.peek import peek_clients, peek_server
-    from fedbary.cli.commands.trials import trial_of_boost
-
-    held = {what: peek_server(path, label, row_id) for what, path in server.items()}
-    ways, rounds = chosen["how"], chosen["training"].rounds
-    settings = {name: chosen[name] for name in ("model", "fdr", "calibration")} | asdict(chosen["training"])
-    plan = Plan(
-        peek_clients(paths, label, row_id),
-        held,
-        (f"one valuation, and {len(ways)} trainings of {rounds} rounds ({', '.join(ways)})",),
-        settings,
-        (f"{output}/", "boost.csv", "boost.json", "valuation/"),
-    )
-    finish(plan, lambda clients: trial_of_boost(clients, *held.values(), **chosen), json=json)
-
-
-def _show(result: Boost, output: Path) -> None:
-    from fedbary.cli.ui.tables import bulleted, screen, table
-    from fedbary.cli.ui.terminal_text import plural
-
-    columns = ("how", "rows", "dropped", "relabelled", "accuracy", "gain")
-    rows = [
-        (
-            row["how"],
-            row["rows"],
-            row["dropped"],
-            row["relabelled"],
-            _digits(row["accuracy"], ".3f"),
-            "" if row["how"] == "none" else _digits(row["gain"], "+.3f"),
-        )
-        for row in result.to_frame().to_dict("records")
-    ]
-    console = screen()
-    console.print(table(columns, rows, numeric=columns[1:]))
-    known = [done.accuracy for done in result.outcomes.values() if math.isfinite(done.accuracy)]
-    count = int(result.settings["test_rows"])
-    error = math.sqrt(max(accuracy * (1.0 - accuracy) for accuracy in known) / count)
-    console.print(f"\nStandard error of an accuracy on {plural(count, 'test row')}: about {error:.3f}.")
-    if result.notes:
-        console.print("", bulleted(result.notes), sep="\n")
-    console.print(f"\nwritten to {output}: boost.csv, boost.json, valuation/", markup=False)
-
-
-def _digits(value: float, shape: str) -> str:
-    return format(value, shape) if math.isfinite(value) else "–"
-
-
-def _for_programs(result: Boost) -> dict[str, Any]:
-    return {
-        "outcomes": result.to_frame(),
-        "failed": list(result.failed),
-        "settings": dict(result.settings),
-        "notes": list(result.notes),
-    }

@@ -9,15 +9,13 @@ import typer
 
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json, RowId
+from fedbary.cli.ui.table_view import class_counts, is_constant, kind_in_words, repeated_rows, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fedbary.data.columns import Array
     from fedbary.data.table import Table
-    from fedbary.space import Schema
-
-_MOST_COLUMNS, _MOST_CLASSES = 30, 20
+    from fedbary.space.schema import Schema
 
 
 def check(
@@ -47,7 +45,7 @@ def check(
         write_json(_for_programs(table, agreed))
         return
     console = screen()
-    _show_table(console, table)
+    show_table(console, table)
     if agreed is None:
         _show_refusals(console, table)
     else:
@@ -58,89 +56,33 @@ def check(
 def _for_programs(table: Table, schema: Schema | None) -> dict[str, Any]:
     missing = table.missing()
     columns = [
-        {"name": name, "kind": _kind(column), "missing": int(missing[name]), "constant": bool(_remark(column))}
+        {
+            "name": name,
+            "kind": kind_in_words(column),
+            "missing": int(missing[name]),
+            "constant": is_constant(column),
+        }
         for name, column in table.columns.items()
     ]
     label: dict[str, Any] = {"name": table.label_name}
     if table.has_classes:
-        label["classes"] = [{"class": name, "rows": rows} for name, rows in _class_counts(table)]
+        label["classes"] = [{"class": name, "rows": rows} for name, rows in class_counts(table)]
     else:
         label |= {"low": table.labels.min(), "mean": table.labels.mean(), "high": table.labels.max()}
-    content = {"rows": len(table), "repeated_rows": _repeated(table), "columns": columns, "label": label}
+    content = {"rows": len(table), "repeated_rows": repeated_rows(table), "columns": columns, "label": label}
     if schema is None:
         return content | {"refusals": _refusals(table)}
-    told, refusal = _told(table, schema)
-    return content | {"schema": schema.fingerprint, "told": told, "refusals": refusal}
-
-
-def _show_table(console: Console, table: Table) -> None:
-    from fedbary.cli.ui import tables
-    from fedbary.cli.ui.terminal_text import plural
-
-    missing = table.missing()
-    rows = [
-        (name, _kind(column), missing[name], _remark(column))
-        for name, column in list(table.columns.items())[:_MOST_COLUMNS]
-    ]
-    repeated = _repeated(table)
-    copies = f", {plural(repeated, 'row')} repeating an earlier one" if repeated else ", none twice"
-    console.print(f"{plural(len(table), 'row')}{copies}; {plural(len(table.columns), 'feature column')}.\n")
-    console.print(tables.table(("column", "kind", "missing", "note"), rows, numeric=("missing",)))
-    if len(table.columns) > _MOST_COLUMNS:
-        console.print(f"… and {plural(len(table.columns) - _MOST_COLUMNS, 'more column')}.")
-    console.print("")
-    _show_labels(console, table)
-
-
-def _kind(column: Array) -> str:
-    from fedbary.data.columns import kind_of
-
-    return f"block of {column.shape[1]}" if column.ndim == 2 else kind_of(column)
-
-
-def _repeated(table: Table) -> int:
-    return int(table.replace(ids=None).to_frame().duplicated().sum())
-
-
-def _remark(column: Array) -> str:
-    """A constant column is fine, but says nothing."""
-    import pandas as pd
-
-    return "constant" if column.ndim == 1 and pd.Series(column).nunique() <= 1 else ""
-
-
-def _show_labels(console: Console, table: Table) -> None:
-    from fedbary.cli.ui import tables
-    from fedbary.cli.ui.terminal_text import number, plural, visible
-
-    name = visible(table.label_name)
-    if not table.has_classes:
-        low, mean, high = (float(v) for v in (table.labels.min(), table.labels.mean(), table.labels.max()))
-        console.print(f"Label '{name}': a number from {number(low)} to {number(high)}, on average {number(mean)}.")
-        return
-    counts = _class_counts(table)
-    console.print(f"Label '{name}': {plural(len(counts), 'class')}\n")
-    console.print(tables.table(("class", "rows"), counts[:_MOST_CLASSES], numeric=("rows",)))
-    if len(counts) > _MOST_CLASSES:
-        console.print(f"… and {plural(len(counts) - _MOST_CLASSES, 'more class')}.")
-
-
-def _class_counts(table: Table) -> list[tuple[str, int]]:
-    from collections import Counter
-
-    from fedbary.space.labels import class_names
-
-    return Counter(class_names(table.labels).tolist()).most_common()
+    learned, refusals = _learned(table, schema)
+    return content | {"schema": schema.fingerprint, "told": learned, "refusals": refusals}
 
 
 def _show_refusals(console: Console, table: Table) -> None:
     from fedbary.cli.ui.tables import bulleted
-    from fedbary.cli.ui.terminal_text import with_options
 
     refusals = _refusals(table)
     if refusals:
         console.print("\nA federation with default settings would refuse this table", style="bold")
-        console.print(bulleted(map(with_options, refusals)))
+        console.print(bulleted(refusals))
     else:
         console.print("\nA federation with default settings would take this table.")
 
@@ -149,7 +91,9 @@ def _refusals(table: Table) -> list[str]:
     """What the default settings refuse: each missing value's column, a doubtful label, too few rows."""
     from fedbary.errors import FedbaryError
     from fedbary.protocols.interpolation import Interpolation
-    from fedbary.space import Space, describe
+    from fedbary.space.description import describe
+    from fedbary.space.options import Space
+    from fedbary.wording import COMMAND
 
     sentences = []
     # One column at a time: a single description would stop at the first problem.
@@ -158,34 +102,35 @@ def _refusals(table: Table) -> list[str]:
         try:
             describe(alone, Space(), min_group=Interpolation().min_group)
         except FedbaryError as error:
-            sentences.append(str(error))
+            sentences.append(error.note.text(COMMAND))
     return list(dict.fromkeys(sentences))
 
 
 def _show_fit(console: Console, table: Table, schema: Schema) -> None:
     from fedbary.cli.ui.tables import bulleted
 
-    told, refusals = _told(table, schema)
+    learned, refusals = _learned(table, schema)
     console.print(f"\nThe table fits the schema {schema.fingerprint}.", style="bold")
     console.print(
         "In a run with default settings the coordinator would be told, besides a distance, its lower end and a mean "
         "cost:"
     )
-    console.print(bulleted(told))
+    console.print(bulleted(learned))
     for refusal in refusals:
         console.print(f"But {refusal}")
 
 
-def _told(table: Table, schema: Schema) -> tuple[list[str], list[str]]:
+def _learned(table: Table, schema: Schema) -> tuple[list[str], list[str]]:
     """What the coordinator would be told of a table that fits, and what a run would still refuse."""
-    from fedbary.cli.ui.terminal_text import plural
     from fedbary.protocols.sketch import Sketch
-    from fedbary.space import embed
     from fedbary.space.notes import fit_notes
+    from fedbary.space.points import embed
+    from fedbary.wording import COMMAND, counted
 
     cloud, min_group = embed(table, schema), Sketch().min_group
-    told = [plural(cloud.rows, "row"), *fit_notes(table, schema, min_group=min_group)]
+    notes = fit_notes(table, schema, cloud, min_group=min_group)
+    learned = [counted(cloud.rows, "row"), *(note.text(COMMAND) for note in notes)]
     if cloud.distinct >= min_group:
-        return told, []
-    few = plural(cloud.distinct, "different row")
-    return told, [f"{few} would be refused there: min_group asks for {min_group} at least."]
+        return learned, []
+    few = counted(cloud.distinct, "different row")
+    return learned, [f"{few} would be refused there: min_group asks for {min_group} at least."]

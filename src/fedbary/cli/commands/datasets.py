@@ -41,7 +41,7 @@ def _named(name: str, known: list[dict[str, Any]]) -> dict[str, Any]:
 
     names = [entry["name"] for entry in known]
     if name not in names:
-        raise SettingsError(f"There is no data set {name!r}{did_you_mean(name, names)}; there is {', '.join(names)}.")
+        raise SettingsError("cli.no-dataset", name=name, guess=did_you_mean(name, names), known=", ".join(names))
     return known[names.index(name)]
 
 

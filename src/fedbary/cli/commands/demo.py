@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.ui.options import Json, Open
+from fedbary.cli.commands.demo_clinics import ROWS, Clinics, demo_clinics, write_clinics
+from fedbary.cli.ui.options import Json, Open, Output
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fedbary.data.corruptions import Mask
-    from fedbary.data.table import Table
-    from fedbary.valuation import Valuation
+    from fedbary.valuation.result import Valuation
 
-_CLIENTS = ("clinic_a", "clinic_b", "clinic_c", "clinic_d", "clinic_e")
-_ROWS, _SPOILT, _SIGMA = 200, 0.3, 1.5
-_SHOWN = 5
+_WORST_ROWS = 5
 _OWNER = "clinic_d"  # whose report of its rows is written, too
 _DAMAGE = {"clinic_d": "wrong labels", "clinic_e": "noisy features"}
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-demo"),
+    output: Output = Path("fedbary-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Who gets which rows, and which are spoilt.")] = 0,
     show: Open = False,
     json: Json = False,
@@ -36,10 +32,10 @@ def demo(
     clinic_a, clinic_b and clinic_c are clean; 30 % of the labels of clinic_d are wrong, and 30 % of the images of
     clinic_e are noisy. The other 797 digits are the reference. Everything runs on this machine, without network.
     """
-    from fedbary.cli.commands.report import owner_file
     from fedbary.cli.ui.browser import open_file
     from fedbary.cli.ui.json import write_json
     from fedbary.cli.ui.progress import progress
+    from fedbary.cli.ui.result_folder import owner_report_file
     from fedbary.cli.ui.written_result import for_programs, with_sources, write_outcome
     from fedbary.valuation.storage import check_output
 
@@ -52,9 +48,9 @@ def demo(
         result = run(
             clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
         )
-        files = _write_data(clinics, output / "data")
+        files = write_clinics(clinics, output / "data")
         written = write_outcome(with_sources(result, files, clinics.reference.label_name, None), output)
-        mine = result.report(owner_file(result, output, _OWNER), client=_OWNER, table=clinics.clients[_OWNER])
+        mine = result.report(owner_report_file(result, output, _OWNER), client=_OWNER, table=clinics.clients[_OWNER])
         written["owner_report"] = str(mine)
     if json:
         spoilt = {name: int(rows.sum()) for name, rows in clinics.spoilt.items()}
@@ -63,43 +59,6 @@ def demo(
         _show(result, clinics, written, output)
     if show:
         open_file(output / "report.html")
-
-
-@dataclass(frozen=True)
-class Clinics:
-    """The demo's parties, and the truth about which rows were spoilt."""
-
-    clients: dict[str, Table]
-    reference: Table
-    spoilt: dict[str, Mask]
-    right_labels: Any
-
-
-def demo_clinics(seed: int) -> Clinics:
-    """Five clinics of 200 digits each, two of them with spoilt rows; the other digits are the reference."""
-    import numpy as np
-
-    from fedbary.data import add_noise, datasets, flip_labels
-
-    digits = datasets.load("digits").all()
-    order = np.random.default_rng(seed).permutation(len(digits))
-    parts = np.split(order, _ROWS * np.arange(1, len(_CLIENTS) + 1))
-    *own, reference = (digits.take(np.sort(part)) for part in parts)
-    clients = {name: table.replace(origin=name) for name, table in zip(_CLIENTS, own, strict=True)}
-    spoilt = {}
-    right_labels = clients["clinic_d"].labels
-    clients["clinic_d"], spoilt["clinic_d"] = flip_labels(clients["clinic_d"], _SPOILT, seed=seed)
-    clients["clinic_e"], spoilt["clinic_e"] = add_noise(clients["clinic_e"], _SPOILT, sigma=_SIGMA, seed=seed)
-    return Clinics(clients, reference, spoilt, right_labels)
-
-
-def _write_data(clinics: Clinics, folder: Path) -> dict[str, Path]:
-    """The parties' tables as files, so that the other commands can be tried on them; returns the clients'."""
-    from fedbary.data import write
-
-    folder.mkdir(parents=True, exist_ok=True)
-    write(clinics.reference, folder / "reference.parquet")
-    return {name: write(table, folder / f"{name}.parquet") for name, table in clinics.clients.items()}
 
 
 def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: Path) -> None:
@@ -119,11 +78,11 @@ def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: 
 
 def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> None:
     from fedbary.cli.ui.tables import table
-    from fedbary.cli.ui.terminal_text import number
     from fedbary.valuation.cleaning import suggestions
+    from fedbary.wording import number
 
     for name, spoilt in clinics.spoilt.items():
-        rows = result.rows(name).nsmallest(_SHOWN, "value")
+        rows = result.rows(name).nsmallest(_WORST_ROWS, "value")
         labels = clinics.clients[name].labels[rows["row"].to_numpy()]
         truth = ["yes" if spoilt[row] else "no" for row in rows["row"]]
         console.print(f"The least valuable rows of {name}", style="bold")
@@ -181,4 +140,4 @@ def _found(result: Valuation, clinics: Clinics) -> list[str]:
         sentences.append(sentence)
     clean = [name for name in clinics.clients if name not in clinics.spoilt]
     wrongly = sum(int(result.rows(name)["flag"].sum()) for name in clean)
-    return [*sentences, f"The three clean clinics have {wrongly} flagged rows in {_ROWS * len(clean)}."]
+    return [*sentences, f"The three clean clinics have {wrongly} flagged rows in {ROWS * len(clean)}."]

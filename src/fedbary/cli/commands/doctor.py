@@ -41,7 +41,7 @@ def _show(found: list[Finding]) -> None:
     from rich.text import Text
 
     from fedbary.cli.ui.tables import screen, table
-    from fedbary.cli.ui.terminal_text import plural
+    from fedbary.wording import counted
 
     console = screen()
     rows: list[tuple[object, ...]] = []
@@ -51,4 +51,4 @@ def _show(found: list[Finding]) -> None:
             rows.append(("", "", f"→ {finding.remedy}"))
     console.print(table(("what", "state", "found"), rows))
     problems = sum(finding.state == "problem" for finding in found)
-    console.print(f"\n{plural(problems, 'problem')}." if problems else "\nNo problem was found.")
+    console.print(f"\n{counted(problems, 'problem')}." if problems else "\nNo problem was found.")

@@ -85,7 +85,7 @@ def status(
 
 def _show(console: Console, found: dict[str, Any]) -> None:
     from fedbary.cli.ui.tables import table
-    from fedbary.cli.ui.terminal_text import plural
+    from fedbary.wording import counted
 
     server = found["server"]
     console.print(
@@ -103,7 +103,9 @@ def _show(console: Console, found: dict[str, Any]) -> None:
             console.print(f"{title} has expired on {certificate['expires'][:10]}: make a new federation.", style="red")
         else:
             style = "yellow" if days < _SOON else None
-            console.print(f"{title} is valid for {plural(days, 'day')}, to {certificate['expires'][:10]}.", style=style)
+            console.print(
+                f"{title} is valid for {counted(days, 'day')}, to {certificate['expires'][:10]}.", style=style
+            )
     rows = [(node["name"], _KEYS[node["key"]], node["status"], node["node_id"] or "–") for node in found["nodes"]]
     rows += [("(of nobody here)", "–", node["status"], node["node_id"]) for node in found["other_nodes"]]
     console.print("")

@@ -37,7 +37,7 @@ def ledger(
     from fedbary.guard.policy import OwnerPolicy
 
     if not file.is_file():
-        raise DataError(f"There is no ledger '{file}': check the path; it is made with the first answer.")
+        raise DataError("cli.no-ledger", file=str(file))
     budget = None if policy is None else OwnerPolicy.load(policy).epsilon_budget
     if reset is not None:
         Ledger(file).reset(reset)
@@ -74,15 +74,15 @@ def _totals(account: Account, budget: float | None) -> dict[str, Any]:
 
 def _show(account: Account, totals: dict[str, Any], most: int) -> None:
     from fedbary.cli.ui.tables import bulleted, screen, table
-    from fedbary.cli.ui.terminal_text import plural
+    from fedbary.wording import counted
 
     console = screen()
-    shown = account.entries[-most:]
-    if len(shown) < len(account.entries):
-        console.print(f"… {plural(len(account.entries) - len(shown), 'earlier line')}\n")
+    latest = account.entries[-most:]
+    if len(latest) < len(account.entries):
+        console.print(f"… {counted(len(account.entries) - len(latest), 'earlier line')}\n")
     rows = [
         (_when(entry), entry.run[:12], entry.kind, entry.round, _what(entry), f"{entry.bytes:,}", _number(entry))
-        for entry in shown
+        for entry in latest
     ]
     columns = ("time (UTC)", "run", "asked", "round", "what left", "bytes", "ε")
     console.print(table(columns, rows, numeric=("round", "bytes", "ε")))
@@ -91,10 +91,10 @@ def _show(account: Account, totals: dict[str, Any], most: int) -> None:
 
 
 def _sentences(totals: dict[str, Any]) -> list[str]:
-    from fedbary.cli.ui.terminal_text import plural
+    from fedbary.wording import counted
 
-    answers, refusals = plural(totals["answers"], "answer"), plural(totals["refusals"], "refusal")
-    lines = [f"{answers} in {plural(totals['runs'], 'run')} and {refusals}: {totals['bytes']:,} bytes in all."]
+    answers, refusals = counted(totals["answers"], "answer"), counted(totals["refusals"], "refusal")
+    lines = [f"{answers} in {counted(totals['runs'], 'run')} and {refusals}: {totals['bytes']:,} bytes in all."]
     since = " since the last reset" if totals["resets"] else ""
     spent = f"ε spent{since}: {totals['epsilon']:g}"
     lines.append(

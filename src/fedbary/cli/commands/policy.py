@@ -33,7 +33,7 @@ def init(
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
-        raise SettingsError(f"'{file}' exists: edit it, or name another file.") from error
+        raise SettingsError("cli.policy-exists", file=str(file)) from error
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(OwnerPolicy().to_toml())
     screen().print(f"written  {file}", soft_wrap=True)
@@ -53,11 +53,11 @@ def check(
     if json:
         write_json(values)
         return
-    rows = [(key, ", ".join(value) if isinstance(value, tuple) else _shown(value)) for key, value in values.items()]
+    rows = [(key, ", ".join(value) if isinstance(value, tuple) else _in_words(value)) for key, value in values.items()]
     screen().print(table(("key", "value"), rows))
 
 
-def _shown(value: object) -> str:
+def _in_words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "no limit" if value is None else str(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,14 +10,12 @@ import typer
 
 from fedbary.cli.ui.completion import clients as known_clients
 from fedbary.cli.ui.completion import one_of
+from fedbary.cli.ui.image_shapes import image_shape
 from fedbary.cli.ui.options import SOME_FAILED, Json, Open
 from fedbary.errors import FedbaryError, SettingsError
 
 if TYPE_CHECKING:
-    from fedbary.valuation import Valuation
-    from fedbary.valuation.result import ImageShape
-
-_SHAPE = re.compile(r"(\d{1,3})x(\d{1,3})(?:x([13]))?")
+    from fedbary.valuation.result import ImageShape, Valuation
 
 
 @dataclass(frozen=True)
@@ -75,8 +72,8 @@ def report(
 
     options = _Options(data, label, row_id, image_shape(images), output)
     result = load_result(folder)
-    named = client or result.settings.get("owner")
-    _check(options, client=named, all_clients=all_clients)
+    owner = client or result.settings.get("owner")
+    _check(options, client=owner, all_clients=all_clients)
     written: dict[str, Path] = {}
     failed: dict[str, str] = {}
     if all_clients:
@@ -86,69 +83,38 @@ def report(
             except FedbaryError as error:
                 failed[name] = str(error)
         if failed and not written:
-            raise SettingsError(f"No report could be written: {next(iter(failed.values()))}")
-    elif named is None:
+            raise SettingsError("cli.no-report-written", why=next(iter(failed.values())))
+    elif owner is None:
         written["report"] = result.report(output or folder / "report.html")
     else:
-        written[named] = _owners(result, folder, named, options)
+        written[owner] = _owners(result, folder, owner, options)
     if json:
         write_json({"written": written, "failed": failed})
     else:
-        _show(written, failed, rows=named is not None or all_clients)
+        _show(written, failed, rows=owner is not None or all_clients)
     if show:
         open_file(next(iter(written.values())))
     if failed:
         raise typer.Exit(SOME_FAILED)
 
 
-def owner_file(result: Valuation, folder: Path, client: str) -> Path:
-    """Where a client's report is written by default."""
-    from fedbary.valuation.storage import row_file_names
-
-    if "owner" in result.settings:
-        return folder / "report.html"
-    return folder / f"report-{row_file_names([str(name) for name in result.clients['client']])[client]}.html"
-
-
-def image_shape(text: str) -> ImageShape:
-    """What was typed after --images.
-
-    Examples
-    --------
-    >>> image_shape("auto"), image_shape("none"), image_shape("28x28"), image_shape("32x32x3")
-    ('auto', None, (28, 28), (32, 32, 3))
-    """
-    if text == "auto":
-        return "auto"
-    if text == "none":
-        return None
-    found = _SHAPE.fullmatch(text)
-    if found is None:
-        raise SettingsError(f"--images must be auto, none, HxW or HxWx3, such as 28x28, not {text!r}.")
-    return tuple(int(side) for side in found.groups() if side is not None)
-
-
 def _check(options: _Options, *, client: str | None, all_clients: bool) -> None:
     about_rows = options.data or options.label or options.row_id or options.images != "auto"
     if client is None and not all_clients and about_rows:
-        raise SettingsError(
-            "--data, --label, --id and --images are for an owner's report: say whose with --client NAME."
-        )
+        raise SettingsError("cli.report-of-whom")
     if all_clients and (client is not None or options.data or options.output):
-        raise SettingsError(
-            "--all-clients writes every client's report from its own file: leave out --client, --data and -o."
-        )
+        raise SettingsError("cli.all-clients-alone")
 
 
 def _owners(result: Valuation, folder: Path, client: str, options: _Options) -> Path:
     """One owner's report, with its rows where their file is known."""
-    from fedbary.cli.ui.result_folder import source_of, valued_table
+    from fedbary.cli.ui.result_folder import owner_report_file, source_of, valued_table
 
     rows = result.rows(client)
     table = None
     if options.data is not None or source_of(result, client) is not None:
         table = valued_table(result, rows, client, data=options.data, row_id=options.row_id, label=options.label)
-    path = options.output or owner_file(result, folder, client)
+    path = options.output or owner_report_file(result, folder, client)
     return result.report(path, client=client, table=table, images=options.images)
 
 

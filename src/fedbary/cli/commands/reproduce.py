@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.commands.dry_run import DryRun
 from fedbary.cli.ui.completion import EXPERIMENTS, one_of
-from fedbary.cli.ui.interrupts import kept
+from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.options import Json, Output, refuse_file
 from fedbary.cli.ui.session import session
-from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     from fedbary.research.experiments import Experiment
@@ -31,12 +29,11 @@ def reproduce(
     *,
     listed: Annotated[bool, typer.Option("--list", help="Say what each experiment shows, and stop.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-reproduce"),
+    output: Output = Path("fedbary-reproduce"),
     workers: Annotated[
         int | None, typer.Option(help="Processes. Default: one per processor.", show_default=False, min=1)
     ] = None,
     json: Json = False,
-    dry_run: DryRun = False,
 ) -> None:
     """Compute a table of the documentation again, from the data to the Markdown.
 
@@ -48,16 +45,10 @@ def reproduce(
     if name is None or listed:
         _list(json=json)
         return
-    if output.is_file():
-        raise SettingsError(f"'{output}' is a file: choose a folder to write to.")
+    refuse_file(output)
     experiment = find(name)
     place, processes = experiment.folder(output, smoke=smoke), workers or _processors()
-    if dry_run:
-        from fedbary.cli.commands.reproduced_plan import plan_experiment
-
-        plan_experiment(experiment, place, smoke=smoke, workers=processes, json=json)
-        return
-    with _progress() as progress, kept(lambda: _kept(experiment, place, smoke)):
+    with _progress() as progress, on_interrupt(lambda: _finished_cells(experiment, place, smoke)):
         table = experiment.run(output, smoke=smoke, workers=processes, progress=progress)
     if json:
         files = {name: str(place / name) for name in ("table.md", "table.csv", "records.csv", "cells")}
@@ -73,18 +64,18 @@ def _list(*, json: bool) -> None:
 
     known = experiments.EXPERIMENTS
     if json:
-        write_json({"experiments": [{"name": one.name, "shows": one.shows} for one in known]})
+        write_json({"experiments": [{"name": experiment.name, "shows": experiment.shows} for experiment in known]})
     else:
-        screen().print(table(("name", "what it shows"), [(one.name, one.shows) for one in known]))
+        screen().print(table(("name", "what it shows"), [(experiment.name, experiment.shows) for experiment in known]))
 
 
-def _kept(experiment: Experiment, place: Path, smoke: bool) -> str:
+def _finished_cells(experiment: Experiment, place: Path, smoke: bool) -> str:
     """What an interrupted experiment leaves, and how to go on."""
     from fedbary.research.experiments.cells import cached_seconds
 
     there = cached_seconds(experiment.cells(smoke), place / "cells")
     done = sum(seconds is not None for seconds in there)
-    return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().again()}"
+    return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().typed_command()}"
 
 
 @contextmanager

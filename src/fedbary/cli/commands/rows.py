@@ -16,15 +16,10 @@ from fedbary.errors import SettingsError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.valuation import Valuation
+    from fedbary.valuation.result import Valuation
+    from fedbary.valuation.scored_rows import RowFacts
 
 _EXPORTS: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
-
-_FACTS = {
-    "guarantee": "guarantee",
-    "smallest_q": "the first row is flagged from --fdr",
-    "noise_share": "estimated share of wrong labels",
-}
 
 
 def rows(
@@ -68,21 +63,19 @@ def rows(
 
     if export is not None and export not in _EXPORTS:
         guess = did_you_mean(export, _EXPORTS)
-        raise SettingsError(f"--export must be {' or '.join(_EXPORTS)}, not {export!r}{guess}.")
+        raise SettingsError("cli.export-option", expected=" or ".join(_EXPORTS), got=export, guess=guess)
     result = load_result(folder)
-    frame = result.rows(client)
+    frame, facts = result.rows(client), result.row_facts(client)
     if not json:
-        _show(frame, client, most)
+        _show(frame, facts, client, most)
     written = None
     if export is not None:
         if frame["flag"].isna().any():
-            raise SettingsError(
-                f"The rows of '{client}' were not flagged in this run, so there is nothing to leave out."
-            )
+            raise SettingsError("cli.nothing-to-leave-out", client=client)
         table = clean(valued_table(result, frame, client, data=data, row_id=row_id), frame, _EXPORTS[export])
         written = write(table, output or _beside(result, folder, client, export, data))
     if json:
-        write_json(_for_programs(frame, client, most, written))
+        write_json(_for_programs(frame, facts, client, most, written))
     elif written is not None:
         screen().print(f"\nwritten  {visible(written)}", soft_wrap=True)
         if not frame["flag"].any():
@@ -95,36 +88,38 @@ def _worst(frame: pd.DataFrame, most: int) -> tuple[int, pd.DataFrame]:
     return len(flagged), (flagged if len(flagged) else frame).nsmallest(most, "value")
 
 
-def _for_programs(frame: pd.DataFrame, client: str, most: int, written: Path | None) -> dict[str, Any]:
-    flagged, shown = _worst(frame, most)
+def _for_programs(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, written: Path | None) -> dict[str, Any]:
+    flagged, worst = _worst(frame, most)
     counts = {"client": client, "total": len(frame), "flagged": flagged if frame["flag"].notna().any() else None}
-    facts = {name: frame.attrs[name] for name in (*_FACTS, "untested") if name in frame.attrs}
-    return {**counts, **facts, "rows": shown, "written": written}
+    return {**counts, **facts.to_json(), "rows": worst, "written": written}
 
 
-def _show(frame: pd.DataFrame, client: str, most: int) -> None:
+def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
     from fedbary.cli.ui.tables import screen, table
-    from fedbary.cli.ui.terminal_text import number, visible
+    from fedbary.cli.ui.terminal_text import visible
     from fedbary.valuation.cleaning import suggestions
+    from fedbary.valuation.scored_rows import PROVED
+    from fedbary.wording import COMMAND, number
 
     console = screen()
-    flagged, shown = _worst(frame, most)
+    flagged, worst = _worst(frame, most)
     what = f"{flagged} of {len(frame)} rows of {visible(client)} are flagged"
     if not flagged:
         what += "; its least valuable rows"
     console.print(what, style="bold", markup=False, highlight=False)
     cells = zip(
-        shown["row"], map(number, shown["value"]), shown["reason"].fillna("–"), suggestions(shown).fillna("–"),
+        worst["row"], map(number, worst["value"]), worst["reason"].fillna("–"), suggestions(worst).fillna("–"),
         strict=True,
     )  # fmt: skip
     console.print(table(("row", "value", "suspicious", "suggested label"), cells, numeric=("value",)))
-    for key, label in _FACTS.items():
-        if key in frame.attrs:
-            value = frame.attrs[key]
-            text = value if isinstance(value, str) else f"{value:.3f}"
-            console.print(f"{label}: {text}", markup=False, highlight=False)
-    if frame.attrs.get("untested") and frame["flag"].notna().any():
-        console.print(f"never flagged: {frame.attrs['untested']} rows of classes that the reference hardly has")
+    promised = facts.guarantee.text(COMMAND)
+    console.print(f"guarantee: {promised if facts.guarantee.code == PROVED else f'none: {promised}'}", markup=False)
+    if facts.smallest_q is not None:
+        console.print(f"the first row is flagged from --fdr: {facts.smallest_q:.3f}", markup=False, highlight=False)
+    if facts.noise_share is not None:
+        console.print(f"estimated share of wrong labels: {facts.noise_share:.3f}", markup=False, highlight=False)
+    if facts.untested and frame["flag"].notna().any():
+        console.print(f"never flagged: {facts.untested} rows of classes that the reference hardly has")
 
 
 def _beside(result: Valuation, folder: Path, client: str, export: str, data: Path | None) -> Path:
@@ -135,4 +130,4 @@ def _beside(result: Valuation, folder: Path, client: str, export: str, data: Pat
 
     source = data or source_of(result, client)
     assert source is not None, "the table was read from somewhere"
-    return folder / f"{row_file_names(list(result.row_tables))[client]}-{export}{table_suffix(source)}"
+    return folder / f"{row_file_names(list(result.row_tables or {}))[client]}-{export}{table_suffix(source)}"

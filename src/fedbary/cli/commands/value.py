@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fedbary.cli.commands.dry_run import DryRun
-from fedbary.cli.ui.completion import PROTOCOLS, one_of
-from fedbary.cli.ui.interrupts import kept
-from fedbary.cli.ui.options import SOME_FAILED, Config, Fdr, Files, Json, Label, Open, RowId, given_files
-from fedbary.errors import DataError
+from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
+from fedbary.cli.ui.completion import one_of
+from fedbary.cli.ui.interrupts import on_interrupt
+from fedbary.cli.ui.options import SOME_FAILED, Config, Files, Json, Label, Open, Output, RowId
+from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, chosen_protocol
+from fedbary.cli.ui.session import session
+from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary.space.options import Space
+from fedbary.valuation.rules import RowRules
 
-if TYPE_CHECKING:
-    from fedbary.data.table import Table
-    from fedbary.valuation import Valuation
-
-_SPACE, _PROTOCOL, _FLAGS, _RUN = "How rows become points", "The protocol", "Flags", "The run"
+_RUN = "The run"
 
 
+@with_settings(
+    protocol_options=PROTOCOL_OPTIONS,
+    rules=SettingsOf(RowRules, panel="Flags"),
+    space=SettingsOf(Space, panel="How rows become points"),
+)
 def value(
     files: Files = None,
     *,
@@ -31,7 +39,7 @@ def value(
         typer.Option(help="Validation rows to compare with. Without it: the clients' barycenter.", metavar="FILE"),
     ] = None,
     config: Config = None,  # noqa: ARG001 - its callback acts
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path("fedbary-out"),
+    output: Output = Path("fedbary-out"),
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")] = True,
     show: Open = False,
     json: Json = False,
@@ -41,131 +49,13 @@ def value(
             metavar="NAME",
             help="sketch (default with a reference), consensus (default without), coalition (Shapley values), "
             "interpolation (the paper's) or triangle.",
-            rich_help_panel=_PROTOCOL,
+            rich_help_panel=PROTOCOL_OPTIONS.panel,
             autocompletion=one_of(*PROTOCOLS),
         ),
     ] = None,
-    support: Annotated[
-        int | None, typer.Option(help="Points of the sketch, or of the measure in between.", rich_help_panel=_PROTOCOL)
-    ] = None,
-    min_group: Annotated[
-        int | None,
-        typer.Option(help="Fewest rows behind anything that leaves a party. Default: 5.", rich_help_panel=_PROTOCOL),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="sketch: differential privacy of the clients' answers.", rich_help_panel=_PROTOCOL),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="sketch: trusted, coarsen or dp; coalition: not dp.", rich_help_panel=_PROTOCOL
-        ),
-    ] = None,
-    lower: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="sketch: lower end, improved or triangle.", rich_help_panel=_PROTOCOL),
-    ] = None,
-    adapt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHAT",
-            help="sketch: correct flags for another class mix, both (default), labels or none.",
-            rich_help_panel=_PROTOCOL,
-        ),
-    ] = None,
-    points_per_class: Annotated[
-        int | None,
-        typer.Option(help="consensus, coalition: most points or groups of a class.", rich_help_panel=_PROTOCOL),
-    ] = None,
-    utility: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="coalition: mean (default), ridge, soft, wasserstein or coverage.",
-            rich_help_panel=_PROTOCOL,
-        ),
-    ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="consensus: robust, uniform or rows.", rich_help_panel=_PROTOCOL),
-    ] = None,
-    rounds: Annotated[
-        int | None, typer.Option(help="interpolation, consensus: most rounds.", rich_help_panel=_PROTOCOL)
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(help="interpolation, consensus: when to stop early.", rich_help_panel=_PROTOCOL),
-    ] = None,
-    t: Annotated[
-        float | None,
-        typer.Option(help="interpolation, triangle: a fixed step between 0 and 1.", rich_help_panel=_PROTOCOL),
-    ] = None,
-    p: Annotated[
-        int | None, typer.Option(help="interpolation: order of the distance, 1 or 2.", rich_help_panel=_PROTOCOL)
-    ] = None,
-    interpolation: Annotated[
-        str | None,
-        typer.Option(metavar="MODE", help="interpolation: barycentric or exact.", rich_help_panel=_PROTOCOL),
-    ] = None,
-    allow_reconstruction: Annotated[
-        bool,
-        typer.Option(
-            "--allow-reconstruction",
-            help="interpolation, triangle: permit settings that show rows to the server.",
-            rich_help_panel=_PROTOCOL,
-        ),
-    ] = False,
-    gradient: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHICH",
-            help="interpolation: row values towards eta, gamma, access, server-eta or server-gamma.",
-            rich_help_panel=_PROTOCOL,
-        ),
-    ] = None,
-    fdr: Fdr = 0.1,
-    calibration: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="split (guarantee) or crossfit (more power, no proof).",
-            rich_help_panel=_FLAGS,
-        ),
-    ] = "split",
-    rule: Annotated[
-        str,
-        typer.Option(
-            metavar="RULE",
-            help="bh (false-discovery rate) or sign (the paper's: positive gradient).",
-            rich_help_panel=_FLAGS,
-        ),
-    ] = "bh",
-    metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="euclidean, within or total.", rich_help_panel=_SPACE)
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="gaussian, gaussian-full, onehot or numeric.", rich_help_panel=_SPACE),
-    ] = None,
-    projection: Annotated[
-        str, typer.Option(metavar="N", help="auto, none or a number of directions.", rich_help_panel=_SPACE)
-    ] = "auto",
-    scaling: Annotated[
-        str, typer.Option(metavar="NAME", help="standard, coordinate or none.", rich_help_panel=_SPACE)
-    ] = "standard",
-    task: Annotated[
-        str, typer.Option(metavar="NAME", help="auto, classification or regression.", rich_help_panel=_SPACE)
-    ] = "auto",
-    missing: Annotated[
-        str, typer.Option(metavar="NAME", help="Missing values: refuse or impute.", rich_help_panel=_SPACE)
-    ] = "refuse",
-    label_weight: Annotated[
-        float | None, typer.Option(help="Squared distance of two labels. Default: fitted.", rich_help_panel=_SPACE)
-    ] = None,
-    shrinkage: Annotated[
-        float, typer.Option(help="Share of the identity in the covariance.", rich_help_panel=_SPACE)
-    ] = 0.2,
+    protocol_options: Mapping[str, object],
+    rules: RowRules,
+    space: Space,
     seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.", rich_help_panel=_RUN)] = 0,
     workers: Annotated[
         int | None, typer.Option(help="Clients to work on at a time. Default: all cores.", rich_help_panel=_RUN)
@@ -173,7 +63,6 @@ def value(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
     ] = False,
-    dry_run: DryRun = False,
 ) -> None:
     """Value every client's data by its Wasserstein distance to a reference, or to the clients' barycenter.
 
@@ -187,78 +76,28 @@ def value(
     from fedbary.cli.ui.browser import open_file
     from fedbary.cli.ui.json import write_json
     from fedbary.cli.ui.progress import progress
+    from fedbary.cli.ui.tables import show_valuation
     from fedbary.cli.ui.written_result import for_programs, with_sources, write_outcome
     from fedbary.valuation.storage import check_output
     from fedbary.views.report.write import check_report
 
-    named = given_files(files)
+    patterns = given_files(files)
     check_output(output)
     if report:
         check_report(output / "report.html")
-    with progress("reading the files") as listener, kept(lambda: _kept(output)):
-        from fedbary import LocalEngine, Space, read_clients
+    with progress("reading the files") as listener, on_interrupt(lambda: _finished_rounds(output)):
+        from fedbary import LocalEngine, read_clients
         from fedbary import value as run
-        from fedbary.cli.ui.chosen_protocol import chosen_protocol
-        from fedbary.cli.ui.client_files import client_paths
 
-        settings = chosen_protocol(
-            protocol or ("consensus" if reference is None else "sketch"),
-            support=support,
-            min_group=min_group,
-            epsilon=epsilon,
-            policy=policy,
-            lower=lower,
-            adapt=adapt,
-            points_per_class=points_per_class,
-            utility=utility,
-            weights=weights,
-            rounds=rounds,
-            tolerance=tolerance,
-            t=t,
-            p=p,
-            interpolation=interpolation,
-            allow_reconstruction=allow_reconstruction or None,
-            gradient=gradient,
-        )
-        space = Space(
-            task=task,  # type: ignore[arg-type]  # Space checks what a user typed
-            scaling=scaling,  # type: ignore[arg-type]
-            metric=metric,  # type: ignore[arg-type]
-            shrinkage=shrinkage,
-            labels=labels,  # type: ignore[arg-type]
-            label_weight=label_weight,
-            projection=int(projection) if projection.isdecimal() else projection,  # type: ignore[arg-type]
-            missing=missing,  # type: ignore[arg-type]
-        )
-        options: dict[str, object] = {
-            "protocol": settings,
-            "space": space,
-            "fdr": fdr,
-            "rule": rule,
-            "calibration": calibration,
-        }
-        options["seed"] = seed
-        paths = client_paths(named, apart_from=reference)
-        if dry_run:
-            from fedbary.cli.commands.valued_plan import plan_valuation
-
-            plan_valuation(
-                paths,
-                options,
-                reference=reference,
-                label=label,
-                row_id=row_id,
-                output=output,
-                workers=workers,
-                report=report,
-                json=json,
-            )
-            return
-        target = None if reference is None else read_reference(reference, label, row_id)
+        settings = chosen_protocol(protocol or ("consensus" if reference is None else "sketch"), **protocol_options)
+        paths = client_paths(patterns, apart_from=[reference])
         result = run(
             read_clients(paths, label, id=row_id, errors="collect"),
-            target,
-            **options,  # type: ignore[arg-type]  # value checks what a user typed
+            None if reference is None else read_reference(reference, label, row_id),
+            protocol=settings,
+            space=space,
+            **asdict(rules),
+            seed=seed,
             engine=LocalEngine(workers=workers, folder=output, resume=resume),
             progress=listener,
         )
@@ -266,16 +105,15 @@ def value(
     if json:
         write_json(for_programs(result, written))
     else:
-        _show(result, written)
+        show_valuation(result, written)
     if show and report:
         open_file(Path(written["report"]))
     if result.failed or result.without_rows:
         raise typer.Exit(SOME_FAILED)
 
 
-def _kept(output: Path) -> str:
+def _finished_rounds(output: Path) -> str:
     """What an interrupted run leaves, and how to go on."""
-    from fedbary.cli.ui.session import session
     from fedbary.engines.checkpoint import NAME
 
     try:
@@ -284,27 +122,5 @@ def _kept(output: Path) -> str:
         fresh = False
     if not fresh and "--resume" not in session().arguments:
         return "interrupted: no round was finished, nothing was kept"
-    return f"interrupted: the finished rounds are kept in {output}; go on with\n  {session().again('--resume')}"
-
-
-def read_reference(path: Path, label: str, row_id: str | None) -> Table:
-    """Read the reference, whose rows need no ids; but an id column that it has must not become a feature."""
-    from fedbary.data.files import read
-
-    try:
-        return read(path, label, id=row_id)
-    except DataError:
-        if row_id is None:
-            raise
-        return read(path, label)
-
-
-def _show(result: Valuation, written: dict[str, str]) -> None:
-    from fedbary.cli.ui.tables import file_list, ranking, remarks, screen, summary
-
-    console = screen()
-    console.print(summary(result), "", ranking(result), "", sep="\n")
-    notes = remarks(result)
-    if notes is not None:
-        console.print(notes, "", sep="\n")
-    console.print(file_list(written))
+    command = session().typed_command("--resume")
+    return f"interrupted: the finished rounds are kept in {output}; go on with\n  {command}"

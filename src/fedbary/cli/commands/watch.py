@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from fedbary.engines.live.records import Logged
     from fedbary.engines.live.watched import Watched
 
-RunFolder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The output folder of a run, now or soon.", show_default=False)
-]
 _EVERY = 0.5
 _INTERRUPTED = 130
 
 
 def watch(
-    folder: RunFolder,
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The output folder of a run, now or soon.", show_default=False)
+    ],
     *,
     once: Annotated[bool, typer.Option("--once", help="Say how the run is doing now, and stop.")] = False,
     json: Json = False,
@@ -42,7 +41,8 @@ def watch(
     from fedbary.cli.ui.tables import screen
     from fedbary.engines.live.watched import Watched
 
-    check_run_folder(folder)
+    if folder.exists() and not folder.is_dir():
+        raise DataError("cli.not-an-output-folder", path=str(folder))
     watched, console = Watched(folder), screen()
     try:
         if once:
@@ -54,15 +54,11 @@ def watch(
     except KeyboardInterrupt:
         raise typer.Exit(_INTERRUPTED) from None
     if watched.run.standing == "stopped":
-        raise ProtocolError(f"The run in '{folder}' {watched.run.phase.rstrip('.')}. {watched.remedy}")
+        raise ProtocolError(
+            "cli.run-stopped", folder=str(folder), how=watched.run.phase.rstrip("."), remedy=watched.remedy
+        )
     if watched.run.standing == "finished" and watched.run.failed:
         raise typer.Exit(SOME_FAILED)
-
-
-def check_run_folder(folder: Path) -> None:
-    """Refuse what can never be the output folder of a run; a folder that is not there yet can."""
-    if folder.exists() and not folder.is_dir():
-        raise DataError(f"'{folder}' is a file: name the output folder of a run.")
 
 
 def _show_once(watched: Watched, console: Console, *, json: bool) -> None:
@@ -80,7 +76,7 @@ def _show_once(watched: Watched, console: Console, *, json: bool) -> None:
 def _follow_as_json(watched: Watched) -> None:
     last: object = None
 
-    def tell() -> None:
+    def print_change() -> None:
         nonlocal last
         now = watched.to_dict()
         if now != last:
@@ -88,7 +84,7 @@ def _follow_as_json(watched: Watched) -> None:
             sys.stdout.flush()
             last = now
 
-    _until_the_end(watched, lambda _: None, tell)
+    _until_the_end(watched, lambda _: None, print_change)
 
 
 def _follow(watched: Watched, console: Console) -> None:
@@ -105,12 +101,12 @@ def _follow(watched: Watched, console: Console) -> None:
     console.print(ending(watched))
 
 
-def _until_the_end(watched: Watched, told: Callable[[Logged], None], looked: Callable[[], None]) -> None:
+def _until_the_end(watched: Watched, on_event: Callable[[Logged], None], on_look: Callable[[], None]) -> None:
     """Look until the run has stopped, or has finished and its report is there or will not come."""
     while True:
         for entry in watched.look():
-            told(entry)
-        looked()
+            on_event(entry)
+        on_look()
         if watched.is_over(time.time()):
             return
         time.sleep(_EVERY)

@@ -1,4 +1,4 @@
-"""Showing a file or an address in the user's browser."""
+"""Showing a file in the user's browser."""
 
 from __future__ import annotations
 
@@ -30,11 +30,6 @@ def open_file(path: Path) -> bool:
 
     print(f"no browser could be opened: the report is {visible(path.resolve())}", file=sys.stderr)
     return False
-
-
-def open_address(address: str) -> bool:
-    """Open an address in the browser of this machine, under the same conditions; returns whether one was started."""
-    return os.environ.get(_OFF) != "1" and _has_screen() and _opened(address)
 
 
 def _has_screen() -> bool:

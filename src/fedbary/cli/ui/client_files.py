@@ -1,14 +1,28 @@
-"""From what a user typed to one file per client."""
+"""From what a user typed to one file per client, and to the rows that the clients are compared with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fedbary.errors import DataError
+from fedbary.cli.ui.session import session
+from fedbary.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
 
 
-def client_paths(patterns: Iterable[str], *, apart_from: Path | None = None) -> dict[str, Path]:
+def given_files(files: list[str] | None) -> list[str]:
+    """The files that were typed, or else those of the configuration file; there must be some."""
+    # Older typers do not look into the configuration for arguments.
+    chosen = files or session().configured.get("files")
+    if not chosen:
+        raise SettingsError("cli.no-client-given")
+    return list(chosen)
+
+
+def client_paths(patterns: Iterable[str], *, apart_from: Iterable[Path | None] = ()) -> dict[str, Path]:
     """Find the file of each client in paths, quoted globs and folders; a file named twice counts once.
 
     The reference often lies beside the clients' files. It is left out, as its distance to itself, zero, would
@@ -20,7 +34,7 @@ def client_paths(patterns: Iterable[str], *, apart_from: Path | None = None) -> 
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name in ("north.csv", "south.csv", "validation.csv"):
     ...     (folder / name).touch()
-    >>> list(client_paths([str(folder)], apart_from=folder / "validation.csv"))
+    >>> list(client_paths([str(folder)], apart_from=[folder / "validation.csv"]))
     ['north', 'south']
     """
     from fedbary.data.files import client_files
@@ -28,12 +42,25 @@ def client_paths(patterns: Iterable[str], *, apart_from: Path | None = None) -> 
     found: dict[Path, Path] = {}
     for pattern in patterns:
         found |= {path.resolve(): path for path in client_files(pattern).values()}
-    if apart_from is not None:
-        found.pop(apart_from.resolve(), None)
+    for path in apart_from:
+        if path is not None:
+            found.pop(path.resolve(), None)
     if not found:
-        raise DataError("there is no client besides the reference: give at least one more file")
+        raise DataError("cli.only-reference-and-test")
     # A file system's name may not be UTF-8, which no result file could hold.
     return {_writable(name): path for name, path in client_files(list(found.values())).items()}
+
+
+def read_reference(path: Path, label: str, row_id: str | None) -> Table:
+    """Read the reference, whose rows need no ids; but an id column that it has must not become a feature."""
+    from fedbary.data.files import read
+
+    try:
+        return read(path, label, id=row_id)
+    except DataError:
+        if row_id is None:
+            raise
+        return read(path, label)
 
 
 def _writable(name: str) -> str:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from fedbary.checks import did_you_mean
-from fedbary.cli.ui.interrupts import kept
+from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.session import session
 
 _PANEL = "Any command"
@@ -40,7 +40,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run it, once the log knows what runs."""
         session().begin(ctx)
-        with kept(lambda: "interrupted: nothing was kept"):
+        with on_interrupt(lambda: "interrupted: nothing was kept"):
             return super().invoke(ctx)
 
 

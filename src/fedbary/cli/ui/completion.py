@@ -1,6 +1,6 @@
 """What a shell offers after Tab: names, without importing anything heavy.
 
-The names stand here once more because their registries import NumPy; a test compares the two.
+Most names stand here once more because their registries import NumPy; a test compares the two.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import typer
 
-PROTOCOLS = ("sketch", "consensus", "coalition", "interpolation", "triangle")
+from fedbary.protocols.registry import PROTOCOLS
+
 MODELS = ("logistic", "mlp", "cnn")
 DATASETS = (
     "digits", "breast-cancer", "diabetes", "cifar10-embeddings", "cifar10-images", "fashion-mnist", "mnist",

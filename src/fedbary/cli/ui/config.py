@@ -33,11 +33,11 @@ def use_config(context: typer.Context, path: Path | None) -> Path | None:
 
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise SettingsError(f"There is no configuration file '{path}': check the path.")
+        raise SettingsError("cli.no-config-file", file=str(path))
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"'{path}' is not a TOML file ({error}): correct it.") from error
+        raise SettingsError("cli.config-not-toml", file=str(path), why=str(error)) from error
 
 
 def _named(values: dict[str, Any], known: dict[str, Parameter], path: Path) -> list[tuple[str, Any]]:
@@ -46,8 +46,13 @@ def _named(values: dict[str, Any], known: dict[str, Parameter], path: Path) -> l
         key = written.replace("-", "_")
         if key not in known:
             guess = did_you_mean(key, known)
-            remedy = "correct it." if guess else f"there are {', '.join(sorted(known))}."
-            raise SettingsError(f"'{path}' has an unknown key '{written}'{guess}: {remedy}")
+            raise SettingsError(
+                "cli.config-unknown-key",
+                file=str(path),
+                key=written,
+                guess=guess or None,
+                known=None if guess else ", ".join(sorted(known)),
+            )
         named.append((key, value))
     return named
 
@@ -60,13 +65,13 @@ def _value(option: Parameter, key: str, value: Any, path: Path, of: Any) -> Any:
         not flag and any(isinstance(item, bool) for item in items)
     ):
         expected = "true or false" if flag else "text, or a list of texts" if many else "one text or number"
-        raise SettingsError(f"The key '{key}' in '{path}' must be {expected}. Got {value!r} instead.")
+        raise SettingsError("cli.config-wrong-value", key=key, file=str(path), expected=expected, got=repr(value))
     if flag:
         return value
     # A path is meant relative to the file, wherever the command runs.
-    places = key == "files" or Path in (of, *get_args(of))
+    is_path = key == "files" or Path in (of, *get_args(of))
     # As text, so that the file's values pass the same checks as typed ones.
-    texts = [str(path.parent / str(item)) if places else str(item) for item in items]
+    texts = [str(path.parent / str(item)) if is_path else str(item) for item in items]
     return texts if many else texts[0]
 
 

@@ -8,13 +8,17 @@ from typing import Annotated
 import typer
 
 from fedbary.cli.ui.config import use_config
-from fedbary.cli.ui.session import session
+from fedbary.cli.ui.settings_options import SettingsOf
 from fedbary.errors import SettingsError
+from fedbary.research.training.fedavg_settings import FedAvg
+
+SOME_FAILED = 3
 
 Files = Annotated[
     list[str] | None,
     typer.Argument(help="CSV or Parquet files, quoted globs, or a folder: one file per client.", show_default=False),
 ]
+Label = Annotated[str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)]
 RowId = Annotated[str | None, typer.Option("--id", help="A column of unique row ids.", metavar="COL")]
 Config = Annotated[
     Path | None,
@@ -25,27 +29,33 @@ Config = Annotated[
         callback=use_config,
     ),
 ]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")]
+Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")]
 Open = Annotated[bool, typer.Option("--open", help="Open the report in a browser.")]
-SOME_FAILED = 3
+
+# The seed of a command is that of its training.
+TRAINING = SettingsOf(FedAvg, panel="Training", without=("seed",))
 
 
-def given_files(files: list[str] | None) -> list[str]:
-    """The files that were typed, or else those of the configuration file; there must be some."""
-    # Older typers do not look into the configuration for arguments.
-    chosen = files or session().configured.get("files")
-    if not chosen:
-        raise SettingsError("No client was given: name CSV or Parquet files, a quoted glob or a folder.")
-    return list(chosen)
-
-
-def require(what: object, sentence: str) -> None:
-    """Refuse with this sentence where nothing was given."""
+def require(what: object, code: str) -> None:
+    """Refuse with this code where nothing was given."""
     if not what:
-        raise SettingsError(sentence)
+        raise SettingsError(code)
 
 
-Label = Annotated[str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)]
-Fdr = Annotated[
-    float, typer.Option(help="Share of flagged rows that may be clean, on average.", rich_help_panel="Flags")
-]
+def refuse_file(output: Path) -> None:
+    """Refuse an output folder that is a file."""
+    if output.is_file():
+        raise SettingsError("valuation.not-a-folder", path=str(output))
+
+
+def comma_separated(text: str) -> list[str]:
+    """The names in a list with commas.
+
+    Examples
+    --------
+    >>> comma_separated("gtg, mr,")
+    ['gtg', 'mr']
+    """
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -23,7 +23,7 @@ def progress(first: str) -> Iterator[Listener | None]:
     session = current()
     session.phase(first)
     if not _shows_bar():
-        yield session.heard if session.listens else None
+        yield session.record if session.listens else None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -40,7 +40,7 @@ def progress(first: str) -> Iterator[Listener | None]:
         task = display.add_task(first, total=None)
 
         def listen(event: Event) -> None:
-            session.heard(event)
+            session.record(event)
             if event.kind == "server-busy":
                 display.update(task, total=None, description=event.detail)
             elif event.asked:
@@ -70,11 +70,11 @@ def spinner() -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
         task = display.add_task("starting", total=None)
 
-        def tell(what: str) -> None:
+        def say(what: str) -> None:
             session.phase(what)
             display.update(task, description=what)
 
-        yield tell
+        yield say
 
 
 def _shows_bar() -> bool:

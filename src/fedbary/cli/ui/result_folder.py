@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.data.table import Table
-    from fedbary.valuation import Valuation
+    from fedbary.valuation.result import Valuation
 
 
 def load_result(folder: Path) -> Valuation:
@@ -20,6 +20,15 @@ def load_result(folder: Path) -> Valuation:
     from fedbary.valuation.result import Valuation
 
     return load_owned(folder) if is_owned(folder) else Valuation.load(folder)
+
+
+def owner_report_file(result: Valuation, folder: Path, client: str) -> Path:
+    """Where a client's report is written by default."""
+    from fedbary.valuation.storage import row_file_names
+
+    if "owner" in result.settings:
+        return folder / "report.html"
+    return folder / f"report-{row_file_names([str(name) for name in result.clients['client']])[client]}.html"
 
 
 def source_of(result: Valuation, client: str) -> Path | None:
@@ -43,16 +52,13 @@ def valued_table(
 
     path = data or source_of(result, client)
     if path is None:
-        raise SettingsError(f"The result does not know the file of '{client}': name it with --data FILE.")
+        raise SettingsError("cli.source-unknown", client=client)
     table = read(path, label or _label(result), id=row_id or result.settings.get("id"))
     if [str(name) for name in table.row_names] != [str(name) for name in frame["row"]]:
-        raise DataError(
-            f"'{path}' does not hold the rows that were valued: name the right file with --data and its column of "
-            "row ids with --id, or value it again."
-        )
+        raise DataError("cli.other-rows", file=str(path))
     known = result.settings.get("sources", {}).get(client)
     if known is not None and file_digest(path) != known["sha256"]:
-        raise DataError(f"'{path}' is not the file that was valued, or was changed since: value it again.")
+        raise DataError("cli.file-changed", file=str(path))
     return table
 
 

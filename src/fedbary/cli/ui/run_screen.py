@@ -6,7 +6,8 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from fedbary.cli.ui.terminal_text import number, one_line, plural, visible
+from fedbary.cli.ui.terminal_text import one_line, visible
+from fedbary.wording import counted, duration, number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,7 +45,7 @@ def ending(watched: Watched) -> RenderableType:
     valued = sum(client.distance is not None for client in run.clients.values())
     lasted = duration((run.last or 0.0) - (run.started or 0.0))
     how = "Finished in" if run.standing == "finished" else "Stopped after"
-    first = f"{how} {lasted}: {valued} of {plural(max(run.total, len(run.clients)), 'client')} with a distance."
+    first = f"{how} {lasted}: {valued} of {counted(max(run.total, len(run.clients)), 'client')} with a distance."
     parts: list[RenderableType] = [Text(first, style="bold"), Text(), *_clients(run)]
     if run.standing == "finished":
         where = "There is no report.html in the folder."
@@ -69,25 +70,12 @@ def in_words(entry: Logged, run: RunState) -> str:
     return f"{clock}  {one_line(_event_in_words(entry.event, run))}"
 
 
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, whichever says it best.
-
-    Examples
-    --------
-    >>> duration(12.4), duration(180), duration(9000)
-    ('12 s', '3 min', '2.5 h')
-    """
-    if seconds < 100:
-        return f"{max(seconds, 0.0):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
 def _event_in_words(event: Event, run: RunState) -> str:
     where = f"exchange {event.exchange}"
     answers = f"{event.done} of {event.total}"
     words = {
-        "run-started": f"the run has started with {plural(event.total, 'client')}",
-        "round-started": f"{where}: {run.phase}, {plural(event.total, 'client')} asked",
+        "run-started": f"the run has started with {counted(event.total, 'client')}",
+        "round-started": f"{where}: {run.phase}, {counted(event.total, 'client')} asked",
         "client-replied": f"{where}: {event.client} answered, {answers}",
         "client-failed": f"{where}: {event.client} failed, {answers}: {event.detail}",
         "round-finished": f"{where}: done",

@@ -77,12 +77,12 @@ class Session:
         try:
             self._log = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8")
         except OSError as error:
-            raise SettingsError(f"The log '{path}' cannot be written ({error.strerror}): name another file.") from error
+            raise SettingsError("cli.log-unwritable", file=str(path), why=error.strerror) from error
 
     def begin(self, context: typer.Context) -> None:
         """Write down which command runs, with which options."""
         if self.quiet and self.verbose:
-            raise SettingsError("--quiet and --verbose exclude each other: choose one.")
+            raise SettingsError("cli.quiet-and-verbose")
         given = [
             parameter.opts[-1] if isinstance(parameter, TyperOption) else parameter.metavar or parameter.name.upper()
             for parameter in context.command.params
@@ -116,7 +116,7 @@ class Session:
         self.say(words)
         self.note("phase", phase=words, at=round(self.elapsed(), 3))
 
-    def heard(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         """Say and note an event of a run; the log gets neither names nor reasons."""
         if words := _words(event):
             self.say(words)
@@ -139,9 +139,9 @@ class Session:
             self._log.close()
             self._log = None
 
-    def again(self, *more: str) -> str:
+    def typed_command(self, *more: str) -> str:
         """The command that was typed, with more arguments, to be copied into a shell."""
-        arguments = [*self.arguments, *(one for one in more if one not in self.arguments)]
+        arguments = [*self.arguments, *(argument for argument in more if argument not in self.arguments)]
         return " ".join([program(), *map(quote, arguments)])
 
     def elapsed(self) -> float:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fedbary.cli.ui.terminal_text import number, plural, visible, with_options
+from fedbary.cli.ui.terminal_text import visible
+from fedbary.wording import COMMAND, counted, number
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from fedbary.valuation import Valuation
+    from fedbary.valuation.result import Valuation
 
 _BAR_WIDTH, _SHORTEST_BAR = 20, 5
 _GAP = 3  # between two columns
@@ -70,6 +72,17 @@ def share_bar(share: float, widest: float, width: int = _BAR_WIDTH) -> str:
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
+def rounded(value: float, shape: str = ".2f") -> str:
+    """A number of so many decimals, or a dash where it is not known.
+
+    Examples
+    --------
+    >>> rounded(0.125, "+.1f"), rounded(float("nan"))
+    ('+0.1', '–')
+    """
+    return format(value, shape) if math.isfinite(value) else "–"
+
+
 def ranking(result: Valuation) -> Table:
     """The clients, best first, with their shares as bars."""
     from rich.text import Text
@@ -91,14 +104,14 @@ def ranking(result: Valuation) -> Table:
             # Nobody has a share where nobody adds anything.
             percent = f"{100 * share:.1f} %" if share >= 0 else "–"
             numbers = [str(client["rows"]), number(client[main]), *more, percent]
-            cells.append([name, *numbers, _short(str(client["status"]))])
+            cells.append([name, *numbers, "ok, see note" if client["notes"] else "ok"])
     columns = ["client", "rows", main, *extra, "share", "status"]
     room = _room_for_bars(columns, cells)
     if room:
         columns.insert(-1, "")
     rows: list[Sequence[object]] = []
     for line, share in zip(cells, ranked["share"], strict=True):
-        status = Text("failed", style="red") if line[0] in result.failed else line[-1]
+        status = line[-1] if result.outcomes[line[0]].ok else Text(line[-1], style="red")
         bar = [Text(share_bar(share, widest, room) if share >= 0 else "", style="cyan")] if room else []
         rows.append((*line[:-1], *bar, status))
     return table(columns, rows, numeric=("rows", main, *extra, "share"))
@@ -112,24 +125,27 @@ def _room_for_bars(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> in
 
 
 def remarks(result: Valuation) -> Table | None:
-    """What the statuses and notes say at length; None if there is nothing to say."""
-    lines = [f"{name}: {status}" for name, status in result.failed.items()]
-    for name, status in zip(result.clients["client"], result.clients["status"], strict=True):
-        if str(name) not in result.failed and str(status) != "ok":
-            lines.append(f"{name}: {str(status).removeprefix('ok; ')}")
-    lines += result.notes
-    return bulleted(map(with_options, lines)) if lines else None
+    """What the outcomes and notes say at length, those in trouble first; None if there is nothing to say."""
+    outcomes = sorted(result.outcomes.items(), key=lambda item: item[1].ok)
+    lines = []
+    for name, outcome in outcomes:
+        status = "" if outcome.ok else f"{outcome.status}: "
+        said = "; ".join(note.text(COMMAND) for note in outcome.notes)
+        if status or said:
+            lines.append(f"{name}: {status}{said}")
+    lines += [note.text(COMMAND) for note in result.notes]
+    return bulleted(lines) if lines else None
 
 
 def summary(result: Valuation) -> str:
     """How many clients were valued, against what."""
     reference = result.settings.get("reference_rows")
-    target = f"{plural(reference, 'reference row')}" if reference else "the clients' barycenter"
+    target = f"{counted(reference, 'reference row')}" if reference else "the clients' barycenter"
     valued = len(result.clients) - len(result.failed)
     how = "distance to" if result.scores is None else "what each adds to the others, judged by"
     noise = result.settings.get("epsilon")
     private = "" if noise is None else f" Answers carry noise for ε = {noise:g}, so numbers differ from run to run."
-    return f"{valued} of {plural(len(result.clients), 'client')} valued by {how} {target}.{private}"
+    return f"{valued} of {counted(len(result.clients), 'client')} valued by {how} {target}.{private}"
 
 
 def file_list(files: Mapping[str, str]) -> Table:
@@ -146,5 +162,11 @@ def file_list(files: Mapping[str, str]) -> Table:
     return grid
 
 
-def _short(status: str) -> str:
-    return "ok" if status == "ok" else "ok, see note"
+def show_valuation(result: Valuation, files: Mapping[str, str]) -> None:
+    """The ranking, what is to be said of it, and where everything was written."""
+    console = screen()
+    console.print(summary(result), "", ranking(result), "", sep="\n")
+    notes = remarks(result)
+    if notes is not None:
+        console.print(notes, "", sep="\n")
+    console.print(file_list(files))

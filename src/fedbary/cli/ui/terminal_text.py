@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 # Joiners belong to emoji and to Persian or Indic words; every other invisible character could move the cursor,
 # colour the screen or turn the writing direction.
 _JOINERS = "\u200c\u200d"
-
-# Settings of `fedbary value` whose names are the same in Python.
-_SETTING = re.compile(r"\b(missing|task|labels|metric|scaling|projection|calibration|rule|policy|protocol)='([a-z-]+)'")
 
 
 def visible(text: object) -> str:
@@ -34,17 +29,6 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def with_options(text: str) -> str:
-    """Settings as one types them here: the library's sentences name them as Python does.
-
-    Examples
-    --------
-    >>> with_options("fill or drop them, or ask for missing='impute'.")
-    'fill or drop them, or ask for --missing impute.'
-    """
-    return _SETTING.sub(r"--\1 \2", text)
-
-
 def paragraphs(text: str | None) -> str:
     r"""A docstring with one line per paragraph, which a terminal of any width can wrap.
 
@@ -54,26 +38,3 @@ def paragraphs(text: str | None) -> str:
     'One and two.\n\nThree.'
     """
     return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n")).strip()
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "row"), plural(1200, "row"), plural(2, "class")
-    ('1 row', '1,200 rows', '2 classes')
-    """
-    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
-    return f"{count:,} {noun}{ending}"
-
-
-def number(value: float) -> str:
-    """Two decimals, or three digits of a small number.
-
-    Examples
-    --------
-    >>> number(10.6036), number(-0.012345)
-    ('10.60', '-0.0123')
-    """
-    return f"{value:,.2f}" if abs(value) >= 1 or value == 0 else f"{value:#.3g}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fedbary.valuation import Valuation
+    from fedbary.valuation.result import Valuation
 
 
 def write_outcome(result: Valuation, folder: Path, *, report: bool = True) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""A run in progress, read from its ``events.jsonl``: in a terminal or in a browser."""
+"""A run in progress, read from its ``events.jsonl``: for `fedbary watch`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from fedbary.checks import whole
 from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.consensus import Consensus
-from fedbary.protocols.messages import ALONE, Host
+from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.sketch import Sketch
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
@@ -44,7 +44,7 @@ class Coalition:
     points_per_class : int
         Most groups of a client's rows for each class.
     min_group : int
-        Fewest different rows behind any mean that leaves a party. Nothing is told of a class with fewer.
+        Fewest different rows behind anything that leaves a party: any mean. Nothing is told of a class with fewer.
     utility : {"mean", "ridge", "soft", "wasserstein", "coverage"}
         What a coalition achieves. ``ridge`` and ``soft``: accuracy of a ridge regression, or of a soft minimum of
         distances with the coalition's class prior, made from its groups; ``mean`` of both. ``wasserstein``: how much

@@ -14,9 +14,9 @@ from fedbary.protocols.first_question import FirstQuestion
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.client import SketchClient
-from fedbary.space import Schema
 from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.row_identity import content_digest
+from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import ScoredRows
 

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError, ProtocolError
 from fedbary.protocols.messages import Reply, State, finite_array, finite_scalar
-from fedbary.space import Schema, Space, features, fit_schema
+from fedbary.space.fit import fit_schema
 from fedbary.space.k_anonymous import k_anonymous_rows
 from fedbary.space.labels import class_names
 from fedbary.space.means import encoded_means
+from fedbary.space.options import Space
+from fedbary.space.points import features
+from fedbary.space.schema import Schema
 from fedbary.valuation.scoring.mixture import grouped
 
 Floats = NDArray[np.float64]

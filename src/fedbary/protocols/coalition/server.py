@@ -27,11 +27,10 @@ from fedbary.protocols.coalition.utilities import (
 )
 from fedbary.protocols.consensus.server import ConsensusServer
 from fedbary.protocols.consensus.target import Target
+from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import (
-    ALONE,
     NO_ANSWER,
     Failure,
-    Host,
     Message,
     Reply,
     State,
@@ -42,7 +41,8 @@ from fedbary.protocols.messages import (
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space import Schema, Space
+from fedbary.space.options import Space
+from fedbary.space.schema import Schema
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation, with_outcomes

@@ -15,11 +15,11 @@ from fedbary.data.table import Table
 from fedbary.protocols.coalition.groups import Groups
 from fedbary.protocols.coalition.judge import Judge
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space import Schema, features
-from fedbary.space.embed import place
 from fedbary.space.encode import encode
 from fedbary.space.fit import whitening_matrix
 from fedbary.space.labels import class_names, label_coordinates
+from fedbary.space.points import features, place
+from fedbary.space.schema import Schema
 from fedbary.transport import solve
 from fedbary.transport.cost import cost_matrix
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fedbary.checks import whole
 from fedbary.errors import SettingsError, wrong_parameter
-from fedbary.protocols.messages import ALONE, Host
+from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
@@ -33,15 +33,16 @@ class Consensus:
         Most support points for each class (regression: ten times as many for all rows). A class gets fewer where
         the clients' rows are few.
     rounds : int
-        Most rounds of averaging; fewer when the support has settled.
+        Most rounds; fewer when the support has settled.
     starts : int
         Supports that descend side by side, in the same messages; the best one is kept.
     weights : {"robust", "uniform", "rows"}
         What a client counts: ``uniform`` and ``rows`` (different rows) minimise Σ λ·W², ``robust`` minimises ΣW,
         so that a client of noise cannot drag the target along.
     min_group : int
-        Fewest different rows behind any mean or support point that leaves a client. Nothing is told of a class with
-        fewer; and one with fewer than ``min_group`` times as many rows as it has support points does not shape them.
+        Fewest different rows behind anything that leaves a party: any mean or support point of a client's. Nothing is
+        told of a class with fewer; and one with fewer than ``min_group`` times as many rows as it has support points
+        does not shape them.
     tolerance : float
         Stop when the support moves by less than this share of the spread inside classes.
 

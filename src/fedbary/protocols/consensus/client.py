@@ -30,8 +30,10 @@ from fedbary.protocols.first_question import FirstQuestion, ReleasedRows
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space import Points, Schema, embed, fit_notes
+from fedbary.space.notes import fit_notes
+from fedbary.space.points import Points, embed
 from fedbary.space.row_identity import content_digest
+from fedbary.space.schema import Schema
 from fedbary.transport import barycentric_projection
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import ScoredRows

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.space import Points, Schema
-from fedbary.space.embed import class_codes, features
 from fedbary.space.encode import encode
+from fedbary.space.points import Points, class_codes, features
+from fedbary.space.schema import Schema
 from fedbary.transport import Transport, barycentric_projection, solve
 
 Floats = NDArray[np.float64]

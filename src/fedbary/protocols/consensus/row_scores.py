@@ -21,8 +21,9 @@ from fedbary.protocols.consensus.groups import scored_features
 from fedbary.protocols.consensus.party import PROFILE
 from fedbary.protocols.messages import below
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space import Schema, embed
 from fedbary.space.labels import class_names
+from fedbary.space.points import embed
+from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.row_values import UNKNOWN, measured_rows, noise_share, row_frame
 from fedbary.valuation.rules import RowRules

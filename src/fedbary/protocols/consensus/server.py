@@ -20,11 +20,10 @@ from fedbary.protocols.consensus.model import ScoredSums, leave_one_out
 from fedbary.protocols.consensus.party import Party
 from fedbary.protocols.consensus.row_scores import usual_profile
 from fedbary.protocols.consensus.target import Target, make_target
+from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import (
-    ALONE,
     NO_ANSWER,
     Failure,
-    Host,
     Message,
     Reply,
     State,
@@ -34,7 +33,8 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.randomness import derived_seed, generator
-from fedbary.space import Schema, Space
+from fedbary.space.options import Space
+from fedbary.space.schema import Schema
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation

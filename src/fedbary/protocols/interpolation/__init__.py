@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from fedbary.checks import whole
 from fedbary.errors import SettingsError, wrong_parameter
-from fedbary.protocols.messages import ALONE, Host
-from fedbary.protocols.randomness import generator
+from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from fedbary.protocols.interpolation.client import InterpolationClient
     from fedbary.protocols.interpolation.server import InterpolationServer
 
-_GRADIENTS = ("eta", "gamma", "access", "server-eta", "server-gamma")
+Gradient = Literal["eta", "gamma", "access", "server-eta", "server-gamma"]
 
 
 @dataclass(frozen=True)
@@ -29,23 +28,23 @@ class Interpolation:
     Parameters
     ----------
     support : int
-        Points of the interpolating measure γ. A client uses fewer if it has fewer than ``support·min_group``
+        Points of the measure in between. A client uses fewer if it has fewer than ``support·min_group``
         different rows, so that every point it sends averages at least ``min_group`` rows.
     rounds : int
         Most rounds; a client whose estimate has settled stops earlier.
     t : float, optional
-        Where on each geodesic to stop. Left out, every party draws it afresh for every step from (0.5, 1) and
-        keeps it to itself, which is both more accurate and harder to invert; a fixed 0.5 is the published
-        setting.
+        How far to go, between 0 and 1: where on each geodesic to stop. Default: drawn afresh by every party for every
+        step. It comes from (0.5, 1), and the party keeps it to itself, which is both more accurate and harder to
+        invert; a fixed 0.5 is the published setting.
     p : {1, 2}
-        Order of the Wasserstein distance.
+        Order of the Wasserstein distance, 1 or 2.
     interpolation : {"barycentric", "exact"}
-        ``barycentric`` keeps ``support`` points (eq. 6); ``exact`` follows the true geodesic, grows every
-        round, and shows the server every row.
+        How to walk along a geodesic: ``barycentric`` keeps ``support`` points (eq. 6); ``exact`` follows the true one,
+        grows every round, and shows the server every row.
     allow_reconstruction : bool
         Permit settings in which the server can read rows: ``exact``, or more than rows/``min_group`` points.
     min_group : int
-        Fewest different rows behind any point that leaves a client.
+        Fewest different rows behind anything that leaves a party: any point of a client's.
     tolerance : float
         Stop when the last four estimates lie within this relative distance of each other.
     gradient : {"eta", "gamma", "access", "server-eta", "server-gamma"}
@@ -68,7 +67,7 @@ class Interpolation:
     allow_reconstruction: bool = False
     min_group: int = 5
     tolerance: float = 1e-3
-    gradient: str = "eta"
+    gradient: Gradient = "eta"
 
     name: ClassVar[str] = "interpolation"
     needs_reference: ClassVar[bool] = False
@@ -82,7 +81,7 @@ class Interpolation:
             raise wrong_parameter("p", "Interpolation", "1 or 2", self.p)
         if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < float("inf")):
             raise wrong_parameter("tolerance", "Interpolation", "a finite number of at least 0", self.tolerance)
-        for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", _GRADIENTS)):
+        for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", get_args(Gradient))):
             if getattr(self, field) not in allowed:
                 raise wrong_parameter(field, "Interpolation", f"one of {', '.join(allowed)}", getattr(self, field))
         if not self.allow_reconstruction and self.interpolation == "exact":
@@ -121,4 +120,6 @@ def draw_t(settings: Interpolation, seed: int, party: str, number: int) -> float
 
     (0.5, 1) rather than (0, 1): short steps waste rounds (docs/decisions/003-random-t.md).
     """
+    from fedbary.protocols.randomness import generator
+
     return float(generator(seed, party, number).uniform(0.5, 1.0)) if settings.t is None else settings.t

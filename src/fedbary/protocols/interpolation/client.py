@@ -15,7 +15,9 @@ from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.first_question import FirstQuestion, ReleasedRows
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
-from fedbary.space import Points, Schema, embed, fit_notes
+from fedbary.space.notes import fit_notes
+from fedbary.space.points import Points, embed
+from fedbary.space.schema import Schema
 from fedbary.transport import Transport, interpolate, solve
 from fedbary.valuation.row_values import calibrated_gradient, row_frame
 from fedbary.valuation.rules import RowRules

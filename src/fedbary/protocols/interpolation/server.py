@@ -14,13 +14,12 @@ from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
+from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
 from fedbary.protocols.messages import (
-    ALONE,
     NO_ANSWER,
     Failure,
-    Host,
     Message,
     Reply,
     State,
@@ -33,7 +32,10 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.randomness import derived_seed, generator
-from fedbary.space import Schema, Space, embed, fit_schema
+from fedbary.space.fit import fit_schema
+from fedbary.space.options import Space
+from fedbary.space.points import embed
+from fedbary.space.schema import Schema
 from fedbary.transport import barycentric_projection, solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation

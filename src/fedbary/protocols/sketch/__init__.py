@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from fedbary.checks import whole
 from fedbary.errors import SettingsError, wrong_parameter
-from fedbary.protocols.messages import ALONE, Host
+from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
 from fedbary.valuation.rules import Adapt, RowRules
 
@@ -34,8 +34,8 @@ class Sketch:
     support : int, optional
         Points of the sketch. Default: one for about every ``2·min_group`` reference rows, at most 300.
     min_group : int
-        Fewest different rows behind any point, centroid or covariance that leaves the server; with
-        ``policy="coarsen"`` also the fewest that any number of an answer can single out at the client.
+        Fewest different rows behind anything that leaves a party: any point, centroid or covariance of the server's;
+        with ``policy="coarsen"`` also the fewest that any number of an answer can single out at the client.
     epsilon : float, optional
         Differential privacy of the answer: half of it for the distance, half for the quality. At least 1e-4. The
         row count is public. Needs label coordinates that the server fixes (``onehot`` or ``numeric``).
@@ -51,9 +51,9 @@ class Sketch:
         ``labels`` feature p-values use all calibration rows alike: more power under label skew, but their rate then
         holds only if clean feature scores are alike in all classes.
     max_sketches : int, optional
-        Different messages that a client answers in a run; the same one gets the same answer again. Default: 16 for
-        a trusted server, 1 with ``policy="coarsen"`` or ``epsilon``. More of them can be combined: k exact answers
-        can be subtracted from each other to single out rows, and k private ones cost k·``epsilon``.
+        Different messages that a client answers in a run; the same one gets the same answer again. Default: 16 for a
+        trusted server, otherwise 1. More of them can be combined: k exact answers can be subtracted from each other to
+        single out rows, and k private ones cost k·``epsilon``.
 
     Examples
     --------

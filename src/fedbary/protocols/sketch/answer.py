@@ -11,7 +11,7 @@ from fedbary.errors import PrivacyError
 from fedbary.privacy.laplace import release
 from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_shared, singled_out
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
-from fedbary.space import Points
+from fedbary.space.points import Points
 from fedbary.transport import Transport, solve
 from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import network_simplex

@@ -17,7 +17,9 @@ from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer, private_answer
 from fedbary.protocols.sketch.scoring import score_rows
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
-from fedbary.space import Points, Schema, embed, fit_notes
+from fedbary.space.notes import fit_notes
+from fedbary.space.points import Points, embed
+from fedbary.space.schema import Schema
 from fedbary.transport import solve
 from fedbary.valuation.row_values import calibrated_gradient
 from fedbary.valuation.rules import RowRules

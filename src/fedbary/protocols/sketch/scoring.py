@@ -14,9 +14,10 @@ from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.messages import below
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space import Points, Schema
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
+from fedbary.space.points import Points
+from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.row_values import UNKNOWN, CleanRows, classified_rows, measured_rows, row_frame
 from fedbary.valuation.rules import Adapt, RowRules

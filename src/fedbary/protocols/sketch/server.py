@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
 from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import (
-    ALONE,
     NO_ANSWER,
     Failure,
-    Host,
     Message,
     Reply,
     State,
@@ -30,8 +29,12 @@ from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.scoring import fit_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
-from fedbary.space import Points, Schema, Space, check_table, embed, fit_schema, split_reference
-from fedbary.space.embed import class_codes
+from fedbary.space.description import check_table
+from fedbary.space.fit import fit_schema
+from fedbary.space.options import Space
+from fedbary.space.points import Points, class_codes, embed
+from fedbary.space.row_identity import split_reference
+from fedbary.space.schema import Schema
 from fedbary.transport import solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome

@@ -11,9 +11,10 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.baselines.classifiers import class_schema
 from fedbary.research.baselines.logistic import cross_validate, label_scores
-from fedbary.space import Space, features
 from fedbary.space.labels import class_names
-from fedbary.valuation import row_frame
+from fedbary.space.options import Space
+from fedbary.space.points import features
+from fedbary.valuation.row_values import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,13 +11,14 @@ from fedbary.checks import number, whole
 from fedbary.data.table import Table
 from fedbary.errors import wrong_parameter
 from fedbary.research.baselines.classifiers import class_schema
-from fedbary.space import Space, features
 from fedbary.space.labels import class_names
+from fedbary.space.options import Space
+from fedbary.space.points import features
 from fedbary.transport import solve
 from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import network_simplex
 from fedbary.transport.sinkhorn import sinkhorn
-from fedbary.valuation import calibrated_gradient, row_frame
+from fedbary.valuation.row_values import calibrated_gradient, row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

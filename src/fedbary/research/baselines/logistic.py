@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.research.baselines.classifiers import class_schema, fitted
-from fedbary.space import Schema, Space, features
 from fedbary.space.labels import class_names
-from fedbary.valuation import row_frame
+from fedbary.space.options import Space
+from fedbary.space.points import features
+from fedbary.space.schema import Schema
+from fedbary.valuation.row_values import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

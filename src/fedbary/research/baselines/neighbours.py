@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from fedbary.checks import whole
 from fedbary.data.table import Table
 from fedbary.research.baselines.classifiers import scaled_pair
-from fedbary.space import Space
+from fedbary.space.options import Space
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation import row_frame
+from fedbary.valuation.row_values import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,9 +15,10 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError, wrong_parameter
 from fedbary.research.baselines.classifiers import class_schema, fitted, scaled_pair
 from fedbary.research.baselines.logistic import cross_validate
-from fedbary.space import Space, features
 from fedbary.space.labels import class_names
-from fedbary.valuation import row_frame
+from fedbary.space.options import Space
+from fedbary.space.points import features
+from fedbary.valuation.row_values import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from fedbary.api import Data
     from fedbary.protocols.messages import Settings
-    from fedbary.research.training import FedAvg, Federation, Model, Rows
+    from fedbary.research.training.fedavg_settings import FedAvg
+    from fedbary.research.training.federation import Federation, Rows
+    from fedbary.research.training.models import Model
 
 HOWS = ("none", "drop", "relabel")
 _VALUATION, _ACCURACY = "valuation", "accuracy.txt"
@@ -96,15 +98,16 @@ def boost(
     >>> result.to_frame().columns.tolist()
     ['how', 'rows', 'dropped', 'relabelled', 'accuracy', 'gain']
     """
-    from fedbary.research.training import FedAvg, Federation, Logistic, trainable
     from fedbary.research.training.backend import require_torch
+    from fedbary.research.training.fedavg_settings import FedAvg
+    from fedbary.research.training.federation import Federation, trainable
+    from fedbary.research.training.models import Logistic
 
     require_torch()
     ways = _ways(how)
     if reference is None:
         raise SettingsError("research.flags-need-a-reference")
-    tell = progress or (lambda _: None)
-    target = _server_table(reference, "reference", None)
+    tell, target = progress or (lambda _: None), _server_table(reference, "reference", None)
     asked = _server_table(test, "test rows", target.label_name)
     judge, notes = _test_rows(asked, target)
     model, training = model or Logistic(), training or FedAvg(seed=seed)
@@ -158,7 +161,7 @@ def boost(
     }
     cache.clear()
     troubled = {*unable, *unflagged, *valuation.failed}
-    failed = tuple(str(name) for name in clients if str(name) in troubled)
+    failed = tuple(name for name in tables if name in troubled)
     return Boost(outcomes, valuation, failed, settings, tuple(dict.fromkeys(notes)))
 
 
@@ -169,13 +172,16 @@ def trained_accuracy(
 
     Examples
     --------
-    >>> from fedbary.research.training import FedAvg, Federation, Logistic
+    >>> from fedbary.research.training.fedavg_settings import FedAvg
+    >>> from fedbary.research.training.federation import Federation
+    >>> from fedbary.research.training.models import Logistic
     >>> X, y = [[-1.0], [1.0]], [0, 1]
     >>> federation = Federation.from_arrays({"ann": (X, y)}, (X, y))
     >>> trained_accuracy(Logistic(), federation, federation.test, FedAvg(rounds=50))
     1.0
     """
-    from fedbary.research.training import Evaluator, run
+    from fedbary.research.training.evaluate import Evaluator
+    from fedbary.research.training.fedavg import run
 
     log = run(model, federation, training, threads=threads)
     evaluator = Evaluator(model, test, len(federation.classes), dtype=training.dtype, threads=threads)
@@ -211,7 +217,7 @@ def _server_table(data: Data, what: str, label: str | None) -> Table:
 
 def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
     """The test rows, scaled like the clients' rows: by the reference."""
-    from fedbary.research.training import Federation
+    from fedbary.research.training.federation import Federation
 
     if content_digest(test) == content_digest(reference):
         raise DataError("research.test-is-the-reference")
@@ -232,7 +238,7 @@ def _seen(test: Table, others: Mapping[str, Table]) -> list[str]:
 
 def _check_flags(valuation: Valuation, ways: Sequence[str]) -> None:
     """Acting needs a run that flags; a client of it may still have failed."""
-    frames = valuation.row_tables.values()
+    frames = [scored.frame for scored in (valuation.row_tables or {}).values()]
     if set(ways) != {"none"} and frames and all(frame["flag"].isna().any() for frame in frames):
         raise SettingsError("research.no-flags-to-act-on")
     if "relabel" in ways and any(frame["reason"].isna().any() for frame in frames):
@@ -247,7 +253,7 @@ def _flags(valuation: Valuation, clients: Mapping[str, Table]) -> tuple[dict[str
         try:
             rows = valuation.rows(name)
         except FedbaryError as error:
-            missing[name] = valuation.failed.get(name, str(error)).removeprefix("failed: ")
+            missing[name] = valuation.failed.get(name, str(error))
             continue
         if rows["flag"].isna().any():
             missing[name] = "this valuation flags none of its rows"
@@ -260,7 +266,7 @@ def _left(
     tables: Mapping[str, Table], flags: Mapping[str, pd.DataFrame], how: str, reference: Table
 ) -> tuple[dict[str, Table], int, int, list[str]]:
     """What acting leaves to train on, how many rows it drops and relabels, and notes on clients that drop out."""
-    from fedbary.research.training import trainable
+    from fedbary.research.training.federation import trainable
 
     acted, relabelled = dict(tables), 0
     for name, rows in flags.items() if how != "none" else ():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-    from fedbary.research.training import TrainingLog
+    from fedbary.research.training.training_log import TrainingLog
     from fedbary.views.plots import Display
 
 _KIND, _FILE, _LOG = "comparison", "comparison.json", "training-log.npz"
@@ -122,7 +122,7 @@ class Comparison:
         scores = {name: ClientScores.load(home / "scores" / f"{name}.json") for name in index["methods"]}
         log = None
         if (home / _LOG).is_file():
-            from fedbary.research.training import TrainingLog
+            from fedbary.research.training.training_log import TrainingLog
 
             log = TrainingLog.load(home / _LOG)
         return cls(scores, index["failed"], index["settings"], tuple(index["notes"]), log)

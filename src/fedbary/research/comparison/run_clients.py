@@ -21,7 +21,10 @@ from fedbary.valuation.scores import ClientScores
 if TYPE_CHECKING:
     from fedbary.api import Data
     from fedbary.research.baselines.clients import Prepared
-    from fedbary.research.training import FedAvg, Federation, Model, TrainingLog
+    from fedbary.research.training.fedavg_settings import FedAvg
+    from fedbary.research.training.federation import Federation
+    from fedbary.research.training.models import Model
+    from fedbary.research.training.training_log import TrainingLog
 
 # With more clients, methods that play all 2^N coalitions take too long to be a default.
 _FEW_CLIENTS = 14
@@ -170,7 +173,7 @@ def _scores(
 
 
 def _cached_log(cache: ResultCache) -> TrainingLog | None:
-    from fedbary.research.training import TrainingLog
+    from fedbary.research.training.training_log import TrainingLog
 
     place = cache.find(_TRAINING)
     return None if place is None else TrainingLog.load(place / _LOG)
@@ -185,7 +188,7 @@ def _digest(log: TrainingLog | None) -> str | None:
 
 def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tuple[Federation, list[str]]:
     """The clients that can train, and notes on the others."""
-    from fedbary.research.training import Federation, trainable
+    from fedbary.research.training.federation import Federation, trainable
 
     able, unable = trainable(tables, target)
     if not able:

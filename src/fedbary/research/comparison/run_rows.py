@@ -145,9 +145,8 @@ def _by_protocol(
         result = value(tables, reference, protocol=name, seed=seed)
     except FedbaryError as error:
         return {}, dict.fromkeys(tables, str(error))
-    rows = dict(result.row_tables)
-    status = dict(zip(result.clients["client"], result.clients["status"], strict=True))
-    return rows, {client: str(status[client]) for client in tables if client not in rows}
+    rows = {client: scored.frame for client, scored in (result.row_tables or {}).items()}
+    return rows, {client: result.outcomes[client].text for client in tables if client not in rows}
 
 
 def _by_baseline(

@@ -20,7 +20,8 @@ import fedbary as fb
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Spoilt, split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
-from fedbary.research.training import MLP, FedAvg, Logistic, Model
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.models import MLP, Logistic, Model
 from fedbary.space.labels import class_names
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from fedbary.research.comparison import protocol_scores
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
-from fedbary.research.training import FedAvg, Federation
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.federation import Federation
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:

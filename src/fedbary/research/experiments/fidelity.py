@@ -25,7 +25,7 @@ from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.scenarios import SCENARIOS, scenario
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 from fedbary.research.experiments.trained import Trained
-from fedbary.space import fit_schema
+from fedbary.space.fit import fit_schema
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:

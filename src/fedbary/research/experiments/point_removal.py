@@ -25,8 +25,8 @@ from fedbary.research.comparison.measures import auroc
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Spoilt, split_dataset
 from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
-from fedbary.space import features
 from fedbary.space.labels import class_names
+from fedbary.space.points import features
 
 if TYPE_CHECKING:
     import pandas as pd

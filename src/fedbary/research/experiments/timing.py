@@ -24,7 +24,9 @@ from fedbary.research.baselines.clients.retrained import MOST_CLIENTS
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread
-from fedbary.research.training import CNN, FedAvg, Federation, Logistic, Model
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.federation import Federation
+from fedbary.research.training.models import CNN, Logistic, Model
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,9 @@ from fedbary.data import Table
 from fedbary.games import Game, exact_shapley
 from fedbary.research.baselines.classifiers import fitted
 from fedbary.research.baselines.clients import METHODS, Setting, prepare
-from fedbary.research.training import Evaluator, FedAvg, Federation
+from fedbary.research.training.evaluate import Evaluator
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.federation import Federation
 from fedbary.valuation.scores import ClientScores
 
 Floats = NDArray[np.float64]

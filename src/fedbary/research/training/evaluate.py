@@ -42,7 +42,7 @@ class Evaluator:
 
     Examples
     --------
-    >>> from fedbary.research.training import Logistic
+    >>> from fedbary.research.training.models import Logistic
     >>> evaluator = Evaluator(Logistic(), Rows([[-1.0], [2.0]], [0, 1]), classes=2)
     >>> weights = [[-1.0, 1.0, 0.0, 0.0], [1.0, -1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
     >>> evaluator.accuracy(weights)

@@ -58,7 +58,9 @@ def run(
     Examples
     --------
     >>> import fedbary as fb
-    >>> from fedbary.research.training import Federation, Logistic, run
+    >>> from fedbary.research.training.fedavg import run
+    >>> from fedbary.research.training.federation import Federation
+    >>> from fedbary.research.training.models import Logistic
     >>> digits = fb.datasets.load("digits")
     >>> federation = Federation.from_tables(fb.partitions.by_size(digits.train, [300, 600]).clients, digits.test)
     >>> log = run(Logistic(), federation)
@@ -120,7 +122,10 @@ def train_coalitions(
 
     Examples
     --------
-    >>> from fedbary.research.training import FedAvg, Federation, Logistic, train_coalitions
+    >>> from fedbary.research.training.fedavg import train_coalitions
+    >>> from fedbary.research.training.fedavg_settings import FedAvg
+    >>> from fedbary.research.training.federation import Federation
+    >>> from fedbary.research.training.models import Logistic
     >>> X, y = [[-1.0], [1.0]], [0, 1]
     >>> federation = Federation.from_arrays({"ann": (X, y), "bob": (X, y)}, (X, y))
     >>> weights = train_coalitions(Logistic(), federation, [[True, False], [False, True], [True, True]])

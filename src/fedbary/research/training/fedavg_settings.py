@@ -26,9 +26,9 @@ class FedAvg:
     learning_rate : float
         Step of the clients' stochastic gradient descent.
     clients_per_round : int, optional
-        How many clients train in a round, drawn by the seed; all of them by default, and where there are fewer.
+        Clients that train in a round, drawn by the seed. Default: all of them. So do all where there are fewer.
     momentum : float
-        Of the clients' descent; it starts anew in each round.
+        Momentum of the clients' descent; it starts anew in each round.
     dtype : {"float32", "float64"}
         Precision of the weights.
     seed : int

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
-from fedbary.space import Space, fit_schema
 from fedbary.space.encode import encode
+from fedbary.space.fit import fit_schema
 from fedbary.space.labels import check_kind, class_names, label_kind
+from fedbary.space.options import Space
 
 Floats = NDArray[np.floating[Any]]
 Names = NDArray[np.str_]

@@ -47,7 +47,7 @@ class FlatModel:
     Examples
     --------
     >>> import torch
-    >>> from fedbary.research.training import MLP
+    >>> from fedbary.research.training.models import MLP
     >>> flat = FlatModel.of(MLP((3,)), width=4, classes=2)
     >>> flat.layout
     {'0.weight': (3, 4), '0.bias': (3,), '2.weight': (2, 3), '2.bias': (2,)}

@@ -29,7 +29,8 @@ def train_locally(model: FlatModel, starts: torch.Tensor, rows: Batch, settings:
     Examples
     --------
     >>> import torch
-    >>> from fedbary.research.training import FedAvg, Logistic
+    >>> from fedbary.research.training.fedavg_settings import FedAvg
+    >>> from fedbary.research.training.models import Logistic
     >>> model = FlatModel.of(Logistic(), width=1, classes=2)
     >>> rows = torch.tensor([[-1.0], [1.0]]), torch.tensor([0, 1])
     >>> trained = train_locally(model, torch.zeros(1, 4), rows, FedAvg(learning_rate=1.0), turn=0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.space.embed import project
+from fedbary.space.points import project
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring.mixture import Centroids, grouped_by_class, soft_minimum
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-    from fedbary.valuation import Valuation
+    from fedbary.valuation.result import Valuation
 
 _ADVICE = {
     Advice.INCLUDE: (GREEN, "circle"),

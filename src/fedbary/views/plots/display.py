@@ -66,9 +66,9 @@ class Display:
         """
         file = Path(path)
         if file.suffix.lower() not in (".html", *_IMAGES):
-            raise SettingsError(f"A picture is saved as .html, .png, .svg or .pdf; '{file.name}' is none of these.")
+            raise SettingsError("views.picture-format", file=file.name)
         if not file.parent.is_dir():
-            raise DataError(f"{file}: the folder {file.parent} does not exist; make it first")
+            raise DataError("data.no-folder", where=str(file), folder=str(file.parent))
         if file.suffix.lower() == ".html":
             from fedbary.views.plots.page import chart_page
 
@@ -96,15 +96,10 @@ def _image(figure: Any, kind: str, size: dict[str, Any]) -> bytes:
     try:
         import kaleido
     except ImportError as error:
-        raise SettingsError(
-            "Saving a picture as an image needs kaleido: pip install 'fedbary[images]', or save it as .html."
-        ) from error
+        raise SettingsError("views.kaleido-missing") from error
     program = browser()
     if program is None:
-        raise SettingsError(
-            "Saving a picture as an image needs Chromium or Chrome on this machine: install one, or name it in the "
-            "environment variable BROWSER_PATH, or save the picture as .html."
-        )
+        raise SettingsError("views.browser-missing")
     from fedbary.views.plots.bundle import local_plotly
 
     # Without these two, kaleido's page asks for both libraries on the network.
@@ -115,7 +110,5 @@ def _image(figure: Any, kind: str, size: dict[str, Any]) -> bytes:
     try:
         image = kaleido.calc_fig_sync(figure, opts={"format": kind, **size}, kopts=offline)
     except Exception as error:  # whatever a browser's start can raise
-        raise SettingsError(
-            f"The browser {program} could not draw the picture ({type(error).__name__}): save it as .html instead."
-        ) from error
+        raise SettingsError("views.browser-failed", browser=program, kind=type(error).__name__) from error
     return bytes(image)

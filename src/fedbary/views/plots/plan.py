@@ -34,8 +34,7 @@ def transport_plan(points: ArrayLike, target: ArrayLike, plan: ArrayLike) -> Dis
     a, b, mass = (np.asarray(values, dtype=float) for values in (points, target, plan))
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != 2 or b.shape[1] != 2 or mass.shape != (len(a), len(b)):
         raise SettingsError(
-            f"A plan is drawn between two clouds in the plane, mass from each point to each. Got {a.shape}, {b.shape} "
-            f"and a plan of shape {mass.shape}: project the points to two coordinates first."
+            "views.plan-not-in-the-plane", points=str(a.shape), target=str(b.shape), plan=str(mass.shape)
         )
     start, end = np.nonzero(mass > _NEGLIGIBLE)
     table = pd.DataFrame(

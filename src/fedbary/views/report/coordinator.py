@@ -17,7 +17,7 @@ from fedbary.wording import dash, number, percent, shortened, tenths
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.valuation import Valuation
+    from fedbary.valuation.result import Valuation
 
 # A verdict group names so many clients; the rest is in the table.
 _NAMED = 8

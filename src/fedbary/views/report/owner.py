@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.data.table import Table
-    from fedbary.valuation import Valuation
-    from fedbary.valuation.result import ImageShape
+    from fedbary.valuation.result import ImageShape, Valuation
     from fedbary.views.plots import Display
 
 _LONGEST_TYPED = 60
@@ -55,7 +54,7 @@ def owner_html(result: Valuation, *, client: str, table: Any = None, images: Ima
     """
     rows, row_facts = result.rows(client), result.row_facts(client)
     if table is None and images not in ("auto", None):
-        raise SettingsError("Pictures need the rows: give the client's table (--data FILE), or leave out the shape.")
+        raise SettingsError("views.pictures-need-rows")
     own = None if table is None else table_of_rows(table, rows, row_facts, client=client, label=_label_name(result))
     numbers = own is not None and numeric_label(own, result.schema)
     given = [] if own is None else given_labels(own, result.schema)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
@@ -72,9 +72,7 @@ def images_of(table: Table, shape: ImageShape = "auto") -> Images | None:
     blocks = [column for column in table.columns.values() if column.ndim == 2]
     if isinstance(shape, str):
         if shape != "auto":
-            raise SettingsError(
-                f"The 'images' parameter must be 'auto', None or (height, width). Got {shape!r} instead."
-            )
+            raise wrong_parameter("images", "report", "'auto', None or (height, width)", shape)
         sides = _square(blocks[0].shape[1]) if len(blocks) == 1 else None
         if sides is None or not _looks_like_images(blocks[0].reshape(len(table), *sides)):
             return None
@@ -148,9 +146,8 @@ def _checked(shape: Sequence[int]) -> tuple[int, ...]:
     """A forced shape, without the one channel of a grey picture."""
     whole = isinstance(shape, Sequence) and all(isinstance(side, int) and 1 <= side <= _LARGEST for side in shape)
     if not whole or len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in (1, 3)):
-        raise SettingsError(
-            f"The 'images' parameter must be (height, width) or (height, width, 1 or 3) of at most {_LARGEST} pixels. "
-            f"Got {shape!r} instead."
+        raise wrong_parameter(
+            "images", "report", f"(height, width) or (height, width, 1 or 3) of at most {_LARGEST} pixels", shape
         )
     return tuple(shape[:2]) if len(shape) == 2 or shape[2] == 1 else tuple(shape)
 
@@ -166,6 +163,5 @@ def _forced(table: Table, blocks: Sequence[NDArray[np.generic]], shape: Sequence
         return np.column_stack(columns)
     widths = ", ".join(str(block.shape[1]) for block in blocks) or "none"
     raise SettingsError(
-        f"{tuple(shape)!r} are {size} pixels, and the table has {len(fitting)} blocks of so many coordinates (its "
-        f"blocks have {widths}): give the shape of one block, or images=None."
+        "views.no-block-of-that-shape", shape=str(tuple(shape)), pixels=size, fitting=len(fitting), widths=widths
     )

@@ -12,8 +12,7 @@ from fedbary.views.plots.page import render
 from fedbary.views.report.coordinator import facts
 
 if TYPE_CHECKING:
-    from fedbary.valuation import Valuation
-    from fedbary.valuation.result import ImageShape
+    from fedbary.valuation.result import ImageShape, Valuation
 
 _HERE = "fedbary.views.report"
 _HEAD = 4096  # bytes, in which a report of ours has its title
@@ -70,17 +69,17 @@ def is_report(path: Path) -> bool:
 def check_report(path: Path) -> None:
     """Refuse a place where something lies that is no report of ours."""
     if path.exists() and not is_report(path):
-        raise DataError(f"{path}: what is there is no report of fedbary and would be overwritten; choose another place")
+        raise DataError("views.not-a-report", where=str(path))
 
 
 def _write(text: str, path: str | Path, *, mode: int = 0o666) -> Path:
     home = Path(path)
     if not home.parent.is_dir():
-        raise DataError(f"{home}: the folder {home.parent} does not exist; make it first")
+        raise DataError("data.no-folder", where=str(home), folder=str(home.parent))
     try:
         check_report(home)
         # A name from a file system may hold what UTF-8 cannot: a reference shows it as a replacement character.
         content = text.encode("utf-8", errors="xmlcharrefreplace")
         return write_atomically(home, lambda draft: draft.write_bytes(content), mode=mode)
     except OSError as error:
-        raise DataError(f"{home}: the report cannot be written ({error.strerror}); check the folder") from error
+        raise DataError("views.report-unwritable", where=str(home), why=error.strerror) from error

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.games import Estimate, Game
-from fedbary.research.training import TrainingLog
+from fedbary.research.training.training_log import TrainingLog
 from fedbary.valuation.scores import ClientScores
 
 Floats = NDArray[np.float64]

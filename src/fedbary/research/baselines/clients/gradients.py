@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.research.baselines.clients.client_game import Budget, Setting, need
-from fedbary.research.training import TrainingLog
+from fedbary.research.training.training_log import TrainingLog
 from fedbary.valuation.scores import ClientScores
 
 Floats = NDArray[np.float64]

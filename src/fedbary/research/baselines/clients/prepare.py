@@ -11,17 +11,12 @@ from numpy.typing import NDArray
 
 from fedbary.errors import DataError
 from fedbary.research.baselines.clients.client_game import Floats, Setting
-from fedbary.research.training import (
-    Evaluator,
-    FedAvg,
-    Federation,
-    Logistic,
-    Model,
-    Rows,
-    TrainingLog,
-    run,
-    train_coalitions,
-)
+from fedbary.research.training.evaluate import Evaluator
+from fedbary.research.training.fedavg import run, train_coalitions
+from fedbary.research.training.fedavg_settings import FedAvg
+from fedbary.research.training.federation import Federation, Rows
+from fedbary.research.training.models import Logistic, Model
+from fedbary.research.training.training_log import TrainingLog
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +46,7 @@ def prepare(
     Examples
     --------
     >>> from fedbary.research.baselines.clients import METHODS, prepare
-    >>> from fedbary.research.training import Federation
+    >>> from fedbary.research.training.federation import Federation
     >>> X, y = [[-1.0], [1.0]], [0, 1]
     >>> federation = Federation.from_arrays({"ann": (X, y), "bob": (X, y)}, (X, y))
     >>> METHODS["loo"].compute(prepare(federation).setting).values

@@ -1,25 +1,21 @@
-"""TriangleWad (Li & Pang 2024): one round, a similar triangle instead of a search. A peer to compare with."""
+"""The server of TriangleWad: distances between measures that lie on the way to a common one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.checks import whole
-from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError, wrong_parameter
-from fedbary.protocols.interpolation import Interpolation
-from fedbary.protocols.interpolation.client import InterpolationClient
+from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation.client_track import ClientTrack
 from fedbary.protocols.messages import (
-    ALONE,
     NO_ANSWER,
     Failure,
-    Host,
     Message,
     Reply,
     State,
@@ -32,121 +28,18 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.randomness import derived_seed
-from fedbary.space import Space, embed, fit_schema
+from fedbary.protocols.triangle import Triangle
+from fedbary.space.fit import fit_schema
+from fedbary.space.options import Space
+from fedbary.space.points import embed
 from fedbary.transport import interpolate, solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
-from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Triangle:
-    """Distances from a triangle that is similar to the one between γ, the client's and the reference rows.
-
-    All tracks share a Gaussian measure γ. Client and server each walk from their rows a fraction ``t`` of the
-    way to γ, which gives η_P and η_Q, and only η_P leaves the client. Were the space flat, the intercept theorem
-    would say W(η_P, η_Q) = (1 − t)·W(P, Q); the estimate is therefore W(η_P, η_Q) / (1 − t). On a line that is
-    exact. Elsewhere W_2 is positively curved (Ambrosio, Gigli & Savaré, theorem 7.3.2), so that along true
-    geodesics the estimate is at least W(P, Q); with fewer points than rows, each the mean of several, it can
-    lie on either side. No interval is certified.
-
-    Parameters
-    ----------
-    support : int
-        Points of γ. A client uses fewer if it has fewer than ``support·min_group`` different rows, so that every
-        point it sends averages at least ``min_group`` rows; so does the server.
-    t : float
-        How far η lies from the rows, as a fraction of the way to γ.
-    p : {1, 2}
-        Order of the Wasserstein distance.
-    min_group : int
-        Fewest different rows behind any point that leaves a track.
-    allow_reconstruction : bool
-        Permit more than rows/``min_group`` points. γ and t are known to all, so the points show the rows.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.protocols.triangle import Triangle
-    >>> Triangle(support=50).t
-    0.5
-    """
-
-    support: int = 100
-    t: float = 0.5
-    p: int = 2
-    min_group: int = 5
-    allow_reconstruction: bool = False
-
-    name: ClassVar[str] = "triangle"
-    needs_reference: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        for field in ("support", "min_group"):
-            whole(getattr(self, field), field, "Triangle", least=1)
-        if not 0.0 < self.t < 1.0:
-            raise wrong_parameter("t", "Triangle", "strictly between 0 and 1", self.t)
-        if self.p not in (1, 2):
-            raise wrong_parameter("p", "Triangle", "1 or 2", self.p)
-
-    def space(self, space: Space | None) -> Space:
-        """The paper's space, where the user did not choose another."""
-        return (space or Space()).with_defaults(metric="euclidean", labels="gaussian")
-
-    def server(
-        self,
-        clients: Sequence[str],
-        reference: Table | None,
-        space: Space,
-        *,
-        rules: RowRules,  # noqa: ARG002 - flags need calibration scores, which this protocol does not send
-        seed: int,
-        host: Host = ALONE,
-    ) -> TriangleServer:
-        """The coordinator's half."""
-        return TriangleServer(self, clients, reference, space, seed=seed, host=host)
-
-    def client(self, table: Table, *, rules: RowRules, seed: int) -> TriangleClient:
-        """A data owner's half; it draws nothing at random that is not shared."""
-        return TriangleClient(self, table, rules=rules, seed=seed)
-
-
-class TriangleClient(InterpolationClient):
-    """An interpolation client that stops after its first half step: guards, states and row values are the same."""
-
-    def __init__(self, settings: Triangle, table: Table, *, rules: RowRules, seed: int) -> None:
-        policy = Interpolation(
-            support=settings.support,
-            t=1.0 - settings.t,  # Interpolation counts from γ, Triangle from the rows
-            p=settings.p,
-            min_group=settings.min_group,
-            allow_reconstruction=settings.allow_reconstruction,
-        )
-        super().__init__(policy, table, rules=rules, seed=seed)
-
-    def answer(self, message: Message) -> Reply:
-        """Answer the only message there is, with η_P; η_Q is kept to score rows with.
-
-        A second γ would group the rows in a second way, and enough of those give the rows away: it is refused.
-        """
-        if message.kind != "start":
-            raise ProtocolError("protocols.unknown-message", protocol="triangle", kind=message.kind)
-        reply = super().answer(message)
-        eta_q = np.asarray(message.arrays["eta_q"], dtype=float)
-        if eta_q.ndim != 2 or eta_q.shape[1] != self._gamma.shape[1] or not np.isfinite(eta_q).all():
-            raise ProtocolError("protocols.measure-shape", shape=str(eta_q.shape))
-        self._measures = {"eta_q": eta_q, "eta_q_weights": np.full(len(eta_q), 1.0 / len(eta_q))}
-        return reply
-
-    def _reply(self, number: int, extra: dict[str, str | int] | None = None) -> Reply:
-        cloud = self._ready()
-        eta_p, _ = interpolate(self._towards_rows(cloud), self._gamma, cloud.points, float(self._policy.t or 0.0))
-        return Reply(number, dict(extra or {}), {"eta_p": eta_p})
 
 
 class TriangleServer:

@@ -1,0 +1,20 @@
+"""`Host`: what an engine lends to the server's half of a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Host:
+    """What an engine lends to a server: its workers, and somebody to tell what the server is busy with."""
+
+    map: ParallelMap = map
+    tell: Callable[[str], None] = lambda _: None
+
+
+ALONE = Host()

@@ -1,0 +1,95 @@
+"""TriangleWad (Li & Pang 2024): one round, a similar triangle instead of a search. A peer to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from fedbary.checks import whole
+from fedbary.errors import wrong_parameter
+from fedbary.protocols.host import ALONE, Host
+from fedbary.space.options import Space
+from fedbary.valuation.rules import RowRules
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+    from fedbary.protocols.triangle.client import TriangleClient
+    from fedbary.protocols.triangle.server import TriangleServer
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """Distances from a triangle that is similar to the one between γ, the client's and the reference rows.
+
+    All parties share a Gaussian measure γ. Client and server each walk from their rows a fraction ``t`` of the
+    way to γ, which gives η_P and η_Q, and only η_P leaves the client. Were the space flat, the intercept theorem
+    would say W(η_P, η_Q) = (1 − t)·W(P, Q); the estimate is therefore W(η_P, η_Q) / (1 − t). On a line that is
+    exact. Elsewhere W_2 is positively curved (Ambrosio, Gigli & Savaré, theorem 7.3.2), so that along true
+    geodesics the estimate is at least W(P, Q); with fewer points than rows, each the mean of several, it can
+    lie on either side. No interval is certified.
+
+    Parameters
+    ----------
+    support : int
+        Points of the measure in between. A client uses fewer if it has fewer than ``support·min_group`` different rows,
+        so that every point it sends averages at least ``min_group`` rows; so does the server.
+    t : float
+        How far to go, between 0 and 1: where η lies on the way from the rows to γ.
+    p : {1, 2}
+        Order of the Wasserstein distance, 1 or 2.
+    min_group : int
+        Fewest different rows behind anything that leaves a party: any point.
+    allow_reconstruction : bool
+        Permit settings in which the server can read rows: more than rows/``min_group`` points. γ and t are known to
+        all, so the points show the rows.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.protocols.triangle import Triangle
+    >>> Triangle(support=50).t
+    0.5
+    """
+
+    support: int = 100
+    t: float = 0.5
+    p: int = 2
+    min_group: int = 5
+    allow_reconstruction: bool = False
+
+    name: ClassVar[str] = "triangle"
+    needs_reference: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for field in ("support", "min_group"):
+            whole(getattr(self, field), field, "Triangle", least=1)
+        if not 0.0 < self.t < 1.0:
+            raise wrong_parameter("t", "Triangle", "strictly between 0 and 1", self.t)
+        if self.p not in (1, 2):
+            raise wrong_parameter("p", "Triangle", "1 or 2", self.p)
+
+    def space(self, space: Space | None) -> Space:
+        """The paper's space, where the user did not choose another."""
+        return (space or Space()).with_defaults(metric="euclidean", labels="gaussian")
+
+    def server(
+        self,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        rules: RowRules,  # noqa: ARG002 - flags need calibration scores, which this protocol does not send
+        seed: int,
+        host: Host = ALONE,
+    ) -> TriangleServer:
+        """The coordinator's half."""
+        from fedbary.protocols.triangle.server import TriangleServer
+
+        return TriangleServer(self, clients, reference, space, seed=seed, host=host)
+
+    def client(self, table: Table, *, rules: RowRules, seed: int) -> TriangleClient:
+        """A data owner's half; it draws nothing at random that is not shared."""
+        from fedbary.protocols.triangle.client import TriangleClient
+
+        return TriangleClient(self, table, rules=rules, seed=seed)

@@ -1,0 +1,51 @@
+"""The data owner's half: an interpolation that stops after its first half step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedbary.errors import ProtocolError
+from fedbary.protocols.interpolation import Interpolation
+from fedbary.protocols.interpolation.client import InterpolationClient
+from fedbary.protocols.messages import Message, Reply
+from fedbary.protocols.triangle import Triangle
+from fedbary.transport import interpolate
+from fedbary.valuation.rules import RowRules
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+
+
+class TriangleClient(InterpolationClient):
+    """An interpolation client that stops after its first half step: guards, states and row values are the same."""
+
+    def __init__(self, settings: Triangle, table: Table, *, rules: RowRules, seed: int) -> None:
+        policy = Interpolation(
+            support=settings.support,
+            t=1.0 - settings.t,  # Interpolation counts from γ, Triangle from the rows
+            p=settings.p,
+            min_group=settings.min_group,
+            allow_reconstruction=settings.allow_reconstruction,
+        )
+        super().__init__(policy, table, rules=rules, seed=seed)
+
+    def answer(self, message: Message) -> Reply:
+        """Answer the only message there is, with η_P; η_Q is kept to score rows with.
+
+        A second γ would group the rows in a second way, and enough of those give the rows away: it is refused.
+        """
+        if message.kind != "start":
+            raise ProtocolError("protocols.unknown-message", protocol="triangle", kind=message.kind)
+        reply = super().answer(message)
+        eta_q = np.asarray(message.arrays["eta_q"], dtype=float)
+        if eta_q.ndim != 2 or eta_q.shape[1] != self._gamma.shape[1] or not np.isfinite(eta_q).all():
+            raise ProtocolError("protocols.measure-shape", shape=str(eta_q.shape))
+        self._measures = {"eta_q": eta_q, "eta_q_weights": np.full(len(eta_q), 1.0 / len(eta_q))}
+        return reply
+
+    def _reply(self, number: int, extra: dict[str, str | int] | None = None) -> Reply:
+        cloud = self._ready()
+        eta_p, _ = interpolate(self._towards_rows(cloud), self._gamma, cloud.points, float(self._policy.t or 0.0))
+        return Reply(number, dict(extra or {}), {"eta_p": eta_p})

@@ -1,0 +1,50 @@
+"""Sentences of cli."""
+
+from fedbary.sentences import say
+
+SENTENCES = {
+    "all-clients-alone": say(
+        "--all-clients writes every client's report from its own file: leave out --client, --data and -o."
+    ),
+    "config-not-toml": say("'{file}' is not a TOML file ({why}): correct it."),
+    "config-unknown-key": say("'{file}' has an unknown key '{key}'[[{guess}: correct it.]][[: there are {known}.]]"),
+    "config-wrong-value": say("The key '{key}' in '{file}' must be {expected}. Got {got} instead."),
+    "export-option": say("--export must be {expected}, not {got!r}{guess}."),
+    "file-changed": say("'{file}' is not the file that was valued, or was changed since: value it again."),
+    "images-option": say("--images must be auto, none, HxW or HxWx3, such as 28x28, not {got!r}."),
+    "log-unwritable": say("The log '{file}' cannot be written[[ ({why})]]: name another file."),
+    "message-alone": say("--message stands for the server: leave out --reference and --with."),
+    "no-client-given": say("No client was given: name CSV or Parquet files, a quoted glob or a folder."),
+    "no-config-file": say("There is no configuration file '{file}': check the path."),
+    "no-dataset": say("There is no data set {name!r}{guess}; there is {known}."),
+    "no-ledger": say("There is no ledger '{file}': check the path; it is made with the first answer."),
+    "no-model": say("There is no model {name!r}{guess}; there is {known}."),
+    "no-report-written": say("No report could be written: {why}"),
+    "not-an-output-folder": say("'{path}' is a file: name the output folder of a run."),
+    "nothing-to-leave-out": say(
+        "The rows of '{client}' were not flagged in this run, so there is nothing to leave out."
+    ),
+    "only-reference-and-test": say(
+        "there is no client besides the reference and test rows: give at least one more file"
+    ),
+    "option-of-another-protocol": say(
+        "{typed} is not an option of the {protocol} protocol: leave it out, or choose --protocol {owners}."
+    ),
+    "other-rows": say(
+        "'{file}' does not hold the rows that were valued: name the right file with --data and its column of row ids with --id, or value it again."
+    ),
+    "policy-exists": say("'{file}' exists: edit it, or name another file."),
+    "preview-needs-reference": say(
+        "The {protocol} protocol compares with a reference: give rows that stand for it (--reference), or a message that the coordinator saved (--message)."
+    ),
+    "quiet-and-verbose": say("--quiet and --verbose exclude each other: choose one."),
+    "report-of-whom": say(
+        "--data, --label, --id and --images are for an owner's report: say whose with --client NAME."
+    ),
+    "run-stopped": say("The run in '{folder}' {how}. {remedy}"),
+    "source-unknown": say("The result does not know the file of '{client}': name it with --data FILE."),
+    "no-label": say("No label column was given: name it with --label COL."),
+    "no-reference": say("No clean rows to compare with were given: name their file with --reference FILE."),
+    "no-test-rows": say("No test rows were given: name their file with --test FILE."),
+    "no-test-rows-to-compare": say("No test rows were given: name their file with --reference FILE."),
+}
