@@ -185,3 +185,20 @@ def test_classes_of_one_row_each_do_not_blow_distances_up(rows):
     table = fb.Table.from_arrays(rng.normal(size=(rows, 4)), [f"c{i}" for i in range(rows)])
     schema = fb.fit_schema(table, fb.Space(metric="within", labels="onehot"))
     assert np.abs(fb.embed(table, schema).points).max() < 100.0
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.repeat(np.arange(30.0), 10),
+        np.repeat(np.arange(20.0), 15),
+        np.linspace(0, 1, 300),
+        np.repeat(np.arange(30), 10),
+        np.array(["a", "b"] * 150, dtype=object),
+        np.array([True, False] * 150),
+    ],
+    ids=["many whole floats", "few whole floats", "fractions", "integers", "text", "booleans"],
+)
+def test_a_table_and_its_schema_agree_on_what_holds_classes(labels):
+    table = fb.Table({"x": np.arange(300.0)}, labels)
+    assert table.has_classes == (fb.fit_schema(table).label.kind == "classes")

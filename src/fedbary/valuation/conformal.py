@@ -51,10 +51,11 @@ class Calibration:
         return cls(values, above, total, float(values[cut]), max(excess, 1e-6 * spread, 1e-12))
 
     def p_values(self, scores: Floats, weights: Floats | None = None) -> Floats:
-        """Conformal p-values of scores; ``weights`` are those of the tested rows."""
+        """Conformal p-values of scores, NaN without one; ``weights`` are those of the tested rows."""
         own = np.ones(len(scores)) if weights is None else weights
         reached = self.above[np.searchsorted(self.scores, scores, side="left")]
-        return np.asarray(np.minimum((reached + own) / (self.total + own), 1.0))
+        p = np.minimum((reached + own) / (self.total + own), 1.0)
+        return np.asarray(np.where(np.isfinite(scores), p, np.nan))
 
     def surprise(self, scores: Floats) -> Floats:
         """−log of the share of clean rows that score as high, strictly increasing in the score; −inf without one."""

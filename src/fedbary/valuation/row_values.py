@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from fedbary.notes import Note
 from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
@@ -68,6 +67,8 @@ def classified_rows(
     become the prior, and calibration rows are weighted by class, in both channels or for labels only. Both stay with
     the client.
     """
+    from scipy.special import log_softmax
+
     known = codes != UNKNOWN
     shift = np.zeros(len(classes))
     if adapt != "none":
