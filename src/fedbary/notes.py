@@ -78,8 +78,7 @@ class Note:
 
     @property
     def _sentence(self) -> Sentence:
-        # TRANSITION: sites that still raise a sentence.
-        return sentence(self.code) or Sentence(self.code.replace("{", "{{").replace("}", "}}"))
+        return sentence(self.code) or _UNKNOWN
 
 
 _UNKNOWN = Sentence("for a reason that this version of fedbary does not know")
