@@ -14,3 +14,14 @@ def coded(*codes: str) -> Callable[[BaseException], bool]:
         return True
 
     return check
+
+
+def parameter(name: str) -> Callable[[BaseException], bool]:
+    """For ``pytest.raises(SettingsError, check=parameter("workers"))``: the one that is wrong is named."""
+
+    def check(error: BaseException) -> bool:
+        assert isinstance(error, FedbaryError)
+        assert (error.code, error.public["name"]) == ("settings.parameter", name), str(error)
+        return True
+
+    return check

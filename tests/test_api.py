@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError, SettingsError
 
 
@@ -176,5 +177,5 @@ def test_the_public_names_exist_and_the_import_is_light():
 
 
 def test_one_client_without_a_reference_has_nobody_to_be_compared_with():
-    with pytest.raises(fb.FedbaryError, match="give a reference, or more clients"):
+    with pytest.raises(fb.FedbaryError, check=coded("settings.one-client")):
         fb.value({"a": (np.zeros((9, 2)), [0] * 9)})

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError
 from fedbary.guard.message_file import load_message, save_message
 from fedbary.guard.policy import OwnerPolicy
@@ -123,7 +124,7 @@ def test_a_message_file_holds_no_pickle(tmp_path):
     import numpy as np
 
     np.savez(tmp_path / "bad.npz", message=np.array([{"kind": "sketch"}], dtype=object))
-    with pytest.raises(DataError, match="is not a message"):
+    with pytest.raises(DataError, check=coded("guard.not-a-message")):
         load_message(tmp_path / "bad.npz")
     again = load_message(save_message(Message("step", 3, {"a": True}, {"x": np.arange(4.0)}), tmp_path / "m.npz"))
     assert (again.kind, again.round, again.scalars, again.arrays["x"].tolist()) == (

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+from codes import coded
 from fedbary.data import datasets, downloads
 from fedbary.errors import DataError, DatasetUnavailable, SettingsError
 
@@ -71,7 +72,7 @@ def test_an_absent_data_set_says_where_it_was_sought_and_what_to_do(tmp_path):
 
 
 def test_an_unknown_name_is_corrected():
-    with pytest.raises(SettingsError, match=r"no data set 'minst' \(did you mean 'mnist'\?\); choose one of digits"):
+    with pytest.raises(SettingsError, check=coded("data.no-dataset")):
         datasets.load("minst")
 
 

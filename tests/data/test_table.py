@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
+from codes import coded
 from fedbary.data import Table, as_table, concat
 from fedbary.data.columns import kind_of
 from fedbary.errors import DataError
@@ -113,16 +114,16 @@ def test_what_a_frame_may_not_hold(columns, message):
 
 def test_names_and_ids_must_be_unique():
     twice = pd.DataFrame([[1, 2, 0]], columns=["a", "a", "label"])
-    with pytest.raises(DataError, match="column name 'a' occurs more than once"):
+    with pytest.raises(DataError, check=coded("data.column-twice")):
         Table.from_frame(twice)
     frame = pd.DataFrame({"id": ["p", "q", "p", "p"], "a": range(4), "label": 0})
-    with pytest.raises(DataError, match=r"'id' repeats an earlier id in 2 rows, such as 'p' in row 2"):
+    with pytest.raises(DataError, check=coded("data.ids-repeat")):
         Table.from_frame(frame, id="id")
-    with pytest.raises(DataError, match="no id column 'patient'"):
+    with pytest.raises(DataError, check=coded("data.no-such-column")):
         Table.from_frame(frame, id="patient")
-    with pytest.raises(DataError, match="both the label and the id"):
+    with pytest.raises(DataError, check=coded("data.label-is-id")):
         Table.from_frame(frame, id="label")
-    with pytest.raises(DataError, match="missing in 1 rows"):
+    with pytest.raises(DataError, check=coded("data.ids-missing")):
         Table.from_frame(frame.assign(id=["p", None, "q", "r"]), id="id")
 
 
@@ -149,12 +150,26 @@ def test_an_index_can_be_the_id():
 def test_what_arrays_may_not_be(X, y, message):
     with pytest.raises(DataError, match=message):
         Table.from_arrays(X, y)
-    with pytest.raises(DataError, match=f"^client 'clinic': .*{message}"):
+    with pytest.raises(
+        DataError,
+        check=coded(
+            "data.array-kind",
+            "data.array-lengths-differ",
+            "data.array-shape",
+            "data.array-without-features",
+            "data.array-without-rows",
+            "data.labels-shape",
+            "data.mixed-column",
+            "data.ragged",
+            "data.sparse",
+            "data.two-roles",
+        ),
+    ):
         as_table((X, y), name="clinic")
 
 
 def test_column_names_must_fit_the_array():
-    with pytest.raises(DataError, match=r"1 distinct names came for X of shape \(2, 2\)"):
+    with pytest.raises(DataError, check=coded("data.array-names")):
         Table.from_arrays(np.zeros((2, 2)), [0, 1], columns=["a", "a"])
     table = Table.from_arrays([[1, 2], [3, 4]], [0, 1], columns=["a", "b"], ids=["p", "q"])
     assert table.columns["b"].tolist() == [2.0, 4.0]
@@ -184,22 +199,22 @@ def test_as_table_accepts_what_people_have():
     pair = as_table((frame[["a"]], frame["bought"]), name="north")
     assert (pair.label_name, pair.origin, pair.column_names) == ("bought", "north", ("a",))
     assert as_table(pair, name="south").origin == "south"
-    with pytest.raises(DataError, match=r"client 'north': .*no column 'label' but 'a'.*from_frame\(df, label"):
+    with pytest.raises(DataError, check=coded("data.frame-without-label")):
         as_table(frame[["a"]], name="north")
-    with pytest.raises(DataError, match=r"got ndarray; expected a Table, a pair"):
+    with pytest.raises(DataError, check=coded("data.not-a-table")):
         as_table(np.zeros((3, 3)))
-    with pytest.raises(DataError, match=r"client 'north': the table has no rows"):
+    with pytest.raises(DataError, check=coded("data.no-rows")):
         as_table(pair.take([]), name="north")
 
 
 def test_the_constructor_checks_lengths_and_kinds():
-    with pytest.raises(DataError, match="column 'a' has 2 rows but there are 3 labels"):
+    with pytest.raises(DataError, check=coded("data.lengths-differ")):
         Table({"a": [1, 2]}, [0, 1, 2])
-    with pytest.raises(DataError, match="column 'a' is an object array of mixed-integer"):
+    with pytest.raises(DataError, check=coded("data.object-array")):
         Table({"a": np.array([1, "b"], dtype=object)}, [0, 1])
-    with pytest.raises(DataError, match="column 'a' is a 3-D array"):
+    with pytest.raises(DataError, check=coded("data.column-shape")):
         Table({"a": np.zeros((2, 2, 2))}, [0, 1])
-    with pytest.raises(DataError, match="'row' has 1 rows but"):
+    with pytest.raises(DataError, check=coded("data.lengths-differ")):
         Table({"a": [1, 2]}, [0, 1], ids=[7])
 
 
@@ -215,9 +230,9 @@ def test_take_and_missing_and_summary():
         "columns": {"age": {"kind": "number", "missing": 1}, "job": {"kind": "text", "missing": 1}},
         "label": {"name": "label", "distinct": 2},
     }
-    with pytest.raises(DataError, match="a mask of 2 rows does not fit a table of 3"):
+    with pytest.raises(DataError, check=coded("data.mask-does-not-fit")):
         table.take([True, False])
-    with pytest.raises(DataError, match="repeats an earlier id"):
+    with pytest.raises(DataError, check=coded("data.ids-repeat")):
         table.take([0, 0])
 
 
@@ -227,7 +242,7 @@ def test_to_frame_spreads_or_keeps_blocks():
     again = Table.from_frame(table.to_frame(blocks="lists"), id="row")
     np.testing.assert_array_equal(again.columns["x"], table.columns["x"])
     clash = Table({"x": np.zeros((2, 2)), "x_1": [1, 2]}, [0, 1])
-    with pytest.raises(DataError, match="take the name of another column"):
+    with pytest.raises(DataError, check=coded("data.block-names")):
         clash.to_frame()
 
 
@@ -236,11 +251,11 @@ def test_concat_needs_the_same_columns():
     both = concat([table, table.replace(ids=np.array(["d", "e", "f"]))])
     assert both.row_names.tolist() == list("abcdef")
     assert concat([table, small()]).ids is None
-    with pytest.raises(DataError, match="table 2 does not have the columns of table 1: 'job'"):
+    with pytest.raises(DataError, check=coded("data.tables-differ")):
         concat([table, table.replace(columns={"age": table.columns["age"]})])
-    with pytest.raises(DataError, match="'label' differ"):
+    with pytest.raises(DataError, check=coded("data.tables-differ")):
         concat([table, small(labels=np.array(["x", "y", "z"]))])
-    with pytest.raises(DataError, match="no table to put together"):
+    with pytest.raises(DataError, check=coded("data.no-table")):
         concat([])
 
 
@@ -269,5 +284,5 @@ def test_taking_rows_of_a_large_block_costs_the_rows_only():
 
 @pytest.mark.parametrize(("value", "sentence"), [(np.inf, "1 infinite value;"), (-1e300, "1 value beyond 1e\\+100;")])
 def test_numbers_that_cannot_be_squared_are_refused(value, sentence):
-    with pytest.raises(DataError, match=f"'age' has {sentence}"):
+    with pytest.raises(DataError, check=coded("data.no-finite-number")):
         Table({"age": [1.0, value, np.nan]}, ["a", "b", "a"])

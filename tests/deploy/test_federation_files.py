@@ -15,6 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
 
+from codes import coded
 from fedbary.cli import main
 from fedbary.deploy.plan import ENVIRONMENT, Plan
 from fedbary.deploy.setup import create
@@ -171,7 +172,7 @@ def test_the_container_holds_no_key_and_does_not_run_as_root(federation):
 
 def test_an_existing_federation_is_never_overwritten(federation):
     before = {path: path.read_bytes() for path in federation.rglob("*") if path.is_file()}
-    with pytest.raises(SettingsError, match="already holds a federation"):
+    with pytest.raises(SettingsError, check=coded("deploy.folder-taken")):
         create(federation, Plan(["east"]))
     assert {path: path.read_bytes() for path in federation.rglob("*") if path.is_file()} == before
     assert [path.name for path in federation.parent.iterdir()] == [federation.name]
@@ -182,7 +183,7 @@ def test_other_peoples_files_are_not_mixed_with(tmp_path):
     (tmp_path / "full" / "thesis.tex").touch()
     (tmp_path / "file").touch()
     for name in ("full", "file"):
-        with pytest.raises(SettingsError, match="is not an empty folder"):
+        with pytest.raises(SettingsError, check=coded("deploy.folder-taken")):
             create(tmp_path / name, Plan(["a"]))
     (tmp_path / "empty").mkdir()
     assert mode(create(tmp_path / "empty", Plan(["a"]))) == 0o700
@@ -190,7 +191,7 @@ def test_other_peoples_files_are_not_mixed_with(tmp_path):
 
 @pytest.mark.parametrize("name", ["../up", "a b", "a/b", "", "ä", "a;rm", "$(x)", "a\n", "-x", "a" * 65, "."])
 def test_hostile_names_are_refused(name):
-    with pytest.raises(SettingsError, match="cannot be a node's name"):
+    with pytest.raises(SettingsError, check=coded("deploy.node-name")):
         Plan([name])
 
 
@@ -256,8 +257,8 @@ def test_without_flower_the_extra_is_named(tmp_path, capsys, monkeypatch):
 
 
 def test_a_folder_that_is_no_federation_is_said(tmp_path):
-    with pytest.raises(DataError, match="holds no federation"):
+    with pytest.raises(DataError, check=coded("deploy.no-federation")):
         status(tmp_path)
     (tmp_path / "federation.json").write_text('{"fedbary_federation": 1, "nodes": ["../x"]}')
-    with pytest.raises(DataError, match="is not a federation's"):
+    with pytest.raises(DataError, check=coded("deploy.plan-damaged")):
         status(tmp_path)

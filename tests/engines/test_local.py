@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from codes import coded
 from fedbary.engines.checkpoint import NAME
 from fedbary.engines.local import one_thread
 from fedbary.errors import ProtocolError, SettingsError
@@ -130,12 +131,12 @@ def test_a_checkpoint_of_another_run_or_a_broken_one_is_refused(setting, tmp_pat
         fb.value(
             clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path), progress=stop
         )
-    with pytest.raises(ProtocolError, match="belongs to a run with other settings"):
+    with pytest.raises(ProtocolError, check=coded("engines.checkpoint-of-another-run")):
         fb.value(
             clients, reference, seed=1, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path, resume=True)
         )
     (tmp_path / NAME).write_bytes(b"not a checkpoint")
-    with pytest.raises(ProtocolError, match="cannot be read"):
+    with pytest.raises(ProtocolError, check=coded("engines.checkpoint-damaged")):
         fb.value(
             clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path, resume=True)
         )
@@ -150,7 +151,7 @@ def test_resume_without_a_checkpoint_just_runs(setting, tmp_path):
 
 
 def test_engine_settings_are_checked():
-    with pytest.raises(SettingsError, match=r"at least 1\. Got 0"):
+    with pytest.raises(SettingsError, check=coded("settings.parameter")):
         fb.LocalEngine(workers=0)
     with pytest.raises(SettingsError, match="'threads' or 'processes'"):
         fb.LocalEngine(backend="gpu")

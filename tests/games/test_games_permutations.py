@@ -9,6 +9,7 @@ from games_fixtures import SOLVED, limited, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codes import coded, parameter
 from fedbary.errors import SettingsError
 from fedbary.games import (
     Game,
@@ -166,11 +167,11 @@ def test_a_budget_of_seconds_leaves_the_completed_permutations():
 
 def test_bad_input_is_named():
     game = oracles.majority(3).game
-    with pytest.raises(SettingsError, match=r"'truncation' parameter of permutation_shapley .* Got -0\.1 instead"):
+    with pytest.raises(SettingsError, check=parameter("truncation")):
         permutation_shapley(game, seed=0, truncation=-0.1)
-    with pytest.raises(SettingsError, match="'wave' parameter"):
+    with pytest.raises(SettingsError, check=parameter("wave")):
         permutation_shapley(game, seed=0, wave=0)
-    with pytest.raises(SettingsError, match="'seed' parameter"):
+    with pytest.raises(SettingsError, check=parameter("seed")):
         permutation_shapley(game, seed=None)
-    with pytest.raises(SettingsError, match=r"such as MaxPermutations\(100\)\. Got 100 instead"):
+    with pytest.raises(SettingsError, check=coded("settings.parameter")):
         permutation_shapley(game, seed=0, stop=100)

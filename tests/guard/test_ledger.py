@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.guard import ledger as ledger_module
 from fedbary.guard.ledger import DECLINED, REFUSAL, Entry, Ledger
@@ -41,7 +42,7 @@ def test_the_budget_holds_under_every_sequence_and_is_used_up_to_its_end(costs, 
             assert ledger.charge(entry(epsilon=cost), budget=budget).left == float(Decimal(repr(budget)) - wanted)
             spent = wanted
         else:
-            with pytest.raises(PrivacyError, match="epsilon_budget"):
+            with pytest.raises(PrivacyError, check=coded("guard.budget-spent")):
                 ledger.charge(entry(epsilon=cost), budget=budget)
         assert ledger.spent() == Ledger(ledger.path).spent() == float(spent) <= budget
 
@@ -68,7 +69,7 @@ def test_a_changed_table_shares_the_budget_until_the_owner_resets_it(ledger):
     assert (ledger.spent("old"), ledger.spent("new"), ledger.spent()) == (1.0, 0.0, 1.0)
     with pytest.raises(PrivacyError):
         ledger.charge(entry(epsilon=1.0, data="new"), budget=1.5)
-    with pytest.raises(SettingsError, match="needs a reason"):
+    with pytest.raises(SettingsError, check=coded("guard.reset-without-reason")):
         ledger.reset(" ")
     ledger.reset("all patients of last year are gone")
     assert ledger.charge(entry(epsilon=1.0, data="new"), budget=1.5).left == 0.5
@@ -78,12 +79,12 @@ def test_a_changed_table_shares_the_budget_until_the_owner_resets_it(ledger):
 def test_runs_are_counted_by_the_owner_s_sessions_not_by_the_server_s_names(ledger):
     for session in ("a", "b", "a"):
         ledger.charge(entry(run="may", session=session), max_runs=2)
-    with pytest.raises(PrivacyError, match="max_runs"):
+    with pytest.raises(PrivacyError, check=coded("guard.no-further-run")):
         ledger.charge(entry(run="may", session="c"), max_runs=2)
     ledger.charge(entry(what=DECLINED, session="c"), max_runs=2)
     ledger.reset("enough")
     ledger.charge(entry(what=REFUSAL, session="c"), max_runs=1)
-    with pytest.raises(PrivacyError, match="max_runs"):
+    with pytest.raises(PrivacyError, check=coded("guard.no-further-run")):
         ledger.charge(entry(session="d"), max_runs=1)
 
 
@@ -131,9 +132,9 @@ def test_a_damaged_line_in_the_middle_stops_everything(ledger):
         ledger.charge(entry(epsilon=0.5))
     lines = ledger.path.read_text().splitlines()
     ledger.path.write_text("\n".join([lines[0], lines[1].replace("0.5", "-0.5"), lines[2], ""]))
-    with pytest.raises(DataError, match="Line 2 of the ledger is damaged"):
+    with pytest.raises(DataError, check=coded("guard.ledger-damaged")):
         ledger.read()
-    with pytest.raises(DataError, match="Line 2"):
+    with pytest.raises(DataError, check=coded("guard.ledger-damaged")):
         ledger.charge(entry())
 
 
@@ -147,7 +148,7 @@ def test_a_full_disk_sends_nothing_and_leaves_the_file_whole(ledger, monkeypatch
         return write(file, content[:20])
 
     monkeypatch.setattr(os, "write", half)
-    with pytest.raises(PrivacyError, match="No space left on device") as caught:
+    with pytest.raises(PrivacyError, check=coded("guard.ledger-unwritable")) as caught:
         ledger.charge(entry(epsilon=0.5))
     monkeypatch.undo()
     assert ledger.path.read_bytes() == before

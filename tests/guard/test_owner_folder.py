@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError
 from fedbary.guard.owner_folder import is_owned, load_owned, owned, save_owned
 from fedbary.valuation.row_values import row_frame
@@ -29,5 +30,5 @@ def test_an_owners_view_comes_back_as_it_was(tmp_path):
 def test_a_damaged_or_foreign_file_is_named(tmp_path, text):
     assert not is_owned(tmp_path)
     (tmp_path / "owner.json").write_text(text)
-    with pytest.raises(DataError, match="does not hold a node's results"):
+    with pytest.raises(DataError, check=coded("guard.not-an-owner-folder")):
         load_owned(tmp_path)

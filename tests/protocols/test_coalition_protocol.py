@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fedbary as fb
+from codes import coded
 from fedbary.engines.local import LocalEngine
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.coalition.groups import Groups
@@ -202,7 +203,7 @@ def test_a_number_is_not_told_as_a_category():
     schema = Schema((column,), LabelSpec("label", "classes", "onehot", ("a", "b")))
     arrays = {"points": np.zeros((1, schema.point_width)), "weights": np.ones(1), "variances": np.zeros(1)}
     scalars = {"schema": schema.to_json(), "fingerprint": schema.fingerprint, "cap": 1.0}
-    with pytest.raises(PrivacyError, match="described as numeric"):
+    with pytest.raises(PrivacyError, check=coded("protocols.kind-differs")):
         fb.Coalition().client(table, rules=RULES, seed=0).answer(Message("sketch", 0, scalars, arrays))
 
 
@@ -211,7 +212,7 @@ def test_a_client_with_other_rows_does_not_go_on(world):
     talk(client, server)
     tables, _ = world
     fewer = fb.Coalition().client(tables["client_1"].take(np.arange(149)), rules=RULES, seed=0)
-    with pytest.raises(ProtocolError, match="rows changed"):
+    with pytest.raises(ProtocolError, check=coded("protocols.rows-changed")):
         fewer.restore(client.state())
 
 
@@ -222,7 +223,7 @@ def test_a_refused_question_counts_also_after_a_restart(world):
     again = fb.Coalition().client(world[0]["client_1"], rules=RULES, seed=0)
     again.restore(client.state())
     server, _ = halves(world)
-    with pytest.raises(PrivacyError, match="again in another way"):
+    with pytest.raises(PrivacyError, check=coded("protocols.asked-otherwise")):
         talk(again, server)
 
 
@@ -268,13 +269,13 @@ def test_a_client_answers_one_sketch_and_no_other_protocol(world):
     for name, array in again.arrays.items():
         np.testing.assert_array_equal(array, reply.arrays[name])
     other = replace(message, scalars={**message.scalars, "cap": 2.0 * message.scalars["cap"]})
-    with pytest.raises(PrivacyError, match="again in another way"):
+    with pytest.raises(PrivacyError, check=coded("protocols.asked-otherwise")):
         client.answer(other)
-    with pytest.raises(PrivacyError, match="only the first"):
+    with pytest.raises(PrivacyError, check=coded("protocols.groups-and-consensus")):
         client.answer(Message("describe", 0))
     server, (client,) = halves(world)
     client.answer(Message("describe", 0, {"space.task": "auto"}))
-    with pytest.raises(PrivacyError, match="only the first"):
+    with pytest.raises(PrivacyError, check=coded("protocols.groups-and-consensus")):
         talk(client, server)
 
 
@@ -371,9 +372,9 @@ def test_labels_that_are_numbers_are_refused_with_and_without_a_reference():
     rng = np.random.default_rng(0)
     tables = {name: fb.Table.from_arrays(rng.normal(size=(40, 3)), rng.normal(size=40)) for name in "ab"}
     for reference in (tables["a"], None):
-        with pytest.raises(SettingsError, match="need classes"):
+        with pytest.raises(SettingsError, check=coded("protocols.needs-classes")):
             fb.value(tables, reference, protocol=fb.Coalition(), seed=0)
-    with pytest.raises(SettingsError, match="need classes"):
+    with pytest.raises(SettingsError, check=coded("protocols.needs-classes")):
         fb.value(tables, protocol=fb.Coalition(), space=fb.Space(labels="gaussian"), seed=0)
 
 

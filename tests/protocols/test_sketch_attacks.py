@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import fedbary as fb
+from codes import coded, parameter
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.messages import Message, array_text
 from fedbary.protocols.sketch.answer import guarded_answer
@@ -78,7 +79,7 @@ def test_a_point_near_one_row_reads_it_from_a_trusting_client_only(victim):
     table, X, schema = victim
     assert read_outlier(client_of(table), X, schema) < 1e-6  # nine questions, under the default of sixteen
     assert read_outlier(client_of(table, policy="coarsen", max_sketches=100), X, schema) > 0.5
-    with pytest.raises(PrivacyError, match="1 different sketch was answered"):
+    with pytest.raises(PrivacyError, check=coded("protocols.too-many-sketches")):
         read_outlier(client_of(table, policy="coarsen"), X, schema)
 
 
@@ -213,7 +214,7 @@ def test_a_schema_that_weighs_a_rare_value_reads_its_row(policy):
         cost = client.answer(question).scalars["cost"]
         assert (ROWS * cost - loud**2) / (2 * loud) == pytest.approx(X[17, 1], abs=1e-3)
     else:
-        with pytest.raises(PrivacyError, match="One row would make up more than half of the answer"):
+        with pytest.raises(PrivacyError, check=coded("protocols.answer-shows-rows")):
             client.answer(question)
 
 
@@ -246,7 +247,7 @@ def test_a_table_of_copies_is_refused(digits):
     schema = fb.fit_schema(digits, fb.Sketch().space(None))
     question = message(schema, np.zeros(schema.point_width), [1.0])
     for policy in ("trusted", "coarsen"):
-        with pytest.raises(DataError, match="50 rows hold fewer than min_group = 5 different ones"):
+        with pytest.raises(DataError, check=coded("protocols.too-few-different-rows")):
             client_of(digits.take([3] * 50), policy=policy).answer(question)
     # With epsilon a refusal would tell what epsilon does not cover.
     assert client_of(digits.take([3] * 50), epsilon=1.0).answer(question).scalars["rows"] == 50
@@ -342,7 +343,7 @@ def test_anything_that_differs_in_a_message_makes_it_another_question(victim):
         for change in (dict(cap=51.0), dict(variances=[1e-9])):
             client = client_of(table, **settings)
             ask(client, schema, np.zeros(WIDTH), [1.0], cap=50.0)
-            with pytest.raises(PrivacyError, match="1 different sketch was answered"):
+            with pytest.raises(PrivacyError, check=coded("protocols.too-many-sketches")):
                 ask(client, schema, np.zeros(WIDTH), [1.0], **{"cap": 50.0, **change})
 
 
@@ -351,12 +352,12 @@ def test_a_refusal_counts_and_a_malformed_message_does_not(victim):
     client = client_of(table.take([0] * 50), policy="coarsen")
     with pytest.raises(ProtocolError):
         ask(client, schema, np.zeros(WIDTH), [0.5])
-    with pytest.raises(DataError, match="different ones"):
+    with pytest.raises(DataError, check=coded("protocols.too-few-different-rows")):
         ask(client, schema, np.zeros(WIDTH), [1.0])
     again = client_of(table.take([0] * 50), policy="coarsen")
     again.restore(client.state())
     for asked in (client, again):
-        with pytest.raises(PrivacyError, match="was answered"):
+        with pytest.raises(PrivacyError, check=coded("protocols.too-many-sketches")):
             ask(asked, schema, np.ones(WIDTH), [1.0])
 
 
@@ -365,13 +366,13 @@ def test_how_many_sketches_are_answered_follows_from_the_policy():
     for settings in (dict(policy="coarsen"), dict(policy="dp", epsilon=1.0), dict(epsilon=1.0)):
         assert fb.Sketch(**settings).most_sketches == 1
         assert fb.Sketch(**settings, max_sketches=3).most_sketches == 3
-    with pytest.raises(SettingsError, match="'max_sketches' parameter"):
+    with pytest.raises(SettingsError, check=parameter("max_sketches")):
         fb.Sketch(max_sketches=0)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e-7, float("nan"), float("inf"), True, "1"])
 def test_an_epsilon_that_cannot_be_kept_is_refused(epsilon):
-    with pytest.raises(SettingsError, match="'epsilon' parameter of Sketch must be a finite number of at least"):
+    with pytest.raises(SettingsError, check=parameter("epsilon")):
         fb.Sketch(epsilon=epsilon)
 
 
@@ -391,7 +392,7 @@ def test_a_reference_of_a_few_rows_is_not_sent_as_their_mean(rows, kind):
     X = rng.normal(size=(100, 3))
     y = np.array(["a", "b"] * 50) if kind == "classes" else X[:, 0] + rng.normal(size=100)
     clients, reference = {"c": fb.Table.from_arrays(X[20:], y[20:])}, fb.Table.from_arrays(X[:rows], y[:rows])
-    with pytest.raises(DataError, match="The reference has too few different rows"):
+    with pytest.raises(DataError, check=coded("protocols.reference-too-small-for-sketch")):
         fb.value(clients, reference, seed=0)
 
 
@@ -399,7 +400,7 @@ def test_a_reference_of_copies_is_not_sent_either():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     copies = fb.Table.from_arrays(np.tile(X[:3], (40, 1)), np.tile(["a", "b", "a"], 40))
-    with pytest.raises(DataError, match="The reference has too few different rows"):
+    with pytest.raises(DataError, check=coded("protocols.reference-too-small-for-sketch")):
         fb.value({"c": fb.Table.from_arrays(X, ["a", "b"] * 30)}, copies, seed=0)
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.answer import exact_answer, relaxed_cost
@@ -194,7 +195,7 @@ def test_a_client_answers_only_so_many_different_sketches(digits):
     first = ask(0.0)
     ask(1.0)
     assert ask(0.0).scalars == first.scalars
-    with pytest.raises(PrivacyError, match="2 different sketches were answered"):
+    with pytest.raises(PrivacyError, check=coded("protocols.too-many-sketches")):
         ask(2.0)
 
 
@@ -312,11 +313,11 @@ def test_settings_and_missing_references_are_explained(digits):
     ]:
         with pytest.raises(SettingsError, match=message):
             fb.Sketch(**arguments)
-    with pytest.raises(SettingsError, match="needs a reference"):
+    with pytest.raises(SettingsError, check=coded("protocols.sketch-without-reference")):
         fb.value({"a": digits}, protocol="sketch")
     small = fb.value({"a": digits.take(np.arange(3))}, digits, seed=0)
     assert "3 rows are fewer than min_group = 5" in small.failed["a"]
-    with pytest.raises(DataError, match="at least two rows"):
+    with pytest.raises(DataError, check=coded("schema.reference-too-small-to-split")):
         fb.value({"a": digits}, digits.take([0]), seed=0)
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from codes import coded
 from fedbary.research.boosting import trained_accuracy
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.federation import Federation
@@ -70,7 +71,7 @@ def test_the_papers_rule_drops_but_cannot_relabel(parts):
     signs = fb.value(*parts[:2], protocol="interpolation", rule="sign", seed=1)
     found = fb.boost(*parts, how=["drop"], valuation=signs, training=TRAINING)
     assert found.outcomes["drop"].dropped == signs.clients["flagged"].sum()
-    with pytest.raises(fb.FedbaryError, match="suggests no labels"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.no-labels-suggested")):
         fb.boost(*parts, valuation=signs, training=TRAINING)
 
 
@@ -162,20 +163,20 @@ def test_a_result_loads_to_the_same_and_foreign_files_are_left_alone(boosted, tm
     assert pd.read_csv(home / "boost.csv").shape == (3, 6)
     boosted.save(home)
     (home / "valuation" / "rows" / "mine.csv").write_text("precious")
-    with pytest.raises(fb.FedbaryError, match=r"mine\.csv"):
+    with pytest.raises(fb.FedbaryError, check=coded("valuation.foreign-file")):
         boosted.save(home)
     (tmp_path / "boost.csv").write_text("precious")
-    with pytest.raises(fb.FedbaryError, match=r"boost\.csv"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.foreign-file")):
         boosted.save(tmp_path)
     assert (tmp_path / "boost.csv").read_text() == "precious"
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "[" * 100_000, '{"fedbary": "boost", "version": 1, "outcomes": 3}'])
 def test_a_file_that_is_no_boost_is_refused(tmp_path, text):
-    with pytest.raises(fb.FedbaryError, match="holds no boost"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.no-saved-result")):
         fb.Boost.load(tmp_path)
     (tmp_path / "boost.json").write_text(text)
-    with pytest.raises(fb.FedbaryError, match="is not a boost"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.result-damaged")):
         fb.Boost.load(tmp_path)
 
 
@@ -184,19 +185,19 @@ def test_mistakes_are_one_sentence(parts, valued):
     for how, sentence in (("drop", "list of names"), (["burn"], "no way 'burn'"), ([], "No way to act")):
         with pytest.raises(fb.FedbaryError, match=sentence):
             fb.boost(*parts, how=how)
-    with pytest.raises(fb.FedbaryError, match="Flags need a reference"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.flags-need-a-reference")):
         fb.boost(clients, None, test)
-    with pytest.raises(fb.FedbaryError, match="test rows are the reference"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.test-is-the-reference")):
         fb.boost(clients, reference, reference)
-    with pytest.raises(fb.FedbaryError, match="test rows: got int"):
+    with pytest.raises(fb.FedbaryError, check=coded("data.not-a-table")):
         fb.boost(clients, reference, 3)
-    with pytest.raises(fb.FedbaryError, match="flags no rows"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.no-flags-to-act-on")):
         fb.boost(*parts, protocol="triangle")
     diabetes = fb.datasets.load("diabetes")
-    with pytest.raises(fb.FedbaryError, match="needs classes"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.training-needs-classes")):
         fb.boost({"a": diabetes.train}, diabetes.train, diabetes.test)
     alien = fb.Table.from_arrays(clients["a"].columns["x"], ["alien"] * 150)
-    with pytest.raises(fb.FedbaryError, match="none of its classes"):
+    with pytest.raises(fb.FedbaryError, check=coded("research.no-client-to-train")):
         fb.boost({"a": alien}, reference, test, valuation=valued)
 
 

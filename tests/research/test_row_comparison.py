@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.comparison.measures import auroc
 from fedbary.valuation.scores import ClientScores
@@ -43,7 +44,7 @@ def test_the_summary_says_who_finds_wrong_rows_and_who_agrees(compared):
     assert summary.loc["knn-shapley", "spearman"] == pytest.approx(1.0)
     assert (summary["clients"] == 2).all()
     assert compared.summary("sketch").set_index("method").loc["sketch", "kendall"] == pytest.approx(1.0)
-    with pytest.raises(SettingsError, match="not among the methods"):
+    with pytest.raises(SettingsError, check=coded("research.truth-not-compared")):
         compared.summary("tmc")
 
 
@@ -106,7 +107,7 @@ def test_the_truth_is_computed_even_if_it_was_not_named(federation):
 
 def test_a_folder_with_other_files_is_left_alone(compared, tmp_path):
     (tmp_path / "summary.csv").write_text("mine")
-    with pytest.raises(DataError, match=r"summary\.csv, which is not from an earlier comparison of rows"):
+    with pytest.raises(DataError, check=coded("research.foreign-file")):
         compared.save(tmp_path)
     assert (tmp_path / "summary.csv").read_text() == "mine"
     compared.save(tmp_path / "own")

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from codes import parameter
 from fedbary.errors import SettingsError
 from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
 from fedbary.valuation.row_values import CleanRows, classified_rows, noise_share
@@ -201,7 +202,7 @@ def test_each_mode_says_which_guarantee_it_has():
 
 
 def test_rules_are_checked():
-    with pytest.raises(SettingsError, match="'fdr' parameter"):
+    with pytest.raises(SettingsError, check=parameter("fdr")):
         RowRules(fdr="x")
-    with pytest.raises(SettingsError, match="'calibration' parameter"):
+    with pytest.raises(SettingsError, check=parameter("calibration")):
         RowRules(calibration="none")

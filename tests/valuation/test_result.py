@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.valuation.contribution import share_bounds, shares
 from fedbary.valuation.result import CLIENT_COLUMNS, ROW_COLUMNS
@@ -124,12 +125,12 @@ def test_a_run_without_a_seed_draws_one_and_keeps_it(noisy):
 
 
 def test_unknown_and_broken_results_are_refused(result, tmp_path):
-    with pytest.raises(DataError, match="holds no fedbary result"):
+    with pytest.raises(DataError, check=coded("valuation.no-result")):
         fb.Valuation.load(tmp_path)
     home = result.save(tmp_path / "r")
     index = json.loads((home / "valuation.json").read_text())
     (home / "valuation.json").write_text(json.dumps({**index, "version": 9}))
-    with pytest.raises(DataError, match="version 9, this fedbary reads version 1"):
+    with pytest.raises(DataError, check=coded("valuation.other-version")):
         fb.Valuation.load(home)
     (home / "valuation.json").write_text(json.dumps({**index, "rows": {"a": "../../x"}}))
     with pytest.raises(DataError, match="outside its own folder"):
@@ -143,7 +144,7 @@ def test_unknown_and_broken_results_are_refused(result, tmp_path):
 def test_a_servers_result_has_no_rows(result):
     from dataclasses import replace
 
-    with pytest.raises(PrivacyError, match="never left its owner's machine"):
+    with pytest.raises(PrivacyError, check=coded("valuation.rows-at-their-owner")):
         replace(result, _rows=None).rows("<b>")
 
 

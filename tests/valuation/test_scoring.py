@@ -5,6 +5,7 @@ import pytest
 from scipy.special import log_softmax
 from sklearn.metrics import roc_auc_score
 
+from codes import coded
 from fedbary.errors import DataError, ProtocolError
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
@@ -71,13 +72,15 @@ def test_a_model_that_does_not_fit_together_is_refused(fitted, spoil):
     if "biases" in arrays and arrays["biases"].shape[1] == 1:
         ScoringModel.from_arrays(arrays)  # one offset for all classes is a model, too
         return
-    with pytest.raises(ProtocolError, match="refuse this server"):
+    with pytest.raises(
+        ProtocolError, check=coded("valuation.scoring-model-incoherent", "valuation.scoring-model-not-finite")
+    ):
         ScoringModel.from_arrays(arrays)
 
 
 def test_a_huge_model_is_refused(fitted, monkeypatch):
     monkeypatch.setattr("fedbary.valuation.scoring.model.MAX_BYTES", 10)
-    with pytest.raises(ProtocolError, match="larger than"):
+    with pytest.raises(ProtocolError, check=coded("valuation.scoring-model-too-large")):
         ScoringModel.from_arrays(fitted.model.to_arrays())
 
 
@@ -95,7 +98,7 @@ def test_no_group_is_smaller_than_min_group(most, min_group):
 def test_small_classes_and_single_classes_are_refused():
     values, codes = blobs(rows=50)
     codes[:] = np.where(np.arange(50) < 3, 1, 0)
-    with pytest.raises(DataError, match="the smallest has 3"):
+    with pytest.raises(DataError, check=coded("valuation.scoring-too-few-rows")):
         fit_scoring_model(values, codes, ("a", "b"))
 
 

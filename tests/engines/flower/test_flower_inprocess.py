@@ -8,6 +8,7 @@ import pytest
 from inprocess import InProcessGrid, raised, silent
 
 import fedbary as fb
+from codes import coded
 from fedbary.cli import main
 from fedbary.engines.flower import engine as engine_module
 from fedbary.engines.flower.client_app import app
@@ -66,7 +67,7 @@ def test_every_protocol_gives_the_numbers_of_the_local_engine(tmp_path, protocol
         )
     if expected.scores is not None:
         np.testing.assert_allclose(found.scores.values, expected.scores.values, atol=1e-9)
-    with pytest.raises(PrivacyError, match="never left its owner's machine"):
+    with pytest.raises(PrivacyError, check=coded("valuation.rows-at-their-owner")):
         found.rows("client_1")
     (file,) = tmp_path.glob("node-100/results/*/rows.parquet")
     own = expected.rows("client_1")
@@ -269,7 +270,7 @@ def test_too_few_nodes_are_said_and_enough_go_on_with_a_note(tmp_path):
     nodes, config = simulation(tmp_path, clients=3)
     grid = InProcessGrid(app, {node: nodes[node] for node in list(nodes)[:2]})
     late = {**config, "join-deadline": 0.01}
-    with pytest.raises(ProtocolError, match="2 of 3 nodes came within"):
+    with pytest.raises(ProtocolError, check=coded("engines.too-few-nodes")):
         valued(grid, RunConfig.of(late))
     found = valued(grid, RunConfig.of({**late, "min-nodes": 2}))
     assert "1 of 3 nodes did not come in time" in found.notes
@@ -413,5 +414,5 @@ def test_replies_survive_the_records_and_strangers_do_not():
     for name, array in reply.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
         assert again.arrays[name].dtype == array.dtype
-    with pytest.raises(ProtocolError, match="it lost its state"):
+    with pytest.raises(ProtocolError, check=coded("engines.node-lost-its-state")):
         unpack_reply(pack_reply(reply, envelope), replace(envelope, step=5))

@@ -8,6 +8,7 @@ from flower_training import NODES, ROWS, InProcess, accuracy, client_app, initia
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord
 from flwr.serverapp.strategy import FedAdam, FedAvg
 
+from codes import coded
 from fedbary.engines.flower.choosing import weighted
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.baselines.clients import METHODS, Setting
@@ -91,7 +92,7 @@ def test_rounds_in_a_folder_give_the_same_log(run, tmp_path):
 
 def test_a_folder_with_another_runs_rounds_is_refused(tmp_path):
     (tmp_path / "round-00001.npz").touch()
-    with pytest.raises(SettingsError, match="already holds the rounds"):
+    with pytest.raises(SettingsError, check=coded("research.folder-holds-rounds")):
         Recording(FedAvg(), folder=tmp_path)
 
 
@@ -156,7 +157,7 @@ def test_what_cannot_be_recorded_does_not_end_the_training():
     with pytest.warns(UserWarning, match="the training goes on"):
         seen, _ = trained(recording)
     assert len(seen) == 4
-    with pytest.raises(DataError, match=r"round 1: node .* nothing under 'rows'"):
+    with pytest.raises(DataError, check=coded("research.not-recorded")):
         _ = recording.log
 
 
@@ -169,9 +170,9 @@ def test_another_average_is_warned_of():
 
 
 def test_nothing_recorded_is_said():
-    with pytest.raises(DataError, match="Nothing was recorded"):
+    with pytest.raises(DataError, check=coded("research.nothing-recorded")):
         _ = Recording(FedAvg()).log
-    with pytest.raises(SettingsError, match="must be a Strategy"):
+    with pytest.raises(SettingsError, check=coded("settings.parameter")):
         Recording("fedavg")
 
 

@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import fedbary as fb
+from codes import coded, parameter
 from fedbary.errors import SettingsError, TransportError
 from fedbary.research.baselines import lava_values
 from fedbary.research.baselines.lava import labelled_costs
@@ -143,11 +144,11 @@ def test_large_classes_are_sampled_by_the_seed():
 
 def test_settings_that_make_no_sense_are_refused():
     table, reference = tables(0)
-    with pytest.raises(SettingsError, match="'solver' parameter"):
+    with pytest.raises(SettingsError, check=parameter("solver")):
         lava_values(table, reference, solver="simplex")
-    with pytest.raises(SettingsError, match="'epsilon' parameter"):
+    with pytest.raises(SettingsError, check=parameter("epsilon")):
         lava_values(table, reference, epsilon=0.0)
-    with pytest.raises(SettingsError, match="'class_rows' parameter"):
+    with pytest.raises(SettingsError, check=parameter("class_rows")):
         lava_values(table, reference, class_rows=0)
-    with pytest.raises(TransportError, match="0 < scaling < 1"):
+    with pytest.raises(TransportError, check=coded("settings.parameter")):
         sinkhorn(np.ones((2, 2)), np.full(2, 0.5), np.full(2, 0.5), epsilon=1.0, scaling=1.0)

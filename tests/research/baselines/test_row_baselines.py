@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
+from codes import coded, parameter
 from fedbary.errors import SettingsError
 from fedbary.research.baselines import cleanlab_values, knn_shapley, logistic_values
 from fedbary.research.baselines.logistic import IMPOSSIBLE, cross_validate
@@ -115,16 +116,16 @@ def test_cross_validation_survives_classes_of_one_row():
 
 def test_quantities_are_refused():
     table = fb.Table.from_arrays(np.zeros((9, 1)), np.linspace(0, 1, 9))
-    with pytest.raises(SettingsError, match="needs classes"):
+    with pytest.raises(SettingsError, check=coded("research.method-needs-classes")):
         knn_shapley(table, table)
-    with pytest.raises(SettingsError, match="'k' parameter"):
+    with pytest.raises(SettingsError, check=parameter("k")):
         knn_shapley(*tables(0), k=0)
 
 
 def test_without_cleanlab_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cleanlab", None)
     monkeypatch.delitem(sys.modules, "cleanlab.rank", raising=False)
-    with pytest.raises(SettingsError, match=r"pip install 'fedbary\[compare\]'"):
+    with pytest.raises(SettingsError, check=coded("research.cleanlab-missing")):
         cleanlab_values(tables(0)[0])
 
 

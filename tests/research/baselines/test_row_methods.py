@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fedbary as fb
+from codes import coded, parameter
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.baselines import ROW_METHODS, row_loo
 from fedbary.research.baselines.clients import METHODS
@@ -73,9 +74,9 @@ def test_a_table_of_one_class_or_of_classes_nobody_asks_for_loses_nothing():
 
 def test_a_single_row_and_unknown_utilities_are_refused():
     table = fb.Table.from_arrays([[0.0], [1.0]], ["a", "b"])
-    with pytest.raises(DataError, match="only row"):
+    with pytest.raises(DataError, check=coded("research.only-row")):
         row_loo(table.take(np.array([0])), table)
-    with pytest.raises(SettingsError, match="'utility' parameter"):
+    with pytest.raises(SettingsError, check=parameter("utility")):
         row_loo(table, table, utility="f1")
 
 

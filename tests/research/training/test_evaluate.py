@@ -7,6 +7,7 @@ from sklearn.metrics import accuracy_score
 from torch import nn
 from training_fixtures import blobs
 
+from codes import coded
 from fedbary.errors import SettingsError
 from fedbary.research.training.evaluate import Evaluator
 from fedbary.research.training.models import CNN, MLP, Logistic
@@ -49,5 +50,5 @@ def test_weights_that_do_not_fit_are_refused(weights, message):
 
 
 def test_rows_with_more_classes_than_announced_are_refused():
-    with pytest.raises(SettingsError, match="class code 2"):
+    with pytest.raises(SettingsError, check=coded("research.class-code-too-large")):
         Evaluator(Logistic(), blobs([5]).test, 2)

@@ -9,6 +9,7 @@ from torch import nn
 from training_fixtures import blobs
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import SettingsError
 from fedbary.research.training import fedavg as module_under_test
 from fedbary.research.training.evaluate import Evaluator
@@ -225,9 +226,9 @@ def test_wrong_coalitions_are_refused(coalitions, message):
 def test_a_diverged_training_says_so():
     federation = blobs([20])
     wild = FedAvg(rounds=50, learning_rate=1e30)
-    with pytest.raises(SettingsError, match="Lower the learning_rate"):
+    with pytest.raises(SettingsError, check=coded("research.training-diverged")):
         run(MLP((5,)), federation, wild)
-    with pytest.raises(SettingsError, match="Lower the learning_rate"):
+    with pytest.raises(SettingsError, check=coded("research.training-diverged")):
         train_coalitions(MLP((5,)), federation, [[True]], wild)
 
 
@@ -248,10 +249,10 @@ def test_a_diverged_training_says_so():
     ids=str,
 )
 def test_senseless_settings_are_refused_by_name(wrong):
-    with pytest.raises(SettingsError, match=f"'{next(iter(wrong))}' parameter of FedAvg"):
+    with pytest.raises(SettingsError, check=coded("settings.parameter")):
         FedAvg(**wrong)
 
 
 def test_threads_must_be_positive():
-    with pytest.raises(SettingsError, match="threads"):
+    with pytest.raises(SettingsError, check=coded("settings.parameter")):
         run(Logistic(), blobs([5]), threads=0)

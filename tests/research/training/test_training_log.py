@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from training_fixtures import blobs
 
+from codes import coded
 from fedbary.errors import DataError
 from fedbary.research.training.fedavg import run
 from fedbary.research.training.fedavg_settings import FedAvg
@@ -130,7 +131,7 @@ def test_files_that_are_no_log_are_refused(tmp_path):
     for name in ("text.npz", "missing.npz"):
         with pytest.raises(DataError, match=name):
             TrainingLog.load(tmp_path / name)
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, check=coded("research.training-log-unwritable")):
         small_log().save(tmp_path / "no" / "folder.npz")
 
 
@@ -140,7 +141,7 @@ def test_a_header_that_claims_more_than_the_file_holds_costs_no_memory(tmp_path)
     np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)})
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("extra.npy", stream.getvalue())
-    with pytest.raises(DataError, match="not what its header says"):
+    with pytest.raises(DataError, check=coded("research.not-a-training-log")):
         TrainingLog.load(path)
 
 
@@ -149,12 +150,12 @@ def test_a_compressed_file_that_would_fill_the_memory_is_refused(tmp_path):
     with np.load(path) as stored:
         arrays = dict(stored)
     np.savez_compressed(path, **arrays, bomb=np.zeros(10**6))
-    with pytest.raises(DataError, match="more than its size"):
+    with pytest.raises(DataError, check=coded("research.not-a-training-log")):
         TrainingLog.load(path)
 
 
 def test_a_truncated_file_is_refused(tmp_path):
     path = small_log().save(tmp_path / "log.npz")
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(DataError, match="is not a training log"):
+    with pytest.raises(DataError, check=coded("research.not-a-training-log")):
         TrainingLog.load(path)

@@ -10,6 +10,7 @@ import pytest
 from owner_fixtures import HOSTILE, animals, hostile_table, pictures, values_of, view_of
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
@@ -216,7 +217,7 @@ def test_a_table_that_was_changed_since_a_real_run_is_refused_also_from_its_fold
     mine = digits.take(range(60))
     fb.value({"me": mine}, digits.take(range(60, 360)), seed=0).save(tmp_path)
     result = fb.Valuation.load(tmp_path)
-    with pytest.raises(DataError, match="put in another order"):
+    with pytest.raises(DataError, check=coded("views.rows-changed")):
         result.report(tmp_path / "r.html", client="me", table=mine.take(range(59, -1, -1)).replace(ids=mine.ids))
     path = result.report(tmp_path / "r.html", client="me", table=mine)
     assert path.stat().st_mode & 0o077 == 0  # rows are for their owner alone

@@ -8,6 +8,7 @@ from owner_fixtures import pictures
 from PIL import Image
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import SettingsError
 from fedbary.views.report.thumbnails import images_of, png
 
@@ -73,5 +74,5 @@ def test_a_shape_forces_pictures_also_from_columns_and_with_missing_rows():
 @pytest.mark.parametrize("shape", [(3, 3), (0, 6), (6,), (1, 2, 3, 4), (2, 2, 2), "square", (2.0, 3.0)])
 def test_a_shape_that_does_not_fit_is_refused(shape):
     table = fb.Table.from_arrays(np.zeros((4, 6)), [0, 1, 0, 1])
-    with pytest.raises(SettingsError, match=r"pixels|'images' parameter"):
+    with pytest.raises(SettingsError, check=coded("settings.parameter", "views.no-block-of-that-shape")):
         images_of(table, shape)
