@@ -73,7 +73,7 @@ SENTENCES = {
         "column '{column}' has {different} different texts in {rows} rows, so it looks like an identifier or free text: drop it, or name it as the id."
     ),
     "missing-values": say(
-        "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill or drop them, or ask for <missing=impute>.",
+        "column '{column}' has [[{count} ]]missing [[{count:either value values}|values]][[ in {rows} rows]]: fill or drop them, or ask for <missing=impute>.",
         "column",
     ),
     "moments-width": say("The moments have {found} coordinates, the schema has {expected}.", "found expected"),
@@ -109,7 +109,7 @@ SENTENCES = {
         "least what",
     ),
     "too-few-rows": say(
-        "{rows} {rows:either row rows} {rows:either is are} fewer than min_group = {least}: add rows, or lower min_group if the owner agrees.",
+        "[[{rows:counted row} {rows:either is are}|the rows are]] fewer than min_group = {least}: add rows, or lower min_group if the owner agrees.",
         "least",
     ),
     "unknown-classes": say(

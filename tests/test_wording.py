@@ -1,0 +1,140 @@
+"""The page of wording: sentences that people read often, as they read them; everything else looks at codes."""
+
+import pytest
+
+from fedbary.errors import DataError, wrong_parameter
+from fedbary.notes import Note
+from fedbary.wording import COMMAND, PYTHON, counted, duration, filled, listed, number, percent, quoted
+
+FULL = [
+    ("data.no-file", {"where": "ward.csv"}, "ward.csv: there is no such file; check the path"),
+    (
+        "data.no-such-column",
+        {"role": "label", "wanted": "ill", "guess": "", "columns": 2, "names": ("Ann", "53")},
+        "there is no label column 'ill'; the 2 columns are 'Ann', '53': pass one of them as label=...",
+    ),
+    (
+        "data.mixed-column",
+        {"where": "a.csv", "column": "age", "example": "'Ann'", "row": 3},
+        "a.csv: column 'age' mixes numbers and text, such as 'Ann' in row 3 (counted from 0); correct or empty these "
+        "cells, or make every value text",
+    ),
+    (
+        "data.no-finite-number",
+        {"column": "x", "count": 1, "infinite": "infinite ", "beyond": None},
+        "column 'x' has 1 infinite value; replace it by a number or leave it empty",
+    ),
+    (
+        "data.no-finite-number",
+        {"column": "x", "count": 2, "infinite": "", "beyond": 1e150},
+        "column 'x' has 2 values beyond 1e+150; replace them by a number or leave them empty",
+    ),
+    (
+        "data.missing-values",
+        {"column": "age", "count": 1, "rows": 9},
+        "column 'age' has 1 missing value in 9 rows: fill or drop them, or ask for missing='impute'.",
+    ),
+    (
+        "schema.columns-missing",
+        {"missing": ("age",), "count": 1, "extra": ("alter",)},
+        "the column 'age' of the schema is missing (it has 'alter' that the schema does not know): rename or add it.",
+    ),
+    (
+        "schema.label-holds-text",
+        {"label": "y", "example": "yes"},
+        "the label column 'y' holds text such as 'yes', but this federation predicts a number: convert the column, or "
+        "choose the right one.",
+    ),
+    (
+        "schema.lacks-classes",
+        {"least": 5, "count": 2, "classes": ("b", "c")},
+        "has fewer than 5 rows of classes b and c",
+    ),
+    ("schema.lacks-classes", {"least": None, "count": 1, "classes": ("b",)}, "lacks class b"),
+    (
+        "schema.unknown-classes",
+        {"count": 2, "named": ("z",), "unnamed": 1, "least": 5},
+        "has classes unknown to the target: z, 1 of them with fewer than 5 rows",
+    ),
+    ("protocols.no-answer", {}, "no answer"),
+    ("engines.no-answer", {"seconds": 600.0}, "no answer within 600 s"),
+    (
+        "guard.min-group",
+        {"asked": 1, "least": 5},
+        "The server asks for min_group = 1, the owner's policy has min_group = 5 at least.",
+    ),
+    (
+        "guard.budget-spent",
+        {"spent": 0.5, "budget": 0.7, "cost": 0.5},
+        "The answer would go beyond the owner's epsilon_budget (0.5 of 0.7 is spent, it costs 0.5): nothing was sent.",
+    ),
+    ("verdict.few-flags", {"flagged": 1}, "only 1 row looks wrong"),
+    ("verdict.many-flags", {"flagged": 30, "rows": 200, "share": 0.15}, "30 rows of 200 (15.0 %) look wrong"),
+    (
+        "verdict.less-clean",
+        {"quality": 0.712, "median": 0.9},
+        "its rows are less clean than most: quality 0.71, median 0.90",
+    ),
+    (
+        "valuation.no-row-values",
+        {"why": Note("internal.error", {"kind": "ValueError", "text": "row 7"})},
+        "no row values: internal error (ValueError: row 7)",
+    ),
+]
+REDACTED = [
+    (
+        "data.mixed-column",
+        {"where": "/home/ann/ward.csv", "column": "age", "example": "'Ann'", "row": 3},
+        "column '…' mixes numbers and text; correct or empty these cells, or make every value text",
+    ),
+    (
+        "schema.columns-missing",
+        {"where": "ward.csv", "missing": ("age",), "count": 1, "extra": ("Ann', Brown 1961",)},
+        "the column 'age' of the schema is missing: rename or add it.",
+    ),
+    (
+        "schema.missing-values",
+        {"column": "age", "count": 3, "rows": 9},
+        "column 'age' has missing values: fill or drop them, or ask for missing='impute'.",
+    ),
+    ("schema.too-few-rows", {"rows": 3, "least": 5},
+     "the rows are fewer than min_group = 5: add rows, or lower min_group if the owner agrees."),
+    ("guard.budget-spent", {"spent": 0.5, "budget": 0.7, "cost": 0.5},
+     "The answer would go beyond the owner's epsilon_budget: nothing was sent."),
+    ("internal.error", {"kind": "KeyError", "text": "'Ann'"}, "internal error (KeyError)"),
+    (
+        "valuation.no-row-values",
+        {"why": Note("internal.error", {"kind": "ValueError", "text": "row 7"})},
+        "no row values: internal error (ValueError)",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "facts", "sentence"), FULL, ids=[code for code, *_ in FULL])
+def test_what_the_owner_of_the_rows_reads(code, facts, sentence):
+    assert str(Note(code, facts)) == sentence
+
+
+@pytest.mark.parametrize(("code", "facts", "sentence"), REDACTED, ids=[code for code, *_ in REDACTED])
+def test_what_another_party_reads(code, facts, sentence):
+    assert str(Note(code, facts).redacted()) == sentence
+
+
+def test_settings_are_named_as_one_types_them():
+    error = DataError("data.missing-values", column="age", count=2, rows=9)
+    assert error.note.text(COMMAND).endswith("or ask for --missing impute.")
+    wrong = wrong_parameter("min_group", "Sketch", "a whole number of at least 1", 0)
+    assert str(wrong) == "The 'min_group' parameter of Sketch must be a whole number of at least 1. Got 0 instead."
+    assert wrong.note.text(COMMAND) == "--min-group must be a whole number of at least 1. Got 0 instead."
+
+
+def test_facts_are_taken_literally():
+    sneaky = "{rows} [[x]] <missing=impute>"
+    assert filled("column {column!r}", {"column": sneaky}, PYTHON) == f"column {sneaky!r}"
+
+
+def test_numbers_and_lists_read_well():
+    assert [counted(1, "row"), counted(1200, "row"), counted(2, "class")] == ["1 row", "1,200 rows", "2 classes"]
+    assert [number(12000), number(0.5), percent(0.2175)] == ["12,000", "0.500", "21.8 %"]
+    assert [duration(12.4), duration(180), duration(9000)] == ["12 s", "3 min", "2.5 h"]
+    assert [listed(["a", "b", "c"]), quoted(["a"] * 6)] == ["a, b and c", "'a', 'a', 'a', 'a', 'a', …"]
