@@ -124,7 +124,7 @@ def _check_settings(clients: object, space: object, engine: object, seed: int | 
         _check_names(clients)
     if space is not None and not isinstance(space, Space):
         raise wrong_parameter("space", "value", "an fb.Space(...)", space)
-    if engine is not None and not all(hasattr(engine, call) for call in ("clients", "exchange", "finish")):
+    if engine is not None and not isinstance(engine, Engine):
         raise wrong_parameter("engine", "value", "an engine, such as fb.LocalEngine(...)", engine)
     if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
         raise wrong_parameter("seed", "value", "a non-negative whole number or None", seed)

@@ -107,12 +107,12 @@ class EventObserver(Observer):
     def heard(self, client: str, answer: Reply | Failure) -> None:
         """``client-replied`` or ``client-failed``."""
         self._done += 1
+        kind, detail, code = "client-replied", "", ""
         if isinstance(answer, Failure):
             self._failed.add(client)
             why = answer.note.redacted()
-            self._tell(self._of("client-failed", client, detail=str(why), code=why.code))
-        else:
-            self._tell(self._of("client-replied", client))
+            kind, detail, code = "client-failed", str(why), why.code
+        self._tell(Event(kind, self._exchange, self._kind, client, self._done, self._total, detail, code))
 
     def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
         """``round-finished`` and, where there is news, ``distances``."""
@@ -131,9 +131,6 @@ class EventObserver(Observer):
                 total = self._clients
                 self._tell(Event("client-failed", self._exchange, "", name, total, total, str(why), why.code))
         self._tell(Event("run-finished", total=self._clients))
-
-    def _of(self, kind: str, client: str, *, detail: str = "", code: str = "") -> Event:
-        return Event(kind, self._exchange, self._kind, client, self._done, self._total, detail, code)
 
     def _close_round(self) -> None:
         if self._kind:

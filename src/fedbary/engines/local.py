@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbary.data.table import Table
-from fedbary.engines.run import SILENT, Observer, Work
+from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, State, below, under
 from fedbary.protocols.unusable_client import UnusableClient
@@ -20,7 +20,7 @@ from fedbary.valuation.result import Valuation, with_rows
 from fedbary.valuation.scored_rows import ScoredRows
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """Runs a protocol with every client on this machine, in threads: optimal transport runs outside Python's lock.
 
     Parameters
@@ -95,14 +95,6 @@ class LocalEngine:
         for index, client in enumerate(self._clients.values()):
             states |= under(f"{index}/", client.state())
         return states
-
-    def label(self, client: str) -> str:
-        """Clients are called as they were given."""
-        return client
-
-    def facts(self) -> dict[str, Any]:
-        """Nothing that a result would depend on."""
-        return {}
 
     def map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
         """Results in order, from several threads; the run has limited each to one BLAS thread."""

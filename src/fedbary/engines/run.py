@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from fedbary.protocols.messages import Failure, Message, Reply, ServerProtocol, Settings, State
 
@@ -58,46 +59,47 @@ class Observer:
 SILENT = Observer()
 
 
-class Engine(Protocol):
-    """Carries messages to clients and back: `clients`, `exchange`, `finish`, and a state to resume from."""
+class Engine(ABC):
+    """Carries messages to clients and their answers back. An engine is three calls; the rest it may leave as it is.
 
-    @property
-    def folder(self) -> Path | None:
-        """Where events and, during the run, a checkpoint are kept."""
-        ...
+    Attributes
+    ----------
+    folder : path or None
+        Where events and, during the run, a checkpoint are kept.
+    resume : bool
+        Whether to go on from the checkpoint in ``folder``, if there is one.
+    """
 
-    @property
-    def resume(self) -> bool:
-        """Whether to go on from the checkpoint in `folder`, if there is one."""
-        ...
+    folder: Path | None = None
+    resume: bool = False
 
+    @abstractmethod
     def clients(self, work: Work, state: State, observer: Observer) -> list[str]:
         """Who takes part; ``state`` is what `state` returned before an interruption, or empty."""
-        ...
 
+    @abstractmethod
     def exchange(self, tasks: Mapping[str, Message], observer: Observer) -> dict[str, Reply | Failure]:
         """Deliver messages and wait for the answers."""
-        ...
 
+    @abstractmethod
     def finish(self, result: Valuation, observer: Observer) -> Valuation:
         """The valuation with what clients add to it: row values in one process, or counts that owners share."""
-        ...
 
     def state(self) -> State:
         """What a later run needs to go on from here."""
-        ...
+        return {}
 
     def label(self, client: str) -> str:
         """What people call a client."""
-        ...
+        return client
 
     def map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterable[Any]:
         """`map` with the engine's workers, which a server may borrow."""
-        ...
+        return map(work, jobs)
 
     def facts(self) -> dict[str, Any]:
         """What belongs into the settings of a result."""
-        ...
+        return {}
 
 
 def run(protocol: ServerProtocol, engine: Engine, observer: Observer = SILENT) -> Valuation:

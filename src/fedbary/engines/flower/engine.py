@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,7 @@ from flwr.serverapp import Grid
 
 from fedbary.engines.flower.codec import pack_message
 from fedbary.engines.flower.exchange import Patience, exchange
-from fedbary.engines.run import SILENT, Observer, Work
+from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import FINISH, LAST, Asked
@@ -34,7 +34,7 @@ class Attendance:
     deadline: float = 120.0
 
 
-class FlowerEngine:
+class FlowerEngine(Engine):
     """Runs a protocol with the nodes of a Flower federation.
 
     Parameters
@@ -153,10 +153,6 @@ class FlowerEngine:
         """The engine, its version, and who did not come."""
         absent = max(self._attendance.wanted - len(self._nodes), 0)
         return {"engine": "flower", "flwr": version("flwr"), "absent_nodes": absent}
-
-    def map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterable[Any]:
-        """The server has one worker."""
-        return map(work, jobs)
 
     def _attending(self, observer: Observer) -> list[int]:
         wanted, least = self._attendance.wanted, self._attendance.least
