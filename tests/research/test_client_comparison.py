@@ -145,7 +145,8 @@ def test_a_log_with_another_start_serves_the_methods_that_do_not_retrain(federat
     moved = replace(compared.log, initial=compared.log.initial + 1.0)
     found = fb.compare_clients(*federation, methods=["mr", "loo"], log=moved, training=FedAvg(rounds=4), seed=1)
     assert list(found.scores) == ["mr"]
-    assert found.failed["loo"].code == "research.method-lacks-argument"
+    why = found.failed["loo"]
+    assert (why.code, why.facts["argument"]) == ("research.method-lacks-argument", "retrain")
 
 
 def test_scores_survive_a_file(tmp_path):
