@@ -49,7 +49,7 @@ def test_a_bad_client_leaves_the_others_alone_and_the_log_can_be_used_again(fedb
     spoil("holes", lambda frame: frame.assign(age=frame["age"].where(frame.index > 3)))
     code, out, _ = fedbary(*BASE, "--methods", "mr,cgsv", "-o", "out")
     assert code == 3
-    assert "holes takes no part in the methods that train" in " ".join(out.split())
+    assert "holes takes no part in the training" in " ".join(out.split())
     scores = pd.read_csv("out/scores.csv").pivot_table(index="client", columns="method", values="value", dropna=False)
     assert scores.loc["holes"].isna().all()
     assert scores.loc[["north", "south"]].notna().all(axis=None)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codes import coded
+from codes import coded, parameter
 from fedbary.data import Table, add_noise, duplicate_rows, flip_labels, repeat_row
 from fedbary.errors import SettingsError
 
@@ -51,13 +51,13 @@ def test_uniform_flips_reach_every_other_class_equally():
 def test_what_cannot_be_flipped():
     with pytest.raises(SettingsError, check=coded("data.one-class-to-flip")):
         flip_labels(labelled([0, 0]), 0.5)
-    with pytest.raises(SettingsError, match="has the class 2, which is not in classes"):
+    with pytest.raises(SettingsError, check=coded("data.class-not-listed")):
         flip_labels(labelled([0, 2]), 0.5, classes=[0, 1])
-    with pytest.raises(SettingsError, match=r"share is 1.5; expected a share of the rows from 0 to 1"):
+    with pytest.raises(SettingsError, check=parameter("share")):
         flip_labels(labelled([0, 1]), 1.5)
-    with pytest.raises(SettingsError, match="kind is 'odd'; expected 'uniform' or 'pair'"):
+    with pytest.raises(SettingsError, check=parameter("kind")):
         flip_labels(labelled([0, 1]), 0.5, kind="odd")
-    with pytest.raises(SettingsError, match="kind='pair' needs classes"):
+    with pytest.raises(SettingsError, check=coded("data.pair-flips-need-classes")):
         flip_labels(labelled([0.5, 1.5]), 0.5, kind="pair")
 
 
@@ -118,7 +118,7 @@ def test_noise_of_nothing_changes_nothing():
     assert noisy.columns["x"].tolist() == [1.0, 2.0]
     with pytest.raises(SettingsError, check=coded("data.nothing-numeric")):
         add_noise(labelled([0, 1], t=["a", "b"]), 0.5)
-    with pytest.raises(SettingsError, match="sigma is -1"):
+    with pytest.raises(SettingsError, check=parameter("sigma")):
         add_noise(table, 0.5, sigma=-1)
 
 
@@ -143,7 +143,7 @@ def test_repeated_rows_are_numbered():
     assert longer.row_names.tolist() == ["a", "a#2", "a#3", "a#4"]
     assert longer.labels.tolist() == [0, 1, 0, 0]
     assert mask.tolist() == [False, False, True, True]
-    with pytest.raises(SettingsError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter("row")):
         repeat_row(table, 2, 1)
-    with pytest.raises(SettingsError, match="times is -1"):
+    with pytest.raises(SettingsError, check=parameter("times")):
         repeat_row(table, 0, -1)

@@ -59,15 +59,25 @@ def test_what_is_cut_from_openml_has_the_announced_size(name):
     assert not source.shape or np.prod(source.shape) == datasets._ENTRIES[name].features
 
 
+def unavailable(code):
+    """The data set is not there, and why it could not be fetched."""
+
+    def check(error):
+        assert coded("data.dataset-unavailable")(error)
+        assert error.private["why"].code == code
+        return True
+
+    return check
+
+
 def test_an_absent_data_set_says_where_it_was_sought_and_what_to_do(tmp_path):
-    with pytest.raises(DatasetUnavailable) as caught:
+    with pytest.raises(DatasetUnavailable, check=unavailable("data.offline")) as caught:
         datasets.load("mnist")
-    message = str(caught.value)
-    for part in (str(tmp_path / "cache" / "fedbary"), "FEDBARY_OFFLINE=1"):
-        assert part in message
-    assert "set FEDBARY_DATA to a folder with mnist.npz (arrays X_train, y_train, X_test, y_test)" in message
+    assert str(tmp_path / "cache" / "fedbary") in caught.value.private["folders"]
+    assert caught.value.private["file"] == "mnist.npz"
+    assert caught.value.private["keys"] == "X_train, y_train, X_test, y_test"
     assert not datasets.describe().set_index("name").loc["mnist", "available"]
-    with pytest.raises(DatasetUnavailable, match="it has no source on OpenML"):
+    with pytest.raises(DatasetUnavailable, check=unavailable("data.not-on-openml")):
         datasets.load("cifar10-embeddings")
 
 
@@ -88,27 +98,29 @@ def test_the_folder_of_fedbary_data_comes_first(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "code", "missing"),
     [
-        ({"X_train": np.zeros(2)}, "the arrays y_train, X_test, y_test are missing"),
-        (None, "the file is not an .npz of plain arrays"),
+        ({"X_train": np.zeros(2)}, "data.arrays-missing", "y_train, X_test, y_test"),
+        (None, "data.not-npz", None),
     ],
 )
-def test_a_bad_file_is_named(monkeypatch, tmp_path, content, message):
+def test_a_bad_file_is_named(monkeypatch, tmp_path, content, code, missing):
     monkeypatch.setenv("FEDBARY_DATA", str(tmp_path))
     if content is None:
         (tmp_path / "mnist.npz").write_bytes(b"not a zip")
     else:
         np.savez(tmp_path / "mnist.npz", **content)
-    with pytest.raises(DataError, match=rf"mnist\.npz: {message}"):
+    with pytest.raises(DataError, check=coded(code)) as caught:
         datasets.load("mnist")
+    assert caught.value.private["where"] == str(tmp_path / "mnist.npz")
+    assert caught.value.private.get("missing") == missing
 
 
 def test_pickled_arrays_are_never_loaded(monkeypatch, tmp_path):
     hostile = np.array([{"run": "me"}], dtype=object)
     np.savez(tmp_path / "mnist.npz", X_train=hostile, y_train=hostile, X_test=hostile, y_test=hostile)
     monkeypatch.setenv("FEDBARY_DATA", str(tmp_path))
-    with pytest.raises(DataError, match="pickled objects are never loaded"):
+    with pytest.raises(DataError, check=coded("data.not-npz")):
         datasets.load("mnist")
 
 
@@ -162,9 +174,10 @@ def test_openml_that_fails_or_hangs_is_given_up(monkeypatch):
         raise OSError("no network")
 
     fake_openml(monkeypatch, fail)
-    with pytest.raises(DatasetUnavailable, match=r"OpenML did not give 'mnist_784' \(no network\)"):
+    with pytest.raises(DatasetUnavailable, check=unavailable("data.openml-failed")) as caught:
         datasets.load("mnist")
+    assert caught.value.private["why"].facts == {"name": "mnist_784", "why": "no network"}
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda name, **_: time.sleep(1))
     monkeypatch.setattr(downloads, "OPENML_SECONDS", 0.1)
-    with pytest.raises(DatasetUnavailable, match="did not answer within"):
+    with pytest.raises(DatasetUnavailable, check=unavailable("data.openml-slow")):
         datasets.load("mnist")

@@ -11,6 +11,8 @@ from fedbary.data import files, read, read_clients
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
+TOKENS = "Error tokenizing data. C error: Expected 2 fields in"  # pandas' words
+
 
 def put(path, text="age,label\n31,0\n45,1\n"):
     path.write_text(text, encoding="utf-8")
@@ -40,40 +42,37 @@ def test_headers_lose_byte_order_mark_and_spaces(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "code", "facts"),
     [
-        ("bank.xlsx", b"x", r"the suffix '.xlsx' is not one of .csv"),
-        ("bank.pkl", b"x", r"the suffix '.pkl' is not one of"),
-        ("bank.csv", None, r"there is no such file"),
-        ("bank.csv", b"", r"the file is empty"),
-        ("bank.csv", b"\n\n", r"cannot be read as CSV"),
-        ("bank.csv", b"age,label\n", r"there are no rows"),
-        ("bank.csv", "größe,label\n1,2\n".encode("latin-1"), r"not UTF-8"),
-        ("bank.csv", b'age,label\n"31,0\n', r"cannot be read as CSV"),
-        ("bank.csv", b"age,label\n1,2\n1,2,3\n", r"cannot be read as CSV"),
-        (
-            "bank.csv",
-            b"age,label\n7,1,2\n8,1,3\n",
-            r"cannot be read as CSV .*Expected 2 fields in line 2, saw 3",
-        ),
-        ("bank.csv", b"age,label\n0,1,2\n1,1,3\n", r"Expected 2 fields in line 2, saw 3"),
-        ("bank.csv", b"age,age,label\n1,2,0\n", r"column name 'age' occurs more than once"),
-        ("bank.csv", b",age,label\n0,31,1\n", r"column 1 of 3 has no name; name it.*index=False"),
-        ("bank.csv", b"age,target\n31,1\n", r"no label column 'label'"),
-        ("bank.csv.gz", b"age,label\n31,1\n", r"cannot be read as CSV"),
-        ("bank.csv.gz", gzip.compress(b"age,label\n" + b"31,1\n" * 999, mtime=0)[:-12], r"cannot be read as CSV"),
-        ("bank.parquet", b"PAR1 but not really PAR1", r"cannot be read as Parquet"),
-        ("bank.parquet", b"", r"the file is empty"),
+        ("bank.xlsx", b"x", "data.file-kind", {"suffix": ".xlsx"}),
+        ("bank.pkl", b"x", "data.file-kind", {"suffix": ".pkl"}),
+        ("bank.csv", None, "data.no-file", {}),
+        ("bank.csv", b"", "data.file-empty", {}),
+        ("bank.csv", b"\n\n", "data.not-csv", {}),
+        ("bank.csv", b"age,label\n", "data.header-only", {"columns": 2}),
+        ("bank.csv", "größe,label\n1,2\n".encode("latin-1"), "data.not-utf8", {}),
+        ("bank.csv", b'age,label\n"31,0\n', "data.not-csv", {}),
+        ("bank.csv", b"age,label\n1,2\n1,2,3\n", "data.not-csv", {"why": f"{TOKENS} line 3, saw 3"}),
+        ("bank.csv", b"age,label\n7,1,2\n8,1,3\n", "data.not-csv", {"why": f"{TOKENS} line 2, saw 3"}),
+        ("bank.csv", b"age,label\n0,1,2\n1,1,3\n", "data.not-csv", {"why": f"{TOKENS} line 2, saw 3"}),
+        ("bank.csv", b"age,age,label\n1,2,0\n", "data.column-twice", {"column": "age"}),
+        ("bank.csv", b",age,label\n0,31,1\n", "data.column-without-name", {"position": 1, "columns": 3}),
+        ("bank.csv", b"age,target\n31,1\n", "data.no-such-column", {"wanted": "label"}),
+        ("bank.csv.gz", b"age,label\n31,1\n", "data.not-csv", {}),
+        ("bank.csv.gz", gzip.compress(b"age,label\n" + b"31,1\n" * 999, mtime=0)[:-12], "data.not-csv", {}),
+        ("bank.parquet", b"PAR1 but not really PAR1", "data.not-parquet", {}),
+        ("bank.parquet", b"", "data.file-empty", {}),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
-def test_a_bad_file_is_named(tmp_path, name, content, message):
+def test_a_bad_file_is_named(tmp_path, name, content, code, facts):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(DataError, match=message) as caught:
+    with pytest.raises(DataError, check=coded(code)) as caught:
         read(path, "label")
-    assert name in str(caught.value)
+    assert facts.items() <= caught.value.private.items()
+    assert name in caught.value.private["where"]
 
 
 def test_a_folder_is_not_a_file(tmp_path):
@@ -131,7 +130,8 @@ def test_one_bad_client_does_not_stop_the_others(tmp_path):
     ]
     clients = read_clients(sources, "label", errors="collect")
     assert isinstance(clients["good"], Table)
-    assert "bad.csv: the label column 'label' is missing in 1 of 1 rows" in str(clients["bad"])
+    assert clients["bad"].code == "data.labels-missing"
+    assert clients["bad"].private == {"where": "bad.csv", "name": "label", "missing": 1, "rows": 1}
     assert isinstance(clients["gone"], DataError)
     with pytest.raises(DataError, check=coded("data.labels-missing")):
         read_clients(sources, "label")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codes import coded
+from codes import coded, parameter
 from fedbary.data import Table, by_size, dirichlet, paper_case
 from fedbary.errors import SettingsError
 
@@ -117,9 +117,9 @@ def test_unbalanced_classes_are_cut_to_the_smallest():
 
 def test_rows_bounds_the_total():
     assert (counts(paper_case(classed(), 1, rows=500)) == 10).all()
-    with pytest.raises(SettingsError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter("rows")):
         paper_case(classed(), 1, rows=2000)
-    with pytest.raises(SettingsError, match="1 rows of each of 10 classes are too few for case 1 with 5 clients"):
+    with pytest.raises(SettingsError, check=coded("data.too-few-for-case")):
         paper_case(classed(), 1, rows=10)
 
 
@@ -166,15 +166,15 @@ def test_small_alpha_means_few_classes():
 
 
 def test_what_dirichlet_refuses():
-    with pytest.raises(SettingsError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter("alpha")):
         dirichlet(classed(), 5, 0)
-    with pytest.raises(SettingsError, match="5 clients of 300 rows cannot be made of a table of 1000 rows"):
+    with pytest.raises(SettingsError, check=coded("data.clients-too-large")):
         dirichlet(classed(), 5, 1.0, rows=300)
-    with pytest.raises(SettingsError, match=r"100 Dirichlet draws with alpha=0.001 left a client with fewer"):
+    with pytest.raises(SettingsError, check=coded("data.dirichlet-left-a-client-empty")):
         dirichlet(classed(100, 2), 50, 0.001)
-    with pytest.raises(SettingsError, match="needs at least two classes, but all labels are 0"):
+    with pytest.raises(SettingsError, check=coded("data.one-class")):
         dirichlet(classed(10, 1), 2, 1.0)
-    with pytest.raises(SettingsError, match="clients is 0; expected a whole number"):
+    with pytest.raises(SettingsError, check=parameter("clients")):
         dirichlet(classed(), 0, 1.0)
 
 
@@ -199,7 +199,7 @@ def test_by_size_takes_shares_and_quantities():
 
 
 def test_what_paper_case_refuses():
-    with pytest.raises(SettingsError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter("case")):
         paper_case(classed(), 6)
-    with pytest.raises(SettingsError, match="noise is 'loud'"):
+    with pytest.raises(SettingsError, check=parameter("noise")):
         paper_case(classed(), 5, noise="loud")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.checks import whole
-from fedbary.errors import SettingsError
+from fedbary.errors import wrong_parameter
 from fedbary.games.game import Game
 
 Bools = NDArray[np.bool_]
@@ -43,9 +43,7 @@ def airport(costs: Sequence[float]) -> Solved:
     """
     needs = np.asarray(costs, dtype=np.float64)
     if needs.ndim != 1 or not (needs >= 0).all():
-        raise SettingsError(
-            f"The 'costs' parameter of airport must hold numbers, zero or above. Got {costs!r} instead."
-        )
+        raise wrong_parameter("costs", "airport", "numbers, zero or above", costs)
     order = np.argsort(needs)
     users = np.arange(len(needs), 0, -1)
     values = np.empty(len(needs))
@@ -137,10 +135,7 @@ def weighted_sum(weights: Sequence[float], games: Sequence[Solved]) -> Solved:
     """
     counts = {len(solved.game) for solved in games}
     if len(weights) != len(games) or len(counts) != 1:
-        raise SettingsError(
-            "The 'games' parameter of weighted_sum must hold a game for each weight, all of one number of players. "
-            f"Got {len(games)} games with {sorted(counts)} players for {len(weights)} weights instead."
-        )
+        raise wrong_parameter("games", "weighted_sum", "a game for each weight, all of one size", sorted(counts))
     terms = list(zip(weights, games, strict=True))
     values = np.sum([weight * solved.values for weight, solved in terms], axis=0)
     return _solved(

@@ -7,7 +7,7 @@ import oracles
 import pytest
 from games_fixtures import SOLVED, limited, recorded
 
-from codes import coded
+from codes import parameter
 from fedbary.errors import SettingsError
 from fedbary.games import Game, group_testing_shapley
 
@@ -98,5 +98,5 @@ def test_a_budget_of_seconds_ends_the_sampling():
 def test_bad_input_is_named():
     game = oracles.majority(3).game
     for wrong in ({"samples": 1}, {"batch": 0}, {"largest_error": 0.0}, {"seed": -1}):
-        with pytest.raises(SettingsError, check=coded("settings.parameter")):
+        with pytest.raises(SettingsError, check=parameter(*wrong)):
             group_testing_shapley(game, **{"seed": 0, **wrong})

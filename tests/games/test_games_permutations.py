@@ -9,7 +9,7 @@ from games_fixtures import SOLVED, limited, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codes import coded, parameter
+from codes import parameter
 from fedbary.errors import SettingsError
 from fedbary.games import (
     Game,
@@ -173,5 +173,5 @@ def test_bad_input_is_named():
         permutation_shapley(game, seed=0, wave=0)
     with pytest.raises(SettingsError, check=parameter("seed")):
         permutation_shapley(game, seed=None)
-    with pytest.raises(SettingsError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter("stop")):
         permutation_shapley(game, seed=0, stop=100)

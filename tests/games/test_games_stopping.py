@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from codes import coded
+from codes import parameter
 from fedbary.errors import SettingsError
 from fedbary.games import History, MaxPermutations, RelativeChange, StandardErrorBelow
 
@@ -86,5 +86,5 @@ def test_only_measures_say_whether_values_are_settled():
     ],
 )
 def test_bad_input_is_named(make, name):
-    with pytest.raises(SettingsError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter(name)):
         make()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codes import coded
-from fedbary.errors import PrivacyError
+from codes import coded, parameter
+from fedbary.errors import PrivacyError, SettingsError
 from fedbary.privacy.laplace import discrete_laplace, grid_scale, release
 
 
@@ -42,10 +42,10 @@ def test_the_noise_does_not_depend_on_a_seed():
 
 def test_impossible_releases_are_refused():
     for epsilon in (0.0, -1.0, 1e-7, float("nan"), float("inf")):
-        with pytest.raises(PrivacyError, check=coded("settings.parameter")):
+        with pytest.raises(SettingsError, check=parameter("epsilon")):
             release(1.0, sensitivity=1.0, epsilon=epsilon)
     for sensitivity in (0.0, float("nan"), float("inf")):
-        with pytest.raises(PrivacyError, match="positive sensitivity"):
+        with pytest.raises(PrivacyError, check=coded("protocols.no-sensitivity")):
             release(1.0, sensitivity=sensitivity, epsilon=1.0)
 
 

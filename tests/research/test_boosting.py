@@ -5,11 +5,14 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
+from fedbary.notes import Note
 from fedbary.research.boosting import trained_accuracy
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.federation import Federation
 from fedbary.research.training.models import Logistic
+from fedbary.valuation.result import with_rows
+from fedbary.valuation.scored_rows import ScoredRows
 
 TRAINING = FedAvg(rounds=3)
 
@@ -34,18 +37,17 @@ def boosted(parts, valued):
 
 def flagged(result, **flags):
     """The valuation with these rows flagged for their label, and no others."""
-    rows = {
-        name: frame.assign(
-            flag=pd.array(np.isin(np.arange(len(frame)), flags.get(name, [])), dtype="boolean"), reason="label"
-        )
-        for name, frame in result.row_tables.items()
-    }
-    return result.with_rows(rows)
+
+    def marked(name, frame):
+        flag = pd.array(np.isin(np.arange(len(frame)), flags.get(name, [])), dtype="boolean")
+        return ScoredRows(frame.assign(flag=flag, reason="label"))
+
+    return with_rows(result, {name: marked(name, scored.frame) for name, scored in result.row_tables.items()})
 
 
 def test_what_is_trained_on_follows_from_the_flags(boosted, valued):
     frame = boosted.to_frame().set_index("how")
-    rows = pd.concat(valued.row_tables.values())
+    rows = pd.concat([scored.frame for scored in valued.row_tables.values()])
     flags, by_label = int(rows["flag"].sum()), int((rows["flag"] & (rows["reason"] == "label")).sum())
     assert flags > 50
     assert frame["rows"].tolist() == [450, 450 - flags, 450 - flags + by_label]
@@ -94,7 +96,8 @@ def test_a_client_of_which_every_row_is_flagged_drops_out(parts, valued):
     frame = found.to_frame().set_index("how")
     assert frame.loc["drop", ["rows", "dropped"]].tolist() == [299, 151]
     assert frame.loc["relabel", ["rows", "relabelled"]].tolist() == [450, 151]
-    assert found.notes == ("c takes no part under 'drop': each of its 150 rows is flagged.",)
+    why = Note("research.every-row-flagged", {"rows": 150})
+    assert found.notes == (Note("research.takes-no-part", {"client": "c", "how": "drop", "why": why}),)
     assert found.failed == ()
 
 
@@ -119,17 +122,18 @@ def test_clients_that_fail_leave_the_others_alone(parts):
         "holes": fb.Table.from_arrays(holes, clients["a"].labels),
         "alien": fb.Table.from_arrays(clients["a"].columns["x"], ["alien"] * 150),
         "tiny": clients["b"].take([0, 1]),
-        "broken": fb.FedbaryError("the file is gone"),
+        "broken": fb.DataError("data.no-file", where="broken.csv"),
     }
     found = fb.boost(mixed, reference, test, how=["none", "drop"], training=TRAINING, seed=1)
     assert set(found.failed) == {"holes", "alien", "tiny", "broken"}
     assert found.outcomes["none"].rows == 452
-    notes = "\n".join(found.notes)
-    for name in ("holes", "alien", "broken"):
-        assert f"{name} takes no part in the training: " in notes
-    assert "broken takes no part in the training: the file is gone" in notes
-    assert "alien: the reference has none of its classes" in notes
-    assert "tiny is used as it is, as it has no flags: " in notes
+    whys = {(note.code, note.facts["client"]): note.facts["why"].code for note in found.notes if "client" in note.facts}
+    assert whys == {
+        ("research.takes-no-part", "holes"): "schema.missing-values",
+        ("research.takes-no-part", "alien"): "research.no-common-class",
+        ("research.takes-no-part", "broken"): "data.no-file",
+        ("research.used-as-it-is", "tiny"): "schema.too-few-rows",
+    }
 
 
 def test_classes_that_the_reference_lacks_are_left_out_with_a_note(parts, valued):
@@ -138,7 +142,8 @@ def test_classes_that_the_reference_lacks_are_left_out_with_a_note(parts, valued
     found = fb.boost(clients, some, test, how=["none"], valuation=valued, training=TRAINING)
     missing = int((test.labels == 9).sum())
     assert found.settings["test_rows"] == 300 - missing
-    assert f"test rows: {missing} of 300 rows left out, as the reference lacks their class (9)" in found.notes
+    (left_out,) = (note.facts for note in found.notes if note.facts["where"] == "test rows")
+    assert (left_out["count"], left_out["rows"], left_out["classes"]) == (missing, 300, ("9",))
 
 
 def test_a_model_that_diverges_leaves_the_other_ways_alone(parts, valued):
@@ -149,8 +154,9 @@ def test_a_model_that_diverges_leaves_the_other_ways_alone(parts, valued):
     found = fb.boost(spoilt, reference, test, valuation=flagged(valued, c=range(75)), how=["none", "drop"])
     assert np.isnan(found.outcomes["none"].accuracy)
     assert found.outcomes["drop"].accuracy > 0.5
-    assert any(note.startswith("There is no model under 'none': The training diverged") for note in found.notes)
-    with pytest.raises(fb.FedbaryError, match="diverged"):
+    (note,) = (note for note in found.notes if note.code == "research.no-model")
+    assert (note.facts["how"], note.facts["why"].code) == ("none", "research.training-diverged")
+    with pytest.raises(fb.FedbaryError, check=coded("research.training-diverged")):
         fb.boost(spoilt, reference, test, valuation=valued, how=["none"])
 
 
@@ -182,8 +188,12 @@ def test_a_file_that_is_no_boost_is_refused(tmp_path, text):
 
 def test_mistakes_are_one_sentence(parts, valued):
     clients, reference, test = parts
-    for how, sentence in (("drop", "list of names"), (["burn"], "no way 'burn'"), ([], "No way to act")):
-        with pytest.raises(fb.FedbaryError, match=sentence):
+    for how, check in (
+        ("drop", parameter("how")),
+        (["burn"], coded("research.no-such-way")),
+        ([], coded("research.no-way-given")),
+    ):
+        with pytest.raises(fb.FedbaryError, check=check):
             fb.boost(*parts, how=how)
     with pytest.raises(fb.FedbaryError, check=coded("research.flags-need-a-reference")):
         fb.boost(clients, None, test)
@@ -207,6 +217,6 @@ def test_test_rows_that_train_or_value_are_said(parts):
         np.vstack([test.columns["x"], clients["a"].columns["x"][:7], reference.columns["x"][:3]]),
         np.concatenate([test.labels, clients["a"].labels[:7], reference.labels[:3]]),
     )
-    notes = " ".join(fb.boost(clients, reference, rows, how=["none"], training=TRAINING).notes)
-    assert "7 of 310 test rows are also rows of a" in notes
-    assert "3 of 310 test rows are also rows of the reference" in notes
+    notes = fb.boost(clients, reference, rows, how=["none"], training=TRAINING).notes
+    seen = {note.facts["of"]: note.facts["count"] for note in notes if note.code == "research.test-rows-seen"}
+    assert seen == {"a": 7, "the reference": 3}

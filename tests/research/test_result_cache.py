@@ -59,10 +59,10 @@ def test_fingerprints_know_order_ids_and_what_is_wrong(parties):
     table = parties[0]["a"]
     turned = table.take(range(len(table) - 1, -1, -1))
     named = table.replace(ids=[f"p{i}" for i in range(len(table))])
-    found = fingerprints({"a": table, "b": table, "c": turned, "d": named, "e": DataError("empty")})
+    found = fingerprints({"a": table, "b": table, "c": turned, "d": named, "e": DataError("data.no-rows")})
     assert found["a"] == found["b"]
     assert len({found["a"], found["c"], found["d"]}) == 3
-    assert found["e"] == "empty"
+    assert found["e"] == '{"code": "data.no-rows"}'
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_a_comparison_goes_on_to_the_same_scores(parties, tmp_path):
 
 def test_a_comparison_of_rows_goes_on_to_the_same_values(parties, tmp_path):
     clients, reference, _ = parties
-    clients["c"] = DataError("c.csv: the file is empty")
+    clients["c"] = DataError("data.file-empty", where="c.csv")
     options = {"methods": ["knn-shapley", "logistic"]}
     with pytest.raises(Stop):
         fb.compare_rows(clients, reference, **options, folder=tmp_path, progress=stopping_at("logistic"))

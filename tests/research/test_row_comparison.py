@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.comparison.measures import auroc
 from fedbary.valuation.scores import ClientScores
@@ -65,7 +65,7 @@ def test_a_client_that_cannot_be_used_does_not_stop_the_others(federation):
     found = fb.compare_rows({**clients, "broken": broken}, test, methods=["sketch", "knn-shapley"])
     assert set(found.values["knn-shapley"]) == set(clients)
     assert set(found.failed) == {"sketch", "knn-shapley"}
-    assert "x" in found.failed["knn-shapley"]["broken"]
+    assert found.failed["knn-shapley"]["broken"].facts["column"] == "x"
 
 
 def test_pictures_show_what_the_frames_hold(compared, federation):
@@ -83,18 +83,18 @@ def test_pictures_show_what_the_frames_hold(compared, federation):
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("given", "check"),
     [
-        ({"methods": ["gtg"]}, "no method 'gtg' that values rows"),
-        ({"methods": []}, "name at least one"),
-        ({"methods": "lava"}, "must be a list"),
-        ({"wrong": {"nobody": [True]}}, "no client"),
-        ({"wrong": {"client_1": [True]}}, "one boolean for each of the 80 rows"),
-        ({"truth": "magic"}, "There is no method 'magic'"),
+        ({"methods": ["gtg"]}, coded("research.no-such-method")),
+        ({"methods": []}, coded("research.no-method-given")),
+        ({"methods": "lava"}, parameter("methods")),
+        ({"wrong": {"nobody": [True]}}, coded("research.mask-of-no-client")),
+        ({"wrong": {"client_1": [True]}}, coded("research.mask-shape")),
+        ({"truth": "magic"}, coded("research.no-such-method")),
     ],
 )
-def test_questions_that_make_no_sense_get_a_sentence(federation, given, why):
-    with pytest.raises(SettingsError, match=why):
+def test_questions_that_make_no_sense_are_refused(federation, given, check):
+    with pytest.raises(SettingsError, check=check):
         fb.compare_rows(federation[0], federation[1], **given)
 
 
@@ -118,5 +118,5 @@ def test_a_method_of_another_package_that_fails_stops_nobody(federation):
     clients, test, _ = federation
     tiny = clients["client_1"].take(np.arange(4))
     found = fb.compare_rows({"tiny": tiny, **clients}, test, methods=["knn-shapley", "data-oob"])
-    assert "too few" in found.failed["data-oob"]["tiny"]
+    assert found.failed["data-oob"]["tiny"].code == "research.too-few-for-bags"
     assert set(found.values["data-oob"]) == set(clients)

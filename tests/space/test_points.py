@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
+from fedbary.notes import notes_from_text, notes_to_text
 from fedbary.space.description import Description, describe
 from fedbary.space.fit import agree, needs_moments, with_moments
 from fedbary.space.k_anonymous import RARE, k_anonymous_rows
@@ -74,11 +75,12 @@ def test_absent_unknown_and_single_row_classes_are_ordinary():
     for labels in ("gaussian", "gaussian-full", "onehot"):
         schema = fb.fit_schema(reference, fb.Space(labels=labels))
         assert np.isfinite(fb.embed(client, schema).points).all()
-    assert fit_notes(client, schema) == ("lacks classes b, c", "has classes unknown to the target: q, z")
-    assert fit_notes(client, schema, min_group=5) == (
-        "has fewer than 5 rows of classes b, c",
-        "has classes unknown to the target: z and 1 with fewer than 5 rows",
-    )
+    lacks, unknown = fit_notes(client, schema)
+    assert (lacks.code, lacks.facts["classes"]) == ("schema.lacks-classes", ("b", "c"))
+    assert (unknown.code, unknown.facts["named"]) == ("schema.unknown-classes", ("q", "z"))
+    lacks, unknown = fit_notes(client, schema, min_group=5)
+    assert (lacks.facts["least"], lacks.facts["classes"]) == (5, ("b", "c"))
+    assert (unknown.facts["named"], unknown.facts["unnamed"], unknown.facts["least"]) == (("z",), 1, 5)
 
 
 @given(st.integers(0, 1000), st.integers(1, 4))
@@ -148,7 +150,7 @@ def test_clients_with_other_columns_are_left_out_with_the_reason():
     tables = {name: blobs(seed=i) for i, name in enumerate("uvw")} | {"odd": blobs(width=5)}
     _, out = agree({name: describe(table, settings) for name, table in tables.items()}, settings)
     assert list(out) == ["odd"]
-    assert "its columns differ from the other clients'" in out["odd"]
+    assert out["odd"].code == "schema.columns-of-another-kind"
 
 
 def test_small_classes_leave_no_trace_in_the_moments():
@@ -223,13 +225,14 @@ def test_long_and_broken_names_are_cut_in_notes_and_refused_as_classes():
     table = fb.Table.from_arrays(rng.normal(size=(36, 4)), names)
     notes = fit_notes(table, fb.fit_schema(blobs()), min_group=5)
     assert len(notes) == 2
-    assert max(map(len, notes)) < 250
-    assert "\n" not in "".join(notes)
-    with pytest.raises(fb.FedbaryError, match="longer than 200 characters, so it looks like free text"):
+    assert max(len(str(note)) for note in notes) < 250
+    assert "\n" not in "".join(map(str, notes))
+    assert list(map(str, notes_from_text(notes_to_text(notes)))) == list(map(str, notes))  # they can be sent
+    with pytest.raises(fb.FedbaryError, check=coded("schema.label-looks-like-text")):
         describe(table, fb.Space(), min_group=5)
     honest = describe(blobs(), fb.Space())
-    for classes, reason in ((("x" * 201,), "more than 200 characters"), (("\ud800",), "not Unicode")):
-        with pytest.raises(fb.FedbaryError, match=reason):
+    for classes, reason in ((("x" * 201,), "long-classes"), (("\ud800",), "not-unicode")):
+        with pytest.raises(fb.FedbaryError, check=coded(f"schema.description-{reason}")):
             Description.from_json(dataclasses.replace(honest, classes=classes).to_json())
 
 

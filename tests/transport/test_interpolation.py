@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codes import coded
-from fedbary.errors import TransportError
+from codes import coded, parameter
+from fedbary.errors import SettingsError, TransportError
 from fedbary.transport import barycentric_projection, free_support_barycenter, interpolate, solve
 
 
@@ -41,7 +41,7 @@ def test_the_barycentric_projection_is_the_conditional_mean():
 
 def test_t_outside_its_range_is_refused():
     X = np.zeros((1, 1))
-    with pytest.raises(TransportError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter("t")):
         interpolate(solve(X, X), X, X, 1.5)
 
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fedbary.errors import TransportError
+from codes import coded, parameter
+from fedbary.errors import SettingsError, TransportError
 from fedbary.transport import solve
 
 
@@ -104,19 +105,27 @@ def test_points_without_mass_change_nothing_and_get_feasible_potentials():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "facts"),
     [
-        (dict(X=np.zeros((2, 2)), Y=np.zeros((2, 3))), "X has 2 coordinates and Y has 3"),
-        (dict(X=np.zeros((0, 2)), Y=np.zeros((2, 2))), "X must be a non-empty"),
-        (dict(X=np.full((2, 2), np.nan), Y=np.zeros((2, 2))), "X holds values that are not finite"),
-        (dict(X=np.zeros((2, 2)), Y=np.zeros((2, 2)), p=3), "must be 1 or 2. Got 3"),
-        (dict(X=np.zeros((2, 2)), Y=np.zeros((2, 2)), a=np.array([0.5, 0.6])), "sum to one, not to 1.1"),
-        (dict(X=np.zeros((2, 2)), Y=np.zeros((2, 2)), a=np.ones(3) / 3), "shape (3,), but there are 2 points"),
-        (dict(X=np.zeros((2, 2)), Y=np.zeros((3, 2)), method="assignment"), "use method='exact'"),
-        (dict(X=np.zeros((2, 2)), Y=np.zeros((2, 2)), method="magic"), "Got 'magic'"),
+        (dict(X=np.zeros((2, 2)), Y=np.zeros((2, 3))), "coordinates-differ", {"of_x": 2, "of_y": 3}),
+        (dict(X=np.zeros((0, 2)), Y=np.zeros((2, 2))), "not-points", {"name": "X"}),
+        (dict(X=np.full((2, 2), np.nan), Y=np.zeros((2, 2))), "not-finite", {"name": "X"}),
+        (dict(X=np.zeros((2, 2)), Y=np.zeros((2, 2)), a=np.array([0.5, 0.6])), "weights-sum", {"total": 1.1}),
+        (dict(X=np.zeros((2, 2)), Y=np.zeros((2, 2)), a=np.ones(3) / 3), "weights-shape", {"points": 2}),
+        (
+            dict(X=np.zeros((2, 2)), Y=np.zeros((3, 2)), method="assignment"),
+            "no-matching",
+            {"sources": 2, "targets": 3},
+        ),
     ],
 )
-def test_ill_posed_problems_are_refused_in_words(arguments, message):
-    with pytest.raises(TransportError) as raised:
+def test_ill_posed_problems_are_refused(arguments, code, facts):
+    with pytest.raises(TransportError, check=coded(f"transport.{code}")) as raised:
         solve(**arguments)
-    assert message in str(raised.value)
+    assert facts.items() <= raised.value.note.facts.items()
+
+
+@pytest.mark.parametrize("wrong", [{"p": 3}, {"method": "magic"}])
+def test_settings_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(SettingsError, check=parameter(*wrong)):
+        solve(np.zeros((2, 2)), np.zeros((2, 2)), **wrong)

@@ -118,9 +118,9 @@ def repeat_row(table: Table, row: int, times: int) -> tuple[Table, Mask]:
     array([5., 7., 7., 7.])
     """
     if not 0 <= row < len(table):
-        raise wrong_parameter("row", "duplicate_row", f"a position from 0 to {len(table) - 1}", row)
+        raise wrong_parameter("row", "repeat_row", f"a position from 0 to {len(table) - 1}", row)
     if times < 0:
-        raise wrong_parameter("times", "duplicate_row", "a number that is not negative", times)
+        raise wrong_parameter("times", "repeat_row", "a number that is not negative", times)
     return _append(table, np.full(times, row, dtype=np.intp))
 
 

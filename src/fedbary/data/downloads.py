@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import secrets
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -12,8 +12,10 @@ from typing import TypeAlias
 import numpy as np
 from platformdirs import user_cache_path
 
+from fedbary.data.atomic import write_atomically
 from fedbary.data.columns import Array
 from fedbary.errors import DataError, DatasetUnavailable
+from fedbary.notes import Note
 
 Arrays: TypeAlias = dict[str, Array]
 
@@ -105,18 +107,17 @@ def arrays(name: str, source: Source) -> Arrays:
     if path is not None:
         return _read_npz(path)
     if not source.openml:
-        why = "it has no source on OpenML"
+        fetched: Arrays | Note = Note("data.not-on-openml")
     elif os.environ.get("FEDBARY_OFFLINE") == "1":
-        why = "OpenML was not asked because FEDBARY_OFFLINE=1"
+        fetched = Note("data.offline")
     else:
-        fetched, why = _fetch_in_time(source)
-        if fetched is not None:
-            return fetched
-    raise DatasetUnavailable(
-        f"the data set {name!r} is not in {', '.join(str(folder) for folder in folders())}, and {why}; "
-        f"set FEDBARY_DATA to a folder with {source.file} (arrays {', '.join(KEYS)}), "
-        "or use 'digits', 'breast-cancer' or 'diabetes', which come with scikit-learn"
-    )
+        fetched = _fetch_in_time(source)
+    if isinstance(fetched, Note):
+        searched = ", ".join(map(str, folders()))
+        raise DatasetUnavailable(
+            "data.dataset-unavailable", name=name, folders=searched, why=fetched, file=source.file, keys=", ".join(KEYS)
+        )
+    return fetched
 
 
 def split_openml(source: Source, features: Array, labels: Array, names: list[str]) -> Arrays:
@@ -152,21 +153,19 @@ def _read_npz(path: Path) -> Arrays:
         with np.load(path, allow_pickle=False) as stored:
             content = {key: stored[key] for key in stored.files}
     except Exception as error:  # a damaged file can fail in zipfile, in zlib or in NumPy
-        raise DataError(
-            f"{path}: the file is not an .npz of plain arrays (pickled objects are never loaded); fetch it again"
-        ) from error
+        raise DataError("data.not-npz", where=str(path)) from error
     missing = [key for key in KEYS if key not in content]
     if missing:
-        raise DataError(f"{path}: the arrays {', '.join(missing)} are missing; expected {', '.join(KEYS)}")
+        raise DataError("data.arrays-missing", where=str(path), missing=", ".join(missing), keys=", ".join(KEYS))
     return content
 
 
-def _fetch_in_time(source: Source) -> tuple[Arrays | None, str]:
+def _fetch_in_time(source: Source) -> Arrays | Note:
     """Fetch in a thread, as a download has no overall time limit of its own.
 
     A thread that comes too late still fills the cache for the next call.
     """
-    outcome: list[Arrays | str] = []
+    outcome: list[Arrays | Note] = []
 
     def fetch() -> None:
         try:
@@ -177,21 +176,22 @@ def _fetch_in_time(source: Source) -> tuple[Arrays | None, str]:
             _keep(parts, cache_folder() / source.file)
             outcome.append(parts)
         except Exception as error:  # no network, no such data set, too few rows: all mean "not available"
-            outcome.append(f"OpenML did not give {source.openml!r} ({' '.join(str(error).split())[:120]})")
+            why = " ".join(str(error).split())[:120]
+            outcome.append(Note("data.openml-failed", {"name": source.openml, "why": why}))
 
     thread = threading.Thread(target=fetch, daemon=True)
     thread.start()
     thread.join(OPENML_SECONDS)
-    result = outcome[0] if outcome else f"OpenML did not answer within {OPENML_SECONDS:.0f} s (try again)"
-    return (None, result) if isinstance(result, str) else (result, "")
+    return outcome[0] if outcome else Note("data.openml-slow", {"seconds": OPENML_SECONDS})
 
 
 def _keep(parts: Arrays, path: Path) -> None:
     """Save to the cache; a cache that cannot be written to is no reason to fail."""
-    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.npz")
-    try:
+
+    def save(draft: Path) -> None:
+        with draft.open("wb") as stream:  # given a name, NumPy would add a suffix
+            np.savez_compressed(stream, allow_pickle=False, **parts)
+
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(temporary, allow_pickle=False, **parts)
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
+        write_atomically(path, save)

@@ -94,7 +94,7 @@ def read_clients(
     >>> _ = (folder / "north.csv").write_text("age,label\n31,0\n")
     >>> _ = (folder / "south.csv").write_text("age,label\n")
     >>> read_clients(folder, "label", errors="collect")
-    {'north': Table(1 rows, 1 columns, label 'label'), 'south': DataError('south.csv: there are no rows ...')}
+    {'north': Table(1 rows, 1 columns, label 'label'), 'south': DataError('data.header-only')}
     """
     clients: dict[str, Table | DataError] = {}
     for name, path in client_files(source).items():

@@ -14,7 +14,8 @@ from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
 from fedbary.engines.flower.choosing import Wrapper
-from fedbary.errors import DataError, SettingsError
+from fedbary.errors import DataError, SettingsError, as_note
+from fedbary.notes import Note
 from fedbary.research.flower_layout import Layout, Vector
 from fedbary.research.training.training_log import Head, Round, TrainingLog
 from fedbary.research.training.training_log_file import save_arrays
@@ -88,7 +89,7 @@ class Recording(Wrapper):
         self._counts: dict[int, int] = {}
         self._rounds: list[Path | tuple[list[int], Vector]] = []
         self._average: Vector | None = None
-        self._problem: str | None = None
+        self._problem: Note | None = None
         self._differs = False
 
     @property
@@ -101,7 +102,7 @@ class Recording(Wrapper):
             If no round was recorded, or one could not be.
         """
         if self._problem is not None:
-            raise DataError("research.not-recorded", why=self._problem)
+            raise DataError(self._problem.code, **self._problem.facts)
         if self._initial is None or not self._rounds:
             raise DataError("research.nothing-recorded")
         position = {node: number for number, node in enumerate(self._nodes)}
@@ -162,8 +163,9 @@ class Recording(Wrapper):
         try:
             step(*arguments)
         except Exception as error:
-            self._problem = f"round {server_round}: {error}"
-            warnings.warn(f"Recording stopped, the training goes on. {self._problem}", stacklevel=3)
+            why = as_note(error)
+            self._problem = Note("research.not-recorded", {"round": server_round, "why": why})
+            warnings.warn(f"Recording stopped, the training goes on. Round {server_round}: {why}", stacklevel=3)
 
     def _note_start(self, arrays: ArrayRecord) -> None:
         if self._initial is None:

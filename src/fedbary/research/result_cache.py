@@ -108,11 +108,11 @@ def cached_parts(folder: str | Path) -> list[str]:
 
 
 def fingerprints(tables: Mapping[str, Table | FedbaryError]) -> dict[str, str]:
-    """A digest of each table's rows in their order and of their ids, or the words of what is wrong with it."""
+    """A digest of each table's rows in their order and of their ids, or what is wrong with it."""
     found = {}
     for name, table in tables.items():
         if isinstance(table, FedbaryError):
-            found[name] = str(table)
+            found[name] = table.note.to_text()
             continue
         rows = hashlib.sha256(b"".join(row_keys(table).tolist()))
         rows.update("\n".join(map(str, table.row_names)).encode("utf-8", "backslashreplace"))

@@ -9,6 +9,7 @@ SENTENCES = {
     "array-shape": say("X has shape {shape}; expected rows × features: for one feature, X.reshape(-1, 1)"),
     "array-without-features": say("X has shape {shape} and so no features; expected at least one"),
     "array-without-rows": say("X has no rows; expected at least one"),
+    "arrays-missing": say("the arrays {missing} are missing; expected {keys}"),
     "block-names": say("the columns of a block take the name of another column: {names:quoted}; rename it"),
     "class-not-listed": say("the table has the class {label!r}, which is not in classes; add it"),
     "clients-too-large": say(
@@ -20,6 +21,9 @@ SENTENCES = {
     "column-twice": say("the column name {column!r} occurs more than once; rename or drop one of them"),
     "column-without-name": say(
         "column {position} of {columns} has no name; name it, or write the file without the row numbers (to_csv(index=False))"
+    ),
+    "dataset-unavailable": say(
+        "the data set {name!r} is not in {folders}, and {why}; set FEDBARY_DATA to a folder with {file} (arrays {keys}), or use 'digits', 'breast-cancer' or 'diabetes', which come with scikit-learn"
     ),
     "dirichlet-left-a-client-empty": say(
         "100 Dirichlet draws with alpha={alpha:g} left a client with fewer than {least} of {rows} rows; raise alpha or lower clients ({clients}) or min_rows"
@@ -78,12 +82,17 @@ SENTENCES = {
     "no-table": say("there is no table to put together; pass at least one"),
     "not-a-table": say("got {kind}; expected a Table, a pair (X, y) or a DataFrame with a label column"),
     "not-csv": say("the file cannot be read as CSV ({why}); correct it"),
+    "not-npz": say("the file is not an .npz of plain arrays (pickled objects are never loaded); fetch it again"),
+    "not-on-openml": say("it has no source on OpenML"),
     "not-parquet": say("the file cannot be read as Parquet ({why}); write it again"),
     "not-utf8": say("the file is not UTF-8 text; save it as UTF-8"),
     "nothing-numeric": say("none of the columns {columns:quoted} is numeric, so there is nothing to add to"),
     "object-array": say("column {column!r} is an object array of {kind} values; expected {expected}", "kind expected"),
+    "offline": say("OpenML was not asked because FEDBARY_OFFLINE=1"),
     "one-class": say("{needed_by} needs at least two classes, but all labels are {label!r}"),
     "one-class-to-flip": say("labels are flipped between classes, but there is only {classes:quoted}; add classes="),
+    "openml-failed": say("OpenML did not give {name!r} ({why})"),
+    "openml-slow": say("OpenML did not answer within {seconds:.0f} s (try again)"),
     "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
     "ragged": say("the rows of X do not have the same length; make them so"),
     "semicolons": say("its cells are separated by semicolons; save it with commas and decimal points"),

@@ -21,6 +21,7 @@ SENTENCES = {
     "codes-shape": say(
         "The codes have shape {shape} and type {dtype}, but must be one whole number for each of the {rows} rows: number the classes 0, 1, …"
     ),
+    "every-row-flagged": say("each of its {rows} rows is flagged"),
     "features-and-labels-differ": say(
         "features of shape {features} do not fit labels of shape {labels}: pass (rows, coordinates) and one label for each row."
     ),
@@ -33,6 +34,7 @@ SENTENCES = {
     "flags-need-a-reference": say(
         "Flags need a reference, clean rows that the clients are compared with: give one. Without it fb.value ranks rows, but flags none."
     ),
+    "flags-no-rows": say("this valuation flags none of its rows"),
     "folder-holds-rounds": say("'{folder}' already holds the rounds of a run: choose an empty folder."),
     "foreign-file": say(
         "'{folder}' holds {file}, which is not from an earlier {kind} and would be overwritten: choose another folder.",
@@ -119,6 +121,7 @@ SENTENCES = {
         "This valuation suggests no labels, so that no row can be relabelled: use the sketch protocol, or leave 'relabel' out."
     ),
     "no-method-given": say("No method was given: name at least one."),
+    "no-model": say("There is no model under {how!r}: {why}"),
     "no-saved-result": say("'{folder}' holds no {kind} (there is no {file}): check the folder.", "kind"),
     "no-square-image": say(
         "A row of {width} numbers is no square image in grey or three colours: say CNN(shape=(height, width, colours)), or use Logistic() or MLP()."
@@ -130,13 +133,14 @@ SENTENCES = {
     "no-way-given": say("No way to act on flags was given: name at least one of {known}.", "known"),
     "node-replied-twice": say("a node replied twice."),
     "not-a-training-log": say("'{file}' is not a training log ({why}): write it with TrainingLog.save."),
-    "not-recorded": say("The run could not be recorded: {why}"),
+    "not-recorded": say("The run could not be recorded: round {round}: {why}"),
     "nothing-recorded": say("Nothing was recorded: run start of this object, not of the strategy inside."),
     "one-name-twice": say("The 'names' parameter gives two nodes the same name: names must differ."),
     "only-row": say("Leaving the only row out leaves nothing to learn from: add rows."),
     "other-width": say(
         "the rows have {width} coordinates, those of the test set {wanted}: use the same features everywhere.", "wanted"
     ),
+    "protocol-without-rows": say("{name} values no rows"),
     "pydvl-missing": say(
         "This method needs pyDVL 0.10, which is {found}: run `make install`, or pip install 'fedbary[compare]' and then pip install --no-deps pyDVL==0.10.0 (it declares numpy<2, so that without --no-deps pip silently takes an older release that has another interface)."
     ),
@@ -158,6 +162,7 @@ SENTENCES = {
         "round last",
     ),
     "rows-in-every-bag": say("Some rows are in all {estimators} bags of oob_values: raise 'estimators'.", "estimators"),
+    "rows-left-out": say("{count} of {rows} rows left out, as {judge} lacks their class ({classes:listed})"),
     "rows-never-drawn": say("{rows:counted row} {rows:either was were} never drawn: raise the method's budget."),
     "rows-without-value": say("{rows:counted row} {rows:either has have} no value"),
     "same-name": say("Two clients have the same name: rename one."),
@@ -167,9 +172,11 @@ SENTENCES = {
     ),
     "selected-twice": say("The selected clients of a round are {selected}, but each may stand there once."),
     "single-row": say("A single row has nobody to be compared with: add rows."),
+    "takes-no-part": say("{client} takes no part in the training[[ under {how!r}]]: {why}"),
     "test-is-the-reference": say(
         "The test rows are the reference, which already valued the clients: keep other rows for testing."
     ),
+    "test-rows-seen": say("{count} of {rows} test rows are also rows of {of}: accuracies are too high"),
     "too-few-for-bags": say(
         "{rows:counted row} {rows:either is are} too few to leave some out of every bag: add rows."
     ),
@@ -200,6 +207,7 @@ SENTENCES = {
         "label",
     ),
     "truth-not-compared": say("'{name}' is not among the methods compared ({methods}).", "name methods"),
+    "used-as-it-is": say("{client} is used as it is, as it has no flags: {why}"),
     "vector-shape": say("The vector of weights has shape {shape}, but must have ({size},).", "shape size"),
     "weights-not-finite": say("The weights are not finite: the training diverged; lower its learning rate."),
     "weights-not-numbers": say("Weights must be numbers ({why}): flatten each model to one vector."),

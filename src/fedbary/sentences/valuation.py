@@ -45,5 +45,5 @@ SENTENCES = {
     "values-of-other-rows": say(
         "These values are not of this table's rows, in this order: pass the table that was valued, whole."
     ),
-    "without-rows": say("Client '{client}' has no row values ({why})."),
+    "without-rows": say("Client '{client}' has no row values[[ ({why})]]."),
 }

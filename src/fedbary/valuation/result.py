@@ -206,8 +206,14 @@ class Valuation:
         if self._rows is None:
             raise PrivacyError("valuation.rows-at-their-owner", client=client, place=self._rows_at)
         if client not in self._rows:
-            raise SettingsError("valuation.without-rows", client=client, why=self.outcomes[client].text)
+            raise SettingsError("valuation.without-rows", client=client, why=why_without_rows(self, client))
         return self._rows[client]
+
+
+def why_without_rows(result: Valuation, client: str) -> Note | None:
+    """Why a client, or its rows, could not be valued; None where nothing went wrong."""
+    outcome = result.outcomes[client]
+    return next((note for note in outcome.notes if not outcome.ok or note.code == NO_ROW_VALUES), None)
 
 
 def with_rows(

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
+from fedbary.games import Game, exact_shapley
 from fedbary.research.baselines.clients import METHODS, Setting, prepare
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.federation import Federation
@@ -35,15 +35,11 @@ def curved(weights):
     return np.tanh(weights.sum(axis=1)) + 0.3 * np.cos(weights[:, 0])
 
 
-def brute_force(players, value):
-    found = np.zeros(players)
-    orders = list(permutations(range(players)))
-    for order in orders:
-        before: frozenset[int] = frozenset()
-        for player in order:
-            found[player] += value(before | {player}) - value(before)
-            before = before | {player}
-    return found / len(orders)
+def shapley(players, value):
+    """Exact values; that these are those of the definition is shown where games are tested."""
+    return exact_shapley(
+        Game.of([str(at) for at in range(players)], lambda names: value(sorted(map(int, names))))
+    ).values
 
 
 def round_value(trained, turn, utility):
@@ -61,7 +57,7 @@ def round_value(trained, turn, utility):
 def test_mr_is_the_sum_of_every_rounds_shapley_values(seed):
     trained = log(seed=seed)
     found = METHODS["mr"].compute(Setting(trained, curved))
-    expected = sum(brute_force(4, round_value(trained, turn, curved)) for turn in range(3))
+    expected = sum(shapley(4, round_value(trained, turn, curved)) for turn in range(3))
     np.testing.assert_allclose(found.values, expected, atol=1e-10)
     # What all rounds gained is what the training gained: everybody was selected.
     gained = curved(trained.final[None]) - curved(trained.initial[None])
@@ -78,7 +74,7 @@ def test_or_plays_one_game_on_all_updates():
         return float(curved((trained.initial + shift)[None])[0])
 
     found = METHODS["or"].compute(Setting(trained, curved))
-    np.testing.assert_allclose(found.values, brute_force(4, value), atol=1e-10)
+    np.testing.assert_allclose(found.values, shapley(4, value), atol=1e-10)
     assert found.evaluations == 16
 
 

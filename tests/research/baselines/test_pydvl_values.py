@@ -11,6 +11,7 @@ from scipy.special import beta as beta_function
 from sklearn.linear_model import LogisticRegression
 
 import fedbary as fb
+from codes import coded, parameter
 from fedbary.errors import DataError, SettingsError
 from fedbary.research.baselines import (
     ame_values,
@@ -150,7 +151,7 @@ def test_out_of_bag_values_are_those_counted_by_hand():
 
 def test_out_of_bag_needs_bags_without_each_row_and_two_classes():
     table = fb.Table.from_arrays(np.arange(9.0)[:, None], ["a", "b", "b"] * 3)
-    with pytest.raises(SettingsError, match="raise 'estimators'"):
+    with pytest.raises(SettingsError, check=coded("research.rows-in-every-bag")):
         oob_values(table, estimators=1)
     assert oob_values(table.replace(labels=np.full(9, "a")))["value"].tolist() == [1.0] * 9
 
@@ -190,13 +191,13 @@ def test_influence_accepts_classes_that_only_one_side_has():
 
 def test_budgets_and_tables_that_make_no_sense_are_refused(mislabelled):
     for method, settings in PLAYED:
-        with pytest.raises(SettingsError, match=next(iter(settings))):
+        with pytest.raises(SettingsError, check=parameter(*settings)):
             method(*mislabelled, **dict.fromkeys(settings, 0))
-    with pytest.raises(SettingsError, match="'estimators'"):
+    with pytest.raises(SettingsError, check=parameter("estimators")):
         oob_values(mislabelled[0], estimators=True)
-    with pytest.raises(SettingsError, match="alpha > 0"):
+    with pytest.raises(SettingsError, check=parameter("alpha")):
         beta_shapley_values(*mislabelled, alpha=0.0)
-    with pytest.raises(DataError, match="add rows"):
+    with pytest.raises(DataError, check=coded("research.single-row")):
         tmc_values(mislabelled[0].take(np.array([0])), mislabelled[1])
 
 
@@ -218,5 +219,5 @@ def unusable(request, monkeypatch):
 @pytest.mark.usefixtures("unusable")
 def test_without_the_right_pydvl_the_message_says_what_to_install(mislabelled):
     for call in (load_pydvl, lambda: tmc_values(*mislabelled), lambda: influence_values(*mislabelled)):
-        with pytest.raises(SettingsError, match=r"make install.*--no-deps pyDVL==0.10.0.*numpy<2"):
+        with pytest.raises(SettingsError, check=coded("research.pydvl-missing")):
             call()

@@ -1,8 +1,6 @@
 """Row baselines against known answers: brute-force Shapley values, planted label errors."""
 
 import sys
-from itertools import combinations
-from math import comb
 from types import ModuleType
 
 import numpy as np
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import SettingsError
+from fedbary.games import Game, exact_shapley
 from fedbary.research.baselines import cleanlab_values, knn_shapley, logistic_values
 from fedbary.research.baselines.logistic import IMPOSSIBLE, cross_validate
 
@@ -37,15 +36,8 @@ def shapley_by_enumeration(table, reference, k):
         ]
         return np.mean(shares)
 
-    n = len(table)
-    values = np.zeros(n)
-    for row in range(n):
-        others = [other for other in range(n) if other != row]
-        for size in range(n):
-            for coalition in combinations(others, size):
-                gain = utility({*coalition, row}) - utility(set(coalition))
-                values[row] += gain / (n * comb(n - 1, size))
-    return values
+    rows = [str(row) for row in range(len(table))]
+    return exact_shapley(Game.of(rows, lambda names: float(utility(set(map(int, names)))))).values
 
 
 @given(st.integers(0, 10_000), st.integers(1, 8))

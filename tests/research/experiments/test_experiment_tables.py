@@ -7,6 +7,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import SettingsError
+from fedbary.notes import Note
 from fedbary.research.experiments import EXPERIMENTS, detection, find
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 
@@ -51,7 +52,8 @@ def test_a_judge_knows_the_perfect_and_the_useless_method():
     useless = row_frame(np.arange(20), np.zeros(20), flag=~mask)
     judged = detection._judged(client, useless, "labels 10 %")
     assert (judged["auroc"], judged["fdr"], judged["recall"]) == (0.5, 1.0, 0.0)
-    assert detection._judged(client, "failed: no rows", "labels 10 %") == {"error": "failed: no rows"}
+    why = Note("data.no-rows")
+    assert detection._judged(client, why, "labels 10 %") == {"error": str(why)}
 
 
 @pytest.mark.slow

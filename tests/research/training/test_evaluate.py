@@ -40,12 +40,12 @@ def test_no_vectors_have_no_accuracy():
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"),
-    [(np.zeros((2, 14)), "15 weights"), (np.zeros((1, 1, 15)), "15 weights"), ([[np.nan] * 15], "not finite")],
+    ("weights", "code"),
+    [(np.zeros((2, 14)), "shape"), (np.zeros((1, 1, 15)), "shape"), ([[np.nan] * 15], "not-finite")],
     ids=["width", "shape", "nan"],
 )
-def test_weights_that_do_not_fit_are_refused(weights, message):
-    with pytest.raises(SettingsError, match=message):
+def test_weights_that_do_not_fit_are_refused(weights, code):
+    with pytest.raises(SettingsError, check=coded(f"research.weights-{code}")):
         Evaluator(Logistic(), blobs([5]).test, 3).accuracy(weights)
 
 

@@ -9,7 +9,7 @@ from torch import nn
 from training_fixtures import blobs
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.errors import SettingsError
 from fedbary.research.training import fedavg as module_under_test
 from fedbary.research.training.evaluate import Evaluator
@@ -211,16 +211,17 @@ def test_training_learns_to_read_digits(five_clients, model):
 
 
 @pytest.mark.parametrize(
-    ("coalitions", "message"),
+    ("coalitions", "facts"),
     [
-        ([[1, 0]], "type int64"),
-        ([[True, False, True]], r"\(1, 3\)"),
-        ([True, False], r"\(2,\)"),
+        ([[1, 0]], {"dtype": "int64"}),
+        ([[True, False, True]], {"shape": "(1, 3)"}),
+        ([True, False], {"shape": "(2,)"}),
     ],
 )
-def test_wrong_coalitions_are_refused(coalitions, message):
-    with pytest.raises(SettingsError, match=message):
+def test_wrong_coalitions_are_refused(coalitions, facts):
+    with pytest.raises(SettingsError, check=coded("research.coalitions-shape")) as refused:
         train_coalitions(Logistic(), blobs([5, 5]), coalitions)
+    assert facts.items() <= refused.value.public.items()
 
 
 def test_a_diverged_training_says_so():
@@ -249,10 +250,10 @@ def test_a_diverged_training_says_so():
     ids=str,
 )
 def test_senseless_settings_are_refused_by_name(wrong):
-    with pytest.raises(SettingsError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter(*wrong)):
         FedAvg(**wrong)
 
 
 def test_threads_must_be_positive():
-    with pytest.raises(SettingsError, check=coded("settings.parameter")):
+    with pytest.raises(SettingsError, check=parameter("threads")):
         run(Logistic(), blobs([5]), threads=0)

@@ -40,7 +40,9 @@ def test_rows_of_classes_that_the_reference_lacks_are_left_out_with_a_note():
     reference = table([0.0, 1.0], [1, 2])
     federation = Federation.from_tables({"ann": table([0.0, 5.0, 7.0], ["1", "9", "2"])}, reference)
     assert len(federation.clients[0]) == 2
-    assert federation.notes == ("ann: 1 of 3 rows left out, as the reference lacks their class (9)",)
+    (note,) = federation.notes
+    assert (note.code, note.facts["where"]) == ("research.rows-left-out", "ann")
+    assert (note.facts["count"], note.facts["rows"], note.facts["classes"]) == (1, 3, ("9",))
 
 
 def test_a_client_without_any_known_class_is_refused_by_name():
@@ -73,25 +75,42 @@ ROWS = Rows([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "code", "facts"),
     [
-        (lambda: Rows([0.0, 1.0], [0, 1]), "flatten images"),
-        (lambda: Rows([["a"]], [0]), "encode text"),
-        (lambda: Rows(np.zeros((0, 2)), np.zeros(0, dtype=int)), "at least one"),
-        (lambda: Rows([[0.0]], [0, 1]), "one whole number for each"),
-        (lambda: Rows([[0.0]], [0.5]), "one whole number for each"),
-        (lambda: Rows([[np.nan]], [0]), "not finite"),
-        (lambda: Rows([[0.0]], [-1]), "must be 0, 1"),
-        (lambda: Federation((), (), ROWS, ("a", "b")), "at least one"),
-        (lambda: Federation(("a",), (ROWS, ROWS), ROWS, ("a", "b")), "1 names for 2 clients"),
-        (lambda: Federation(("a", "a"), (ROWS, ROWS), ROWS, ("a", "b")), "same name"),
-        (lambda: Federation(("a",), (ROWS,), ROWS, ("a",)), "at least two different names"),
-        (lambda: Federation(("a",), (Rows([[0.0]], [2]),), ROWS, ("a", "b")), "a: the code 2 stands for no class"),
-        (lambda: Federation(("a",), (Rows([[0.0, 1.0]], [0]),), ROWS, ("a", "b")), "a: the rows have 2 coordinates"),
-        (lambda: Federation.from_arrays({"a": ([[0.0]], [0, 1])}, ([[0.0], [1.0]], [0, 1])), "a: features of shape"),
+        (lambda: Rows([0.0, 1.0], [0, 1]), "features-shape", {"shape": "(2,)"}),
+        (lambda: Rows([["a"]], [0]), "features-shape", {"dtype": "<U1"}),
+        (lambda: Rows(np.zeros((0, 2)), np.zeros(0, dtype=int)), "features-shape", {"shape": "(0, 2)"}),
+        (lambda: Rows([[0.0]], [0, 1]), "codes-shape", {"rows": 1}),
+        (lambda: Rows([[0.0]], [0.5]), "codes-shape", {"dtype": "float64"}),
+        (lambda: Rows([[np.nan]], [0]), "features-not-finite", {}),
+        (lambda: Rows([[0.0]], [-1]), "negative-code", {"code": -1}),
+        (lambda: Federation((), (), ROWS, ("a", "b")), "names-and-clients-differ", {"names": 0, "clients": 0}),
+        (
+            lambda: Federation(("a",), (ROWS, ROWS), ROWS, ("a", "b")),
+            "names-and-clients-differ",
+            {"names": 1, "clients": 2},
+        ),
+        (lambda: Federation(("a", "a"), (ROWS, ROWS), ROWS, ("a", "b")), "same-name", {}),
+        (lambda: Federation(("a",), (ROWS,), ROWS, ("a",)), "classes-not-different", {}),
+        (
+            lambda: Federation(("a",), (Rows([[0.0]], [2]),), ROWS, ("a", "b")),
+            "code-of-no-class",
+            {"where": "a", "code": 2},
+        ),
+        (
+            lambda: Federation(("a",), (Rows([[0.0, 1.0]], [0]),), ROWS, ("a", "b")),
+            "other-width",
+            {"where": "a", "width": 2},
+        ),
+        (
+            lambda: Federation.from_arrays({"a": ([[0.0]], [0, 1])}, ([[0.0], [1.0]], [0, 1])),
+            "features-and-labels-differ",
+            {"where": "a"},
+        ),
     ],
     ids=range(14),
 )
-def test_what_cannot_be_trained_on_is_refused(make, message):
-    with pytest.raises(FedbaryError, match=message):
+def test_what_cannot_be_trained_on_is_refused(make, code, facts):
+    with pytest.raises(FedbaryError, check=coded(f"research.{code}")) as refused:
         make()
+    assert facts.items() <= refused.value.note.facts.items()

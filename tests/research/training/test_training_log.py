@@ -55,45 +55,45 @@ def test_a_log_without_a_head_is_written_to_exactly_the_path_asked_for(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "code"),
     [
-        ({"names": ("ann", "ann", "bob")}, "different texts"),
-        ({"names": (), "counts": []}, "at least one"),
-        ({"counts": [1, 2]}, "for each of the 3 clients"),
-        ({"counts": [1, 2, 0]}, "at least 1"),
-        ({"counts": [1.0, 2.0, 3.0]}, "number of rows"),
-        ({"initial": [[0.0, 1.0]]}, "one vector"),
-        ({"initial": [0.0, np.nan]}, "not finite"),
-        ({"initial": ["a", "b"]}, "must be numbers"),
-        ({"initial": [0.0, 1.0, 2.0]}, "Round 0 has models of 2 weights"),
-        ({"rounds": ()}, "no rounds"),
-        ({"rounds": (Round([3], [[0.0, 0.0]]),)}, "only 0 to 2"),
-        ({"rounds": (Round([-1], [[0.0, 0.0]]),)}, "only 0 to 2"),
-        ({"head": (0, 2, 2, -1)}, "does not lie inside"),
-        ({"head": (0, 1, 1, 2)}, "does not lie inside"),
+        ({"names": ("ann", "ann", "bob")}, "log-names"),
+        ({"names": (), "counts": []}, "log-names"),
+        ({"counts": [1, 2]}, "log-counts"),
+        ({"counts": [1, 2, 0]}, "log-counts"),
+        ({"counts": [1.0, 2.0, 3.0]}, "log-counts"),
+        ({"initial": [[0.0, 1.0]]}, "initial-weights-shape"),
+        ({"initial": [0.0, np.nan]}, "log-not-finite"),
+        ({"initial": ["a", "b"]}, "weights-not-numbers"),
+        ({"initial": [0.0, 1.0, 2.0]}, "round-of-another-model"),
+        ({"rounds": ()}, "log-without-rounds"),
+        ({"rounds": (Round([3], [[0.0, 0.0]]),)}, "round-selects-nobody"),
+        ({"rounds": (Round([-1], [[0.0, 0.0]]),)}, "round-selects-nobody"),
+        ({"head": (0, 2, 2, -1)}, "head-outside"),
+        ({"head": (0, 1, 1, 2)}, "head-outside"),
     ],
     ids=range(14),
 )
-def test_bad_logs_are_refused(changes, message):
-    with pytest.raises(DataError, match=message):
+def test_bad_logs_are_refused(changes, code):
+    with pytest.raises(DataError, check=coded(f"research.{code}")):
         small_log(**changes)
 
 
 @pytest.mark.parametrize(
-    ("selected", "models", "message"),
+    ("selected", "models", "code"),
     [
-        ([], np.zeros((0, 2)), "at least one"),
-        ([0.5], [[1.0]], "positions"),
-        ([1, 1], [[1.0], [2.0]], "each may stand there once"),
-        ([0, 1], [[1.0, 2.0]], "each of the 2 selected clients"),
-        ([0], [1.0, 2.0], "must be one vector of weights for each"),
-        ([0], [[np.inf]], "not finite"),
-        ([0, 1], [[1.0], [1.0, 2.0]], "must be numbers"),
+        ([], np.zeros((0, 2)), "selected-not-positions"),
+        ([0.5], [[1.0]], "selected-not-positions"),
+        ([1, 1], [[1.0], [2.0]], "selected-twice"),
+        ([0, 1], [[1.0, 2.0]], "models-shape"),
+        ([0], [1.0, 2.0], "models-shape"),
+        ([0], [[np.inf]], "log-not-finite"),
+        ([0, 1], [[1.0], [1.0, 2.0]], "weights-not-numbers"),
     ],
     ids=range(7),
 )
-def test_bad_rounds_are_refused(selected, models, message):
-    with pytest.raises(DataError, match=message):
+def test_bad_rounds_are_refused(selected, models, code):
+    with pytest.raises(DataError, check=coded(f"research.{code}")):
         Round(selected, models)
 
 
@@ -107,30 +107,31 @@ def rewritten(path, change):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code"),
     [
-        (lambda arrays: arrays.update(fedbary_training_log=np.array(2)), "has version 2"),
-        (lambda arrays: arrays.pop("fedbary_training_log"), "is not a training log"),
-        (lambda arrays: arrays.pop("models_1"), "is not a training log"),
-        (lambda arrays: arrays.update(rounds=np.array(10**9)), "claims 1000000000 rounds"),
-        (lambda arrays: arrays.update(initial=np.array([np.nan, 0.0])), "not finite"),
-        (lambda arrays: arrays.update(head=np.array([1, 2])), "is not a training log"),
-        (lambda arrays: arrays.update(names=np.array([object()])), "is not a training log"),
+        (lambda arrays: arrays.update(fedbary_training_log=np.array(2)), "valuation.other-version"),
+        (lambda arrays: arrays.pop("fedbary_training_log"), "research.not-a-training-log"),
+        (lambda arrays: arrays.pop("models_1"), "research.not-a-training-log"),
+        (lambda arrays: arrays.update(rounds=np.array(10**9)), "research.not-a-training-log"),
+        (lambda arrays: arrays.update(initial=np.array([np.nan, 0.0])), "research.log-not-finite"),
+        (lambda arrays: arrays.update(head=np.array([1, 2])), "research.not-a-training-log"),
+        (lambda arrays: arrays.update(names=np.array([object()])), "research.not-a-training-log"),
     ],
     ids=range(7),
 )
-def test_a_file_that_was_tampered_with_is_refused_by_name(tmp_path, change, message):
+def test_a_file_that_was_tampered_with_is_refused_by_name(tmp_path, change, code):
     path = rewritten(small_log().save(tmp_path / "log.npz"), change)
-    with pytest.raises(DataError, match=message) as refused:
+    with pytest.raises(DataError, check=coded(code)) as refused:
         TrainingLog.load(path)
     assert str(path) in str(refused.value)
 
 
 def test_files_that_are_no_log_are_refused(tmp_path):
     (tmp_path / "text.npz").write_text("hello")
-    for name in ("text.npz", "missing.npz"):
-        with pytest.raises(DataError, match=name):
+    for name, code in (("text.npz", "not-a-training-log"), ("missing.npz", "no-training-log")):
+        with pytest.raises(DataError, check=coded(f"research.{code}")) as refused:
             TrainingLog.load(tmp_path / name)
+        assert refused.value.private["file"] == str(tmp_path / name)
     with pytest.raises(DataError, check=coded("research.training-log-unwritable")):
         small_log().save(tmp_path / "no" / "folder.npz")
 

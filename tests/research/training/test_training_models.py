@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from training_fixtures import blobs
 
-from codes import coded
+from codes import coded, parameter
 from fedbary.errors import SettingsError
 from fedbary.research.training.fedavg import run
 from fedbary.research.training.fedavg_settings import FedAvg
@@ -52,25 +52,25 @@ def test_colours_are_read_in_the_order_in_which_tables_flatten_images():
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "check"),
     [
-        (lambda: CNN().build(65, 10), "no square image"),
-        (lambda: CNN(shape=(8, 9)).build(64, 10), "needs 72"),
-        (lambda: CNN((2, 2, 2, 2)).build(64, 10), "too small"),
-        (lambda: CNN(shape=(64,)), "'shape' parameter of CNN"),
-        (lambda: MLP(hidden=()), "'hidden' parameter of MLP"),
-        (lambda: MLP(hidden=(3, 0)), "'hidden' parameter of MLP"),
-        (lambda: build_module("logistic", 4, 2), "must be Logistic"),
-        (lambda: build_module(Logistic, 4, 2), "must be Logistic"),
-        (lambda: build_module(lambda width, classes: None, 4, 2), "must give a torch.nn.Module"),
-        (lambda: FlatModel.of(nn.Linear(5, 2), 4, 2), "rows of 4 numbers"),
-        (lambda: FlatModel.of(nn.Linear(4, 3), 4, 2), r"end it with a linear layer of 2 units"),
-        (lambda: FlatModel.of(nn.Linear(4, 2).requires_grad_(False), 4, 2), "no trainable weights"),
+        (lambda: CNN().build(65, 10), coded("research.no-square-image")),
+        (lambda: CNN(shape=(8, 9)).build(64, 10), coded("research.image-shape")),
+        (lambda: CNN((2, 2, 2, 2)).build(64, 10), coded("research.images-too-small")),
+        (lambda: CNN(shape=(64,)), parameter("shape")),
+        (lambda: MLP(hidden=()), parameter("hidden")),
+        (lambda: MLP(hidden=(3, 0)), parameter("hidden")),
+        (lambda: build_module("logistic", 4, 2), parameter("model")),
+        (lambda: build_module(Logistic, 4, 2), parameter("model")),
+        (lambda: build_module(lambda width, classes: None, 4, 2), coded("research.model-function")),
+        (lambda: FlatModel.of(nn.Linear(5, 2), 4, 2), coded("research.model-takes-other-rows")),
+        (lambda: FlatModel.of(nn.Linear(4, 3), 4, 2), coded("research.model-gives-other-scores")),
+        (lambda: FlatModel.of(nn.Linear(4, 2).requires_grad_(False), 4, 2), coded("research.model-without-weights")),
     ],
     ids=range(12),
 )
-def test_models_that_cannot_work_are_refused_with_the_remedy(make, message):
-    with pytest.raises(SettingsError, match=message):
+def test_models_that_cannot_work_are_refused_with_the_remedy(make, check):
+    with pytest.raises(SettingsError, check=check):
         make()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.tables import bulleted, rounded, screen, table
 from fedbary.cli.ui.terminal_text import visible
-from fedbary.wording import counted
+from fedbary.wording import COMMAND, counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,9 +59,9 @@ def show_clients(result: Comparison, output: Path, *, json: bool) -> None:
     for shares in _shares(result):
         console.print(shares, "", sep="\n")
     console.print(_costs(result))
-    lines = [f"{name}: {why}" for name, why in result.failed.items()]
+    lines = [f"{name}: {why.text(COMMAND)}" for name, why in result.failed.items()]
     lines += [f"{name}: {note}" for name, scores in result.scores.items() for note in scores.notes[:1]]
-    lines += list(result.notes)
+    lines += [note.text(COMMAND) for note in result.notes]
     _show_end(lines, output, "scores.csv, summary.csv, comparison.json, scores/")
 
 
@@ -105,7 +105,7 @@ def show_boost(result: Boost, output: Path, *, json: bool) -> None:
     error = math.sqrt(max(accuracy * (1.0 - accuracy) for accuracy in known) / count)
     console.print(f"\nStandard error of an accuracy on {counted(count, 'test row')}: about {error:.3f}.")
     if result.notes:
-        console.print("", bulleted(result.notes), sep="\n")
+        console.print("", bulleted(note.text(COMMAND) for note in result.notes), sep="\n")
     console.print(f"\nwritten to {output}: boost.csv, boost.json, valuation/", markup=False)
 
 
@@ -122,7 +122,7 @@ def _row_failures(result: RowComparison) -> list[str]:
     methods: dict[tuple[str, str], list[str]] = {}
     for name, all_why in result.failed.items():
         for client, why in all_why.items():
-            methods.setdefault((client, why), []).append(name)
+            methods.setdefault((client, why.text(COMMAND)), []).append(name)
     return [f"{client} ({', '.join(names)}): {why}" for (client, why), names in methods.items()]
 
 

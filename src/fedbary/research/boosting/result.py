@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.export import write
+from fedbary.notes import Note
 from fedbary.research.result_folder import read_index, refuse_foreign, write_index
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.storage import check_output
@@ -43,7 +44,7 @@ class Boost:
         Clients that could not be valued or could not train; a note says which and why.
     settings : mapping
         What is needed to repeat it: model, training, seed, and how many rows the model was tested on.
-    notes : tuple of str
+    notes : tuple of Note
         Who was left out, and who was used as it is.
     """
 
@@ -51,7 +52,7 @@ class Boost:
     valuation: Valuation
     failed: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """One row per way of acting: how, rows (trained on), dropped, relabelled, accuracy, gain over ``none``."""
@@ -76,7 +77,7 @@ class Boost:
             "outcomes": outcomes,
             "failed": list(self.failed),
             "settings": dict(self.settings),
-            "notes": list(self.notes),
+            "notes": [note.to_json() for note in self.notes],
         }
         write_index(home / _FILE, _KIND, index)
         return home
@@ -101,9 +102,10 @@ def check_folder(folder: str | Path) -> None:
 
 def _parsed(
     index: Mapping[str, Any],
-) -> tuple[dict[str, Trained], tuple[str, ...], dict[str, Any], tuple[str, ...]]:
+) -> tuple[dict[str, Trained], tuple[str, ...], dict[str, Any], tuple[Note, ...]]:
     outcomes = {str(how): _trained(done) for how, done in index["outcomes"].items()}
-    return outcomes, tuple(map(str, index["failed"])), dict(index["settings"]), tuple(map(str, index["notes"]))
+    notes = tuple(Note.from_json(note) for note in index["notes"])
+    return outcomes, tuple(map(str, index["failed"])), dict(index["settings"]), notes
 
 
 def _trained(stored: Mapping[str, Any]) -> Trained:

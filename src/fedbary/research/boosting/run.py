@@ -16,11 +16,12 @@ from fedbary.api import value
 from fedbary.checks import did_you_mean
 from fedbary.data.table import Table, as_table, table_or_error
 from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
+from fedbary.notes import Note
 from fedbary.research.boosting.result import Boost, Trained
 from fedbary.research.result_cache import ResultCache, fingerprints
 from fedbary.space.row_identity import content_digest, row_keys
 from fedbary.valuation.cleaning import clean
-from fedbary.valuation.result import Valuation
+from fedbary.valuation.result import Valuation, why_without_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,8 +131,8 @@ def boost(
         raise DataError("research.no-client-to-train", why=next(iter(unable.values())))
     flags, unflagged = _flags(valuation, able) if set(ways) != {"none"} else ({}, {})
     notes += _seen(asked, {"the reference": target, **able})
-    notes += [f"{name} takes no part in the training: {why}" for name, why in unable.items()]
-    notes += [f"{name} is used as it is, as it has no flags: {why}" for name, why in unflagged.items()]
+    notes += [Note("research.takes-no-part", {"client": name, "why": why}) for name, why in unable.items()]
+    notes += [Note("research.used-as-it-is", {"client": name, "why": why}) for name, why in unflagged.items()]
     outcomes: dict[str, Trained] = {}
     refusals: list[FedbaryError] = []
     for way in ways:
@@ -148,7 +149,7 @@ def boost(
                 accuracy = cache.get(way, train, save=_save_accuracy, load=_load_accuracy)
             except FedbaryError as error:  # what diverges with wrong rows may do well without them
                 refusals.append(error)
-                notes.append(f"There is no model under '{way}': {error}")
+                notes.append(Note("research.no-model", {"how": way, "why": error.note}))
         outcomes[way] = Trained(rows, dropped, relabelled, accuracy)
     if refusals and all(math.isnan(done.accuracy) for done in outcomes.values()):
         raise refusals[0]
@@ -162,7 +163,7 @@ def boost(
     cache.clear()
     troubled = {*unable, *unflagged, *valuation.failed}
     failed = tuple(name for name in tables if name in troubled)
-    return Boost(outcomes, valuation, failed, settings, tuple(dict.fromkeys(notes)))
+    return Boost(outcomes, valuation, failed, settings, tuple({note.to_text(): note for note in notes}.values()))
 
 
 def trained_accuracy(
@@ -215,7 +216,7 @@ def _server_table(data: Data, what: str, label: str | None) -> Table:
         raise error.at(what) from error
 
 
-def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
+def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[Note]]:
     """The test rows, scaled like the clients' rows: by the reference."""
     from fedbary.research.training.federation import Federation
 
@@ -225,12 +226,12 @@ def _test_rows(test: Table, reference: Table) -> tuple[Rows, list[str]]:
     return federation.clients[0], list(federation.notes)
 
 
-def _seen(test: Table, others: Mapping[str, Table]) -> list[str]:
+def _seen(test: Table, others: Mapping[str, Table]) -> list[Note]:
     """Notes on test rows that are among the rows that value or train: they flatter the accuracy."""
     keys = row_keys(test)
     found = {name: int(np.isin(keys, row_keys(table)).sum()) for name, table in others.items()}
     return [
-        f"{count} of {len(test)} test rows are also rows of {name}: accuracies are too high"
+        Note("research.test-rows-seen", {"count": count, "rows": len(test), "of": name})
         for name, count in found.items()
         if count
     ]
@@ -245,18 +246,19 @@ def _check_flags(valuation: Valuation, ways: Sequence[str]) -> None:
         raise SettingsError("research.no-labels-suggested")
 
 
-def _flags(valuation: Valuation, clients: Mapping[str, Table]) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+def _flags(valuation: Valuation, clients: Mapping[str, Table]) -> tuple[dict[str, pd.DataFrame], dict[str, Note]]:
     """Row values with flags by client, and why the others have none."""
     flags: dict[str, pd.DataFrame] = {}
-    missing: dict[str, str] = {}
+    missing: dict[str, Note] = {}
     for name in clients:
         try:
             rows = valuation.rows(name)
         except FedbaryError as error:
-            missing[name] = valuation.failed.get(name, str(error))
+            known = name in valuation.outcomes
+            missing[name] = (known and why_without_rows(valuation, name)) or error.note
             continue
         if rows["flag"].isna().any():
-            missing[name] = "this valuation flags none of its rows"
+            missing[name] = Note("research.flags-no-rows")
         else:
             flags[name] = rows
     return flags, missing
@@ -264,7 +266,7 @@ def _flags(valuation: Valuation, clients: Mapping[str, Table]) -> tuple[dict[str
 
 def _left(
     tables: Mapping[str, Table], flags: Mapping[str, pd.DataFrame], how: str, reference: Table
-) -> tuple[dict[str, Table], int, int, list[str]]:
+) -> tuple[dict[str, Table], int, int, list[Note]]:
     """What acting leaves to train on, how many rows it drops and relabels, and notes on clients that drop out."""
     from fedbary.research.training.federation import trainable
 
@@ -274,7 +276,9 @@ def _left(
         if how == "relabel":
             relabelled += int((rows["flag"].astype(bool) & (rows["reason"] == "label")).sum())
     left, unable = trainable({name: table for name, table in acted.items() if len(table)}, reference)
-    why = {name: f"each of its {len(tables[name])} rows is flagged." for name in acted if not len(acted[name])}
+    emptied = [name for name, table in acted.items() if not len(table)]
+    why = {name: Note("research.every-row-flagged", {"rows": len(tables[name])}) for name in emptied}
     dropped = sum(map(len, tables.values())) - sum(map(len, acted.values()))
-    notes = [f"{name} takes no part under '{how}': {reason}" for name, reason in (why | unable).items()]
+    gone = (why | unable).items()
+    notes = [Note("research.takes-no-part", {"client": name, "how": how, "why": reason}) for name, reason in gone]
     return left, dropped, relabelled, notes

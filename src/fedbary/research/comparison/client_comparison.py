@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedbary.data.export import write
 from fedbary.errors import SettingsError
+from fedbary.notes import Note
 from fedbary.research.comparison.measures import agreement
 from fedbary.research.result_folder import read_index, refuse_foreign, write_index
 from fedbary.valuation.scores import ClientScores
@@ -33,7 +34,7 @@ class Comparison:
     scores : mapping
         Method → `ClientScores`.
     failed : mapping
-        Method → why it could not be computed; the others are not affected.
+        Method → `Note` that says why it could not be computed; the others are not affected.
     settings : mapping
         What is needed to repeat it: model, training, seed; and the accuracy of the trained model.
     log : TrainingLog, optional
@@ -41,9 +42,9 @@ class Comparison:
     """
 
     scores: Mapping[str, ClientScores]
-    failed: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, Note] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     log: TrainingLog | None = None
 
     def to_frame(self) -> pd.DataFrame:
@@ -107,9 +108,9 @@ class Comparison:
         write(self.summary(), home / "summary.csv")
         index = {
             "methods": list(self.scores),
-            "failed": dict(self.failed),
+            "failed": {name: why.to_json() for name, why in self.failed.items()},
             "settings": dict(self.settings),
-            "notes": list(self.notes),
+            "notes": [note.to_json() for note in self.notes],
         }
         write_index(home / _FILE, _KIND, index)
         return home
@@ -146,7 +147,7 @@ def _parsed(index: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("it names files outside its own folder")
     return {
         "methods": methods,
-        "failed": dict(index["failed"]),
+        "failed": {str(name): Note.from_json(why) for name, why in index["failed"].items()},
         "settings": dict(index["settings"]),
-        "notes": [str(note) for note in index["notes"]],
+        "notes": [Note.from_json(note) for note in index["notes"]],
     }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.export import write
 from fedbary.errors import DataError, SettingsError
+from fedbary.notes import Note
 from fedbary.research.comparison.measures import auroc, rank_correlations
 from fedbary.research.result_folder import read_index, refuse_foreign, write_index
 
@@ -37,14 +38,14 @@ class RowComparison:
     seconds : mapping
         Method → time for all clients together.
     failed : mapping
-        Method → client → why it could not be computed.
+        Method → client → `Note` that says why it could not be computed.
     wrong : mapping
         Client → mask of rows that are known to be wrong, where that is known.
     """
 
     values: Mapping[str, Mapping[str, pd.DataFrame]]
     seconds: Mapping[str, float]
-    failed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    failed: Mapping[str, Mapping[str, Note]] = field(default_factory=dict)
     wrong: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fedbary import __version__
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
+from fedbary.notes import Note
 from fedbary.research.comparison.client_comparison import Comparison
 from fedbary.research.comparison.inputs import check_methods, tables_of
 from fedbary.research.comparison.protocols import PROTOCOL_METHODS, protocol_scores
@@ -103,8 +104,8 @@ def compare_clients(
         },
     )
     prepared: Prepared | None = None
-    notes: list[str] = []
-    why = ""
+    notes: list[Note] = []
+    untrained: Note | None = None
     if any(name in METHODS for name in chosen):
         try:
             federation, notes = _federation(tables, target)
@@ -120,13 +121,13 @@ def compare_clients(
             )
             cache.store(_TRAINING, lambda place: prepared.setting.log.save(place / _LOG))
         except FedbaryError as error:
-            why = str(error)
+            untrained = error.note
     scores: dict[str, ClientScores] = {}
-    failed: dict[str, str] = {}
+    failed: dict[str, Note] = {}
     for name in chosen:
         tell(METHODS[name].title if name in METHODS else name)
-        if name in METHODS and prepared is None:
-            failed[name] = why
+        if name in METHODS and untrained is not None:
+            failed[name] = untrained
             continue
         try:
             scores[name] = cache.get(
@@ -136,7 +137,7 @@ def compare_clients(
                 load=lambda place: ClientScores.load(place / _SCORES),
             )
         except FedbaryError as error:
-            failed[name] = str(error)
+            failed[name] = error.note
     cache.clear()
     settings: dict[str, Any] = {"seed": seed, "reference_rows": len(target), "truth": truth}
     if prepared is None:
@@ -186,7 +187,7 @@ def _digest(log: TrainingLog | None) -> str | None:
     return hashlib.sha256(log.final.tobytes() + log.initial.tobytes()).hexdigest()
 
 
-def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tuple[Federation, list[str]]:
+def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tuple[Federation, list[Note]]:
     """The clients that can train, and notes on the others."""
     from fedbary.research.training.federation import Federation, trainable
 
@@ -194,5 +195,5 @@ def _federation(tables: Mapping[str, Table | FedbaryError], target: Table) -> tu
     if not able:
         raise DataError("research.no-client-to-train", why=next(iter(unable.values())))
     federation = Federation.from_tables(able, target)
-    notes = [f"{name} takes no part in the methods that train: {why}" for name, why in unable.items()]
+    notes = [Note("research.takes-no-part", {"client": name, "why": why}) for name, why in unable.items()]
     return federation, [*federation.notes, *notes]

@@ -16,12 +16,14 @@ from fedbary import __version__
 from fedbary.api import value
 from fedbary.data.export import write
 from fedbary.data.table import Table
-from fedbary.errors import FedbaryError, SettingsError
+from fedbary.errors import FedbaryError, SettingsError, as_note
+from fedbary.notes import Note
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.research.comparison.inputs import check_methods, tables_of
 from fedbary.research.comparison.protocols import PROTOCOL_METHODS
 from fedbary.research.comparison.row_comparison import RowComparison
 from fedbary.research.result_cache import ResultCache, fingerprints
+from fedbary.valuation.result import why_without_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +112,7 @@ class _Valued(NamedTuple):
     """One method's row values by client, why the other clients have none, and the time of all."""
 
     rows: dict[str, pd.DataFrame]
-    failed: dict[str, str]
+    failed: dict[str, Note]
     seconds: float
 
 
@@ -124,7 +126,8 @@ def _valued(name: str, tables: Mapping[str, Table | FedbaryError], target: Table
 def _save(valued: _Valued, place: Path) -> None:
     for number, frame in enumerate(valued.rows.values()):
         write(frame, place / f"{number}.parquet")
-    index = {"clients": list(valued.rows), "failed": valued.failed, "seconds": valued.seconds}
+    failed = {client: why.to_json() for client, why in valued.failed.items()}
+    index = {"clients": list(valued.rows), "failed": failed, "seconds": valued.seconds}
     (place / "index.json").write_text(json.dumps(index), encoding="utf-8")
 
 
@@ -133,39 +136,39 @@ def _load(place: Path) -> _Valued:
 
     index = json.loads((place / "index.json").read_text(encoding="utf-8"))
     rows = {name: pd.read_parquet(place / f"{number}.parquet") for number, name in enumerate(index["clients"])}
-    return _Valued(rows, index["failed"], index["seconds"])
+    failed = {client: Note.from_json(why) for client, why in index["failed"].items()}
+    return _Valued(rows, failed, index["seconds"])
 
 
 def _by_protocol(
     name: str, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int
-) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+) -> tuple[dict[str, pd.DataFrame], dict[str, Note]]:
     """Row values by one of our protocols, all clients in one run."""
     try:
         reference = target if PROTOCOL_METHODS[name].uses_reference else None
         result = value(tables, reference, protocol=name, seed=seed)
     except FedbaryError as error:
-        return {}, dict.fromkeys(tables, str(error))
+        return {}, dict.fromkeys(tables, error.note)
     rows = {client: scored.frame for client, scored in (result.row_tables or {}).items()}
-    return rows, {client: result.outcomes[client].text for client in tables if client not in rows}
+    none = Note("research.protocol-without-rows", {"name": name})
+    return rows, {client: why_without_rows(result, client) or none for client in tables if client not in rows}
 
 
 def _by_baseline(
     name: str, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int
-) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+) -> tuple[dict[str, pd.DataFrame], dict[str, Note]]:
     """Row values by a method that takes one table at a time."""
     from fedbary.research.baselines.row_methods import ROW_METHODS
 
     rows: dict[str, pd.DataFrame] = {}
-    failed: dict[str, str] = {}
+    failed: dict[str, Note] = {}
     for client, table in tables.items():
         try:
             if isinstance(table, FedbaryError):
                 raise table
             rows[client] = ROW_METHODS[name].compute(table, target, seed=seed)
-        except FedbaryError as error:
-            failed[client] = str(error)
-        except Exception as error:  # other people's packages; the other methods and clients go on
-            failed[client] = f"{type(error).__name__}: {error}"
+        except Exception as error:  # other people's packages, too; the other methods and clients go on
+            failed[client] = as_note(error)
     return rows, failed
 
 

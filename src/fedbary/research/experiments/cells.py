@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fedbary import __version__
+from fedbary.data.atomic import write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,10 +130,8 @@ def _compute_and_store(cell: Cell, compute: Compute[Cell], folder: Path) -> tupl
         except Exception as error:  # the other cells go on, and the table says what is missing
             records = [{"error": f"{type(error).__name__}: {error}"}]
     stored = {"cell": asdict(cell), "seconds": round(time.perf_counter() - started, 3), "records": records}
-    path = _path(folder, cell)
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
-    draft.write_text(json.dumps(stored, indent=1), encoding="utf-8")
-    draft.replace(path)
+    text = json.dumps(stored, indent=1)
+    write_atomically(_path(folder, cell), lambda draft: draft.write_text(text, encoding="utf-8"))
     return cell, stored
 
 

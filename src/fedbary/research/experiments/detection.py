@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fedbary as fb
+from fedbary.errors import as_note
+from fedbary.notes import Note
 from fedbary.research.baselines.logistic import Classifier
 from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.experiments.cells import Record
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from fedbary.views.plots import Display
 
-Outcome = Mapping[str, "pd.DataFrame | str"]
+Outcome = Mapping[str, "pd.DataFrame | Note"]
 
 DATASETS = ("digits", "mnist", "fashion-mnist", "cifar10-embeddings", "dry-bean")
 NOISES = {
@@ -76,7 +78,7 @@ def compute(cell: Cell) -> list[Record]:
     try:
         outcomes = METHODS[cell.method](draw)
     except Exception as error:  # the table says which method failed, and on what
-        outcomes = dict.fromkeys(draw.clients, f"{type(error).__name__}: {error}")
+        outcomes = dict.fromkeys(draw.clients, as_note(error))
     return [
         {"noise": client.noise, "alpha": client.skew, **_judged(client.spoilt, outcomes[name], client.noise)}
         for name, client in draw.clients.items()
@@ -181,7 +183,7 @@ def _valued(protocol: str, *, calibration: str = "split", **settings: Any) -> Ca
 
 def _consensus(draw: Draw) -> Outcome:
     """Without a reference: each client among clean peers that have its kind of label skew."""
-    outcome: dict[str, pd.DataFrame | str] = {}
+    outcome: dict[str, pd.DataFrame | Note] = {}
     for number, (name, client) in enumerate(draw.clients.items()):
         taken, parties = client.rows, {"client": client.spoilt.table}
         for peer in range(draw.cell.peers):
@@ -230,19 +232,19 @@ def _value(
     return fb.value(clients, reference, protocol=protocol, fdr=FDR, seed=seed, engine=engine, **settings)
 
 
-def _rows(result: fb.Valuation, client: str) -> pd.DataFrame | str:
+def _rows(result: fb.Valuation, client: str) -> pd.DataFrame | Note:
     try:
         return result.rows(client)
     except fb.FedbaryError as error:  # a client that failed; the others count
-        return str(error)
+        return error.note
 
 
-def _judged(client: Spoilt, rows: pd.DataFrame | str, noise: str) -> Record:
+def _judged(client: Spoilt, rows: pd.DataFrame | Note, noise: str) -> Record:
     """How well the values and flags agree with what was really spoilt."""
     from sklearn.metrics import roc_auc_score
 
-    if isinstance(rows, str):
-        return {"error": rows}
+    if isinstance(rows, Note):
+        return {"error": str(rows)}
     value, mask = rows["value"].to_numpy(dtype=float), client.mask
     if np.isnan(value).any():
         return {"error": f"{np.isnan(value).sum()} rows have no value"}

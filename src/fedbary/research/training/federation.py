@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
+from fedbary.notes import Fact, Note
 from fedbary.space.encode import encode
 from fedbary.space.fit import fit_schema
 from fedbary.space.labels import check_kind, class_names, label_kind
@@ -87,7 +88,7 @@ class Federation:
     clients: tuple[Rows, ...]
     test: Rows
     classes: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         for field in ("names", "clients", "classes", "notes"):
@@ -129,7 +130,7 @@ class Federation:
             raise DataError("research.training-needs-classes", label=str(reference.label_name))
         schema = fit_schema(reference, chosen)
         for name, table in clients.items():
-            check_kind(table.labels, schema.label, who=f"{name}: ")
+            check_kind(table.labels, schema.label, where=str(name))
         coded = {
             name: (encode(table.replace(origin=table.origin or name), schema), class_names(table.labels))
             for name, table in clients.items()
@@ -146,8 +147,8 @@ class Federation:
         --------
         >>> X = [[0.0, 1.0], [2.0, 3.0]]
         >>> clients = {"ann": (X, ["cat", "dog"]), "bob": (X, ["cat", "emu"])}
-        >>> Federation.from_arrays(clients, (X, ["cat", "dog"])).notes
-        ('bob: 1 of 2 rows left out, as the test set lacks their class (emu)',)
+        >>> Federation.from_arrays(clients, (X, ["cat", "dog"])).notes[0].code
+        'research.rows-left-out'
         """
         named = {name: (np.asarray(X), class_names(np.asarray(y))) for name, (X, y) in clients.items()}
         return _numbered(named, (np.asarray(test[0]), class_names(np.asarray(test[1]))), judge="the test set")
@@ -169,18 +170,18 @@ class Federation:
         )
 
 
-def trainable(tables: Mapping[str, Table | FedbaryError], reference: Table) -> tuple[dict[str, Table], dict[str, str]]:
+def trainable(tables: Mapping[str, Table | FedbaryError], reference: Table) -> tuple[dict[str, Table], dict[str, Note]]:
     """The clients whose tables can be trained on, and why the others' cannot.
 
     Examples
     --------
     >>> reference = Table.from_arrays([[0.0], [1.0]], ["cat", "dog"])
-    >>> able, unable = trainable({"ann": reference, "bob": DataError("bob.csv is empty")}, reference)
-    >>> list(able), unable
-    (['ann'], {'bob': 'bob.csv is empty'})
+    >>> able, unable = trainable({"ann": reference, "bob": DataError("data.no-rows", where="bob.csv")}, reference)
+    >>> list(able), str(unable["bob"])
+    (['ann'], 'bob.csv: the table has no rows; expected at least one')
     """
     able: dict[str, Table] = {}
-    unable: dict[str, str] = {}
+    unable: dict[str, Note] = {}
     for name, table in tables.items():
         try:
             if isinstance(table, FedbaryError):
@@ -188,7 +189,7 @@ def trainable(tables: Mapping[str, Table | FedbaryError], reference: Table) -> t
             Federation.from_tables({name: table}, reference)
             able[name] = table
         except FedbaryError as error:
-            unable[name] = str(error)
+            unable[name] = error.note
     return able, unable
 
 
@@ -209,14 +210,18 @@ def _numbered(clients: Mapping[str, tuple[Floats, Names]], test: tuple[Floats, N
         known = np.isin(labels, classes)
         if not known.all():
             unknown = np.unique(labels[~known])
-            listed = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+            classes_of_rows = tuple(map(str, unknown))
             if not known.any():
-                raise DataError(
-                    "research.no-common-class", where=str(name), judge=judge, classes=tuple(map(str, unknown[:6]))
-                )
-            notes.append(
-                f"{name}: {(~known).sum()} of {len(known)} rows left out, as {judge} lacks their class ({listed})"
-            )
+                raise DataError("research.no-common-class", where=str(name), judge=judge, classes=classes_of_rows)
+            count = int((~known).sum())
+            facts: dict[str, Fact] = {
+                "where": str(name),
+                "count": count,
+                "rows": len(known),
+                "judge": judge,
+                "classes": classes_of_rows,
+            }
+            notes.append(Note("research.rows-left-out", facts))
         coded.append(Rows(features[known], np.searchsorted(classes, labels[known])))
     return Federation(
         tuple(clients),

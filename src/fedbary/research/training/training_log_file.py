@@ -11,6 +11,7 @@ from typing import IO
 import numpy as np
 from numpy.lib import format as npy
 
+from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError
 from fedbary.research.training.training_log import Head, Round, TrainingLog
 
@@ -48,10 +49,12 @@ def save(log: TrainingLog, path: str | Path) -> Path:
 
 def save_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> Path:
     """Write an NPZ file that is there as a whole or not at all."""
-    temporary = file.with_name(file.name + ".part")
-    with temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
-    return temporary.replace(file)
+
+    def save(draft: Path) -> None:
+        with draft.open("wb") as stream:  # given a name, NumPy would add a suffix
+            np.savez(stream, allow_pickle=False, **arrays)
+
+    return write_atomically(file, save)
 
 
 def load(path: str | Path) -> TrainingLog:
