@@ -11,8 +11,9 @@ from sklearn.metrics import roc_auc_score
 import fedbary as fb
 from codes import coded
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
+from fedbary.notes import Note
 from fedbary.protocols.consensus import Consensus
-from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.valuation.rules import RowRules
 
 pytestmark = pytest.mark.slow
@@ -193,7 +194,7 @@ def test_the_odd_client_out_and_its_bad_rows_are_found(digits):
         rows = result.rows("client_5")
         assert roc_auc_score(bad, rows["label_score"]) >= 0.99
         assert roc_auc_score(bad, -rows["value"]) >= 0.99
-        shares = [result.rows(name).attrs["noise_share"] for name in tables]
+        shares = [result.row_facts(name).noise_share for name in tables]
         assert max(shares[:4]) < 0.05
         assert shares[4] == pytest.approx(share, abs=0.06)
 
@@ -530,57 +531,57 @@ def changed(**arrays):
 
 
 BAD = {
-    ("start", "not finite"): changed(means=lambda a: a * np.nan),
-    ("start", "has shape"): changed(variances=lambda a: a[:, :1]),
-    ("start", "negative or absurd"): changed(counts=lambda a: -a),
-    ("start", "check the units"): changed(means=lambda a: a + 1e80),
-    ("start", "beyond 1e+100"): changed(variances=lambda a: a + 1e300),
-    ("step", "lacks the array 'points'"): lambda r: Reply(r.round, {}, {}),
-    ("step", "away from the target"): changed(points=lambda a: a + 1e80),
-    ("step", "negative costs"): changed(costs=lambda a: a - 1e9),
-    ("step", "did not name"): changed(shaped=lambda a: a + 1.0),
-    ("step", "belongs to round 77"): lambda r: Reply(77, r.scalars, r.arrays),
-    ("centroids", "covariance that no rows"): changed(within=lambda a: -a),
-    ("centroids", "check the units"): changed(centroids=lambda a: a * 1e30),
-    ("final", "the number 'cost'"): lambda r: Reply(r.round, {**r.scalars, "cost": float("nan")}, r.arrays),
-    ("final", "the number 'relaxed'"): lambda r: Reply(r.round, {**r.scalars, "relaxed": 1e20}, r.arrays),
-    ("final", "more than 40"): changed(label=lambda a: np.zeros(41)),
-    ("moments", "broke"): lambda r: Failure("broke"),
-    ("step", "broke"): lambda r: Failure("broke"),
+    ("start", "reply-array-not-finite"): changed(means=lambda a: a * np.nan),
+    ("start", "reply-array-shape"): changed(variances=lambda a: a[:, :1]),
+    ("start", "reply-absurd-sums"): changed(counts=lambda a: -a),
+    ("start", "classes-too-large"): changed(means=lambda a: a + 1e80),
+    ("start", "reply-array-too-large"): changed(variances=lambda a: a + 1e300),
+    ("step", "reply-lacks-array"): lambda r: Reply(r.round, {}, {}),
+    ("step", "points-far-off"): changed(points=lambda a: a + 1e80),
+    ("step", "reply-negative-costs"): changed(costs=lambda a: a - 1e9),
+    ("step", "reply-unnamed-classes"): changed(shaped=lambda a: a + 1.0),
+    ("step", "other-round"): lambda r: Reply(77, r.scalars, r.arrays),
+    ("centroids", "reply-impossible-covariance"): changed(within=lambda a: -a),
+    ("centroids", "classes-too-large"): changed(centroids=lambda a: a * 1e30),
+    ("final", "reply-number-not-finite"): lambda r: Reply(r.round, {**r.scalars, "cost": float("nan")}, r.arrays),
+    ("final", "reply-number"): lambda r: Reply(r.round, {**r.scalars, "relaxed": 1e20}, r.arrays),
+    ("final", "reply-profile-too-long"): changed(label=lambda a: np.zeros(41)),
+    ("moments", "not-started"): lambda r: Failure(Note("protocols.not-started")),
+    ("step", "not-started"): lambda r: Failure(Note("protocols.not-started")),
 }
 
 
-@pytest.mark.parametrize(("kind", "reason"), BAD)
-def test_a_bad_reply_takes_out_its_sender_and_nobody_else(kind, reason):
+@pytest.mark.parametrize(("kind", "code"), BAD)
+def test_a_bad_reply_takes_out_its_sender_and_nobody_else(kind, code):
     tables = {f"c{i}": blobs(60, seed=i) for i in range(4)}
     server, clients = halves(Consensus(rounds=3), tables)
     spoil = lambda asked, replies: (  # noqa: E731
-        {**replies, "c1": BAD[kind, reason](replies["c1"])} if asked == kind and "c1" in replies else replies
+        {**replies, "c1": BAD[kind, code](replies["c1"])} if asked == kind and "c1" in replies else replies
     )
     carry(server, clients, change=spoil)
     result = server.result()
     assert set(result.failed) == {"c1"}
-    assert reason in result.failed["c1"]
+    assert result.outcomes["c1"].has(f"protocols.{code}")
     assert np.abs(result.target).max() < 100
 
 
 @pytest.mark.parametrize("protocol", ["consensus", "interpolation"])
 @pytest.mark.parametrize(
-    ("names", "reason"),
+    ("names", "code"),
     [
         (["u\nx", "v"], None),
         (["u; \u2060", '["v"]'], None),
         (["w" * 150 + c for c in "abcdef"], None),
-        ([c * 1000 for c in "abcdef"], "longer than 200 characters"),
+        ([c * 1000 for c in "abcdef"], "schema.label-looks-like-text"),
     ],
 )
-def test_odd_class_names_of_one_client_harm_nobody_else(protocol, names, reason):
+def test_odd_class_names_of_one_client_harm_nobody_else(protocol, names, code):
     tables = {f"c{i}": blobs(60, seed=i) for i in range(2)}
     tables["odd"] = blobs(60, seed=3).replace(labels=np.array(names * 60)[:120])
     result = fb.value(tables, protocol=protocol, seed=0)
-    assert set(result.failed) == ({"odd"} if reason else set())
-    assert reason is None or reason in result.failed["odd"]
-    assert max(map(len, result.clients["status"])) < 400
+    assert set(result.failed) == ({"odd"} if code else set())
+    assert code is None or result.outcomes["odd"].has(code)
+    assert max(map(len, result.clients["notes"])) < 400
     assert all(len(result.rows(name)) == 120 for name in ("c0", "c1"))
 
 
@@ -589,7 +590,8 @@ def test_silence_is_named_and_harms_nobody(kind):
     tables = {f"c{i}": blobs(60, seed=i) for i in range(3)}
     server, clients = halves(Consensus(rounds=2), tables)
     carry(server, clients, change=lambda asked, r: {n: v for n, v in r.items() if asked != kind or n != "c0"})
-    assert server.result().failed == {"c0": "failed: no answer"}
+    assert server.result().outcomes["c0"] == NO_ANSWER.outcome
+    assert list(server.result().failed) == ["c0"]
     server, clients = halves(Consensus(rounds=2), tables)
     carry(server, clients, change=lambda asked, r: {} if asked == kind else r)
     assert set(server.result().failed) == set(tables)

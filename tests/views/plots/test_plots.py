@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError, SettingsError
 from fedbary.valuation.contribution import client_frame
 from fedbary.valuation.result import Valuation
@@ -120,16 +121,16 @@ def test_a_picture_saves_itself_as_an_image_by_the_local_browser(chromium, monke
 def test_what_stands_in_the_way_of_an_image_is_said(monkeypatch, tmp_path):
     pytest.importorskip("kaleido")
     picture = fb.plots.shares(result())
-    with pytest.raises(SettingsError, match=r"\.html, \.png, \.svg or \.pdf"):
+    with pytest.raises(SettingsError, check=coded("views.picture-format")):
         picture.save(tmp_path / "shares.gif")
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, check=coded("data.no-folder")):
         picture.save(tmp_path / "nowhere" / "shares.html")
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no-such-browser"))
     assert local_browser() is None
-    with pytest.raises(SettingsError, match="needs Chromium or Chrome"):
+    with pytest.raises(SettingsError, check=coded("views.browser-missing")):
         picture.save(tmp_path / "shares.png")
     monkeypatch.setitem(sys.modules, "kaleido", None)
-    with pytest.raises(SettingsError, match=r"fedbary\[images\]"):
+    with pytest.raises(SettingsError, check=coded("views.kaleido-missing")):
         picture.save(tmp_path / "shares.png")
 
 

@@ -169,27 +169,27 @@ def test_without_a_table_it_says_how_to_get_more():
     assert "--data FILE" in text
     assert "Where the rows lie" not in text
     assert [one["name"] for one in carried(text)["columns"]][:3] == ["row", "suggested_label", "reason"]
-    with pytest.raises(SettingsError, match="Pictures need the rows"):
+    with pytest.raises(SettingsError, check=coded("views.pictures-need-rows")):
         owner_html(view_of(table, values_of(table, flagged=3)), client="shelter", images=(8, 8))
 
 
 def test_other_rows_an_unknown_client_and_a_server_without_rows_are_refused(made_up):
     table = animals()
     view = view_of(table, values_of(table, flagged=3))
-    with pytest.raises(DataError, match="that are not the 90 rows of 'shelter' that were valued"):
+    with pytest.raises(DataError, check=coded("views.other-rows")):
         owner_html(view, client="shelter", table=table.take(range(89)))
-    with pytest.raises(DataError, match="the same order, with their ids"):
+    with pytest.raises(DataError, check=coded("views.other-rows")):
         owner_html(view, client="shelter", table=table.replace(ids=None))
     known = values_of(table, flagged=3)
     known.attrs["table"] = order_digest(table)
     turned = table.take(range(89, -1, -1)).replace(ids=table.ids)
     for other in (turned, table.replace(labels=table.labels[::-1])):
-        with pytest.raises(DataError, match="changed or put in another order since they were valued"):
+        with pytest.raises(DataError, check=coded("views.rows-changed")):
             owner_html(view_of(table, known), client="shelter", table=other)
     assert owner_html(view_of(table, known), client="shelter", table=table)
-    with pytest.raises(SettingsError, match="no client 'sheltr'"):
+    with pytest.raises(SettingsError, check=coded("valuation.no-client")):
         owner_html(view, client="sheltr")
-    with pytest.raises(PrivacyError, match="never left its owner's machine"):
+    with pytest.raises(PrivacyError, check=coded("valuation.rows-at-their-owner")):
         owner_html(made_up(["a"], rows=False), client="a")
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError
 from fedbary.valuation.verdict import FAILED, INCLUDE, LEAVE, LOOK, Opinion
 from fedbary.views.report import write_report
@@ -129,7 +130,7 @@ def test_text_that_utf8_cannot_hold_does_not_stop_the_report(made_up, tmp_path):
 
 
 def test_a_missing_folder_is_named_and_nothing_half_written_stays(made_up, tmp_path):
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, check=coded("data.no-folder")):
         write_report(made_up(["a"]), tmp_path / "nowhere" / "report.html")
     write_report(made_up(["a"]), tmp_path / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
@@ -278,7 +279,7 @@ def test_with_noise_it_says_so(made_up, tmp_path):
 def test_a_file_that_is_no_report_is_not_overwritten(made_up, tmp_path, content):
     home = tmp_path / "report.html"
     home.write_text(content)
-    with pytest.raises(DataError, match="no report of fedbary and would be overwritten"):
+    with pytest.raises(DataError, check=coded("views.not-a-report")):
         write_report(made_up(["a"]), home)
     assert home.read_text() == content
     home.write_text("")
