@@ -138,6 +138,18 @@ def is_plain(text: str) -> bool:
     return all(letter.isprintable() for letter in text)
 
 
+def as_plain(text: str, longest: int) -> str:
+    r"""A text of which `is_plain` is true, with blanks for what is not printable, and cut where it gets long.
+
+    Examples
+    --------
+    >>> as_plain("a\n\x1b[31mb", longest=5), as_plain("\ud800", longest=4)
+    ('a  […', ' ')
+    """
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    return "".join(letter if letter.isprintable() else " " for letter in cut)
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How settings are written: as parameters of Python, or as options of the command line."""

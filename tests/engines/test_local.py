@@ -20,23 +20,19 @@ def setting(digits):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["threads", "processes"])
-def test_workers_do_not_change_a_bit(setting, backend):
+def test_workers_do_not_change_a_bit(setting):
     clients, reference = setting
     alone = fb.value(clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(workers=1))
-    together = fb.value(
-        clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(workers=2, backend=backend)
-    )
+    together = fb.value(clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(workers=2))
     pd.testing.assert_frame_equal(alone.clients, together.clients, check_exact=True)
     pd.testing.assert_frame_equal(alone.rows("client_2"), together.rows("client_2"), check_exact=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["threads", "processes"])
-def test_workers_compute_with_one_thread(backend):
-    engine = fb.LocalEngine(workers=2, backend=backend)
+def test_workers_compute_with_one_thread():
+    engine = fb.LocalEngine(workers=2)
     with one_thread():  # as a run does
-        assert list(engine._map(_threads, range(4))) == [1, 1, 1, 1]
+        assert list(engine.map(_threads, range(4))) == [1, 1, 1, 1]
 
 
 def _threads(_):

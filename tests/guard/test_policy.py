@@ -160,7 +160,7 @@ def test_a_wrong_file_is_one_sentence_that_names_it(tmp_path, text, code, named)
         OwnerPolicy.load(file)
     facts = caught.value.note.facts
     assert facts.items() >= named.items()
-    assert str(file) in (facts.get("where"), facts.get("file"))
+    assert str(file) in f"{facts.get('where')} {facts.get('file')}"
     assert "\n" not in str(caught.value)
 
 

@@ -410,7 +410,7 @@ def test_a_run_goes_on_from_any_state_to_the_same_numbers(world, reference):
         for name, state in states[1].items():
             clients[name].restore(state)
     np.testing.assert_array_equal(server.result().scores.values, straight.result().scores.values)
-    left, right = (client[names[0]].row_values() for client in (clients, others))
+    left, right = (client[names[0]].row_values().frame for client in (clients, others))
     assert left.equals(right)
 
 

@@ -338,8 +338,8 @@ def test_row_values_reuse_the_transport_of_the_answer_and_are_the_same_after_a_r
     monkeypatch.setattr(
         "fedbary.protocols.sketch.client.solve", lambda *args: solved.append(len(args[0])) or solve(*args)
     )
-    rows = client.row_values()
+    rows = client.row_values().frame
     assert not solved
-    repeated = restarted.row_values()
+    repeated = restarted.row_values().frame
     assert solved == [60]
     np.testing.assert_allclose(rows["calibrated_gradient"], repeated["calibrated_gradient"], rtol=1e-12)

@@ -87,7 +87,7 @@ def test_a_second_gamma_is_refused_even_after_a_restart(rng):
     for party in (client, restarted):
         with pytest.raises(PrivacyError, check=coded("protocols.asked-otherwise")):
             party.answer(other)
-    assert restarted.row_values()["value"].equals(client.row_values()["value"])
+    assert restarted.row_values().frame["value"].equals(client.row_values().frame["value"])
 
 
 def test_a_small_reference_is_guarded_too(rng):

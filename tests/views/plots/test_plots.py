@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError, SettingsError
-from fedbary.valuation.contribution import client_frame
+from fedbary.notes import Note
+from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.scores import ClientScores
 from fedbary.views.plots import look
@@ -22,16 +24,18 @@ from fedbary.views.plots.display import browser as local_browser
 
 def result(**changes) -> Valuation:
     records = [
-        {"client": "a", "rows": 100, "distance": 1.0, "low": 0.9, "high": 1.2, "quality": 0.9, "status": "ok"},
-        {"client": "<b>b</b>", "rows": 50, "distance": 3.0, "low": 2.0, "high": 3.0, "quality": 0.8, "status": "ok"},
-        {"client": "gone", "status": "failed: no rows"},
+        {"client": "a", "rows": 100, "distance": 1.0, "low": 0.9, "high": 1.2, "quality": 0.9},
+        {"client": "<b>b</b>", "rows": 50, "distance": 3.0, "low": 2.0, "high": 3.0, "quality": 0.8},
+        {"client": "gone", "outcome": Outcome(Status.FAILED, (Note("data.no-rows"),))},
     ]
+    records = [{"outcome": Outcome(), **record} for record in records]
     history = pd.DataFrame(
         {"client": ["a", "a", "<b>b</b>", "<b>b</b>"], "round": [0, 1, 0, 1], "estimate": [2.0, 1.0, 4.0, 3.0]}
     )
     frame = client_frame(records, spread=1.0)
     frame["flagged"] = pd.array([0, 10, None], dtype="Int64")
-    made = Valuation(frame, history.assign(support=8), {"protocol": "sketch", "reference_rows": 10})
+    settings = {"protocol": "sketch", "reference_rows": 10}
+    made = Valuation(frame, history.assign(support=8), settings, outcomes=outcomes_of(records))
     return replace(made, **changes)
 
 
