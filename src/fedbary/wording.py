@@ -214,7 +214,7 @@ class Formatter(string.Formatter):
 
     ``counted row`` is a count with its noun, ``either is are`` the first word for one and the second for more,
     ``quoted`` a list of names in quotation marks, ``listed`` one without, ``number`` and ``percent`` as reports print
-    them. A fact that is not known is an ellipsis.
+    them. A fact that is not known, or not of the kind that the sentence needs, is an ellipsis.
     """
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -226,9 +226,12 @@ class Formatter(string.Formatter):
         if isinstance(value, _Unknown):
             return _UNKNOWN
         how, _, words = format_spec.partition(" ")
-        if how in ("counted", "either"):
-            return counted(value, words) if how == "counted" else words.split()[0 if value == 1 else 1]
-        return _FORMS[how](value) if how in _FORMS else str(super().format_field(value, format_spec))
+        try:
+            if how in ("counted", "either"):
+                return counted(value, words) if how == "counted" else words.split()[0 if value == 1 else 1]
+            return _FORMS[how](value) if how in _FORMS else str(super().format_field(value, format_spec))
+        except (TypeError, ValueError):  # a text where another party should have sent a number
+            return _UNKNOWN
 
 
 class _Unknown:
