@@ -55,7 +55,7 @@ def test_values_add_up_to_the_accuracy_gained_and_shares_follow(result):
     assert 0.7 < scores.values.sum() + 0.1 < 1.0  # accuracy of everybody, less chance
     np.testing.assert_allclose(result.clients["share"], scores.values / scores.values.sum())
     assert result.settings["protocol"] == "coalition"
-    assert result.settings["rides_on"] == "sketch"
+    assert result.settings["base_protocol"] == "sketch"
     assert result.clients[["distance", "quality", "flagged"]].notna().all(axis=None)
     assert result.clients[["low", "high"]].isna().all(axis=None)
 

@@ -608,7 +608,7 @@ def test_clients_too_small_for_anything_are_told():
     tables = {f"c{i}": blobs(3, seed=i, classes="abcd") for i in range(2)}
     result = run(Consensus(), tables)
     assert set(result.failed) == set(tables)
-    assert all(outcome.has("schema.no-class-with-enough-rows") for outcome in result.outcomes.values())
+    assert all(outcome.has("schema.too-few-in-a-group") for outcome in result.outcomes.values())
 
 
 # --- resume -------------------------------------------------------------------------------------------
