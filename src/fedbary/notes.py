@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
 from fedbary.sentences import Sentence, sentence
-from fedbary.wording import PYTHON, Dialect, filled, is_plain, on_one_line
+from fedbary.wording import PYTHON, Dialect, as_plain, filled, is_plain
 
 Fact = Union[str, int, float, bool, tuple[str, ...], "Note", None]
 _MOST_FACTS, _LONGEST_TEXT, _MOST_NAMES, _DEEPEST = 20, 500, 50, 3
@@ -107,19 +108,17 @@ def notes_from_text(text: str, *, most: int = 50) -> tuple[Note, ...]:
 
 
 def _to_json(fact: Fact) -> Any:
+    """A fact within the limits of `_fact`, so that no odd name or long list makes a note unreadable elsewhere."""
     match fact:
         case Note():
             return {"note": fact.to_json()}
         case str():
-            return _readable(fact)
+            return as_plain(fact, _LONGEST_TEXT)
         case tuple():
-            return [_readable(one) for one in fact[:_MOST_NAMES]]
+            return [as_plain(one, _LONGEST_TEXT) for one in fact[:_MOST_NAMES]]
+        case float() if not math.isfinite(fact):
+            return None
     return fact
-
-
-def _readable(text: str) -> str:
-    """Names of columns and classes hold anything; what `_read` would refuse is cut to what it takes."""
-    return text if len(text) <= _LONGEST_TEXT and is_plain(text) else on_one_line(text, _LONGEST_TEXT - 1)
 
 
 def _read(content: object, depth: int) -> Note:

@@ -138,6 +138,18 @@ def is_plain(text: str) -> bool:
     return all(letter.isprintable() for letter in text)
 
 
+def as_plain(text: str, longest: int) -> str:
+    r"""A text of which `is_plain` is true, with blanks for what is not printable, and cut where it gets long.
+
+    Examples
+    --------
+    >>> as_plain("a\n\x1b[31mb", longest=5), as_plain("\ud800", longest=4)
+    ('a  […', ' ')
+    """
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    return "".join(letter if letter.isprintable() else " " for letter in cut)
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How settings are written: as parameters of Python, or as options of the command line."""
@@ -202,7 +214,7 @@ class Formatter(string.Formatter):
 
     ``counted row`` is a count with its noun, ``either is are`` the first word for one and the second for more,
     ``quoted`` a list of names in quotation marks, ``listed`` one without, ``number`` and ``percent`` as reports print
-    them. A fact that is not known is an ellipsis.
+    them. A fact that is not known, or not of the kind that the sentence needs, is an ellipsis.
     """
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -214,9 +226,12 @@ class Formatter(string.Formatter):
         if isinstance(value, _Unknown):
             return _UNKNOWN
         how, _, words = format_spec.partition(" ")
-        if how in ("counted", "either"):
-            return counted(value, words) if how == "counted" else words.split()[0 if value == 1 else 1]
-        return _FORMS[how](value) if how in _FORMS else str(super().format_field(value, format_spec))
+        try:
+            if how in ("counted", "either"):
+                return counted(value, words) if how == "counted" else words.split()[0 if value == 1 else 1]
+            return _FORMS[how](value) if how in _FORMS else str(super().format_field(value, format_spec))
+        except (TypeError, ValueError):  # a text where another party should have sent a number
+            return _UNKNOWN
 
 
 class _Unknown:

@@ -36,8 +36,8 @@ def test_the_last_distances_so_far_are_those_of_the_result(setting, name):
     assert all(before != now for before, now in pairwise(told))
     shown = result.clients.set_index("client")["distance"].dropna()
     assert told[-1] == pytest.approx(shown.to_dict(), rel=1e-5)
-    failed = {event.client: event.detail for event in events if event.kind == "client-failed"}
-    assert set(result.failed) <= set(failed)
+    failed = {event.client: event.code for event in events if event.kind == "client-failed"}
+    assert {name: result.outcomes[name].notes[0].code for name in result.failed}.items() <= failed.items()
 
 
 def test_a_client_whose_answer_the_server_refuses_is_told_as_failed(setting, monkeypatch):
@@ -57,9 +57,9 @@ def test_a_client_whose_answer_the_server_refuses_is_told_as_failed(setting, mon
     events: list[Event] = []
     engine = fb.LocalEngine(workers=1)
     result = fb.value(clients, reference, protocol="sketch", seed=0, engine=engine, progress=events.append)
-    told = {event.client: event.detail for event in events if event.kind == "client-failed"}
+    told = {event.client: event.code for event in events if event.kind == "client-failed"}
     assert "a" in result.failed
-    assert f"failed: {told['a']}" == result.failed["a"]
+    assert told["a"] == "protocols.reply-number" == result.outcomes["a"].notes[0].code
 
 
 def test_a_run_that_is_interrupted_says_so_in_its_log(setting, tmp_path):

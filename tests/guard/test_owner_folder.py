@@ -8,18 +8,20 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError
 from fedbary.guard.owner_folder import is_owned, load_owned, owned, save_owned
+from fedbary.notes import Note
 from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
 
 def test_an_owners_view_comes_back_as_it_was(tmp_path):
     table = fb.Table.from_arrays(np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 0, 1])
     frame = row_frame(table.row_names, np.arange(6.0), flag=np.arange(6) < 2)
-    frame.attrs = {"guarantee": "none", "smallest_q": 0.25}
+    rows = ScoredRows(frame, RowFacts(Note("valuation.flags-proved", {"rate": 0.1}), smallest_q=0.25, table="f00"))
     schema = fb.fit_schema(table)
-    view = owned("me <b>", frame, {"protocol": "sketch", "fdr": 0.1}, schema, np.ones((3, schema.point_width)))
+    view = owned("me <b>", rows, {"protocol": "sketch", "fdr": 0.1}, schema, np.ones((3, schema.point_width)))
     again = load_owned(save_owned(view, tmp_path))
     pd.testing.assert_frame_equal(again.rows("me <b>"), frame)
-    assert again.rows("me <b>").attrs == frame.attrs
+    assert again.row_facts("me <b>") == rows.facts
     assert again.settings == view.settings == {"protocol": "sketch", "fdr": 0.1, "owner": "me <b>"}
     assert again.schema.fingerprint == schema.fingerprint
     np.testing.assert_array_equal(again.target, view.target)

@@ -17,27 +17,27 @@ EVERYTHING = tuple(PROTOCOLS)
 
 
 @pytest.mark.parametrize(
-    ("policy", "asked", "key"),
+    ("policy", "asked", "code", "key"),
     [
-        ({}, fb.Consensus(), "protocols"),
-        ({"min_group": 10}, fb.Sketch(min_group=9), "min_group"),
-        ({"epsilon_budget": 2.0}, fb.Sketch(), "epsilon_budget"),
-        ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(), "require_epsilon"),
-        ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(epsilon=1.1), "max_epsilon"),
-        ({"epsilon_budget": 2.0}, fb.Sketch(epsilon=2.1), "epsilon_budget"),
-        ({"protocols": EVERYTHING}, Triangle(allow_reconstruction=True), "allow_reconstruction"),
-        ({"protocols": EVERYTHING}, fb.Interpolation(allow_reconstruction=True), "allow_reconstruction"),
-        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Interpolation(rounds=4), "max_rounds"),
-        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Coalition(), "max_rounds"),
-        ({"protocols": EVERYTHING}, fb.Consensus(starts=3), "max_starts"),
-        ({"protocols": EVERYTHING}, fb.Coalition(points_per_class=11), "max_points_per_class"),
+        ({}, fb.Consensus(), "protocol-not-allowed", None),
+        ({"min_group": 10}, fb.Sketch(min_group=9), "min-group", None),
+        ({"epsilon_budget": 2.0}, fb.Sketch(), "exact-answers", "epsilon_budget"),
+        ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(), "exact-answers", "require_epsilon"),
+        ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(epsilon=1.1), "epsilon-too-large", "max_epsilon"),
+        ({"epsilon_budget": 2.0}, fb.Sketch(epsilon=2.1), "epsilon-too-large", "epsilon_budget"),
+        ({"protocols": EVERYTHING}, Triangle(allow_reconstruction=True), "reconstruction", None),
+        ({"protocols": EVERYTHING}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
+        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Interpolation(rounds=4), "beyond-limit", "max_rounds"),
+        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Coalition(), "beyond-limit", "max_rounds"),
+        ({"protocols": EVERYTHING}, fb.Consensus(starts=3), "beyond-limit", "max_starts"),
+        ({"protocols": EVERYTHING}, fb.Coalition(points_per_class=11), "beyond-limit", "max_points_per_class"),
     ],
 )
-def test_what_goes_beyond_the_policy_is_refused_by_its_key(policy, asked, key):
-    with pytest.raises(PrivacyError, match=key):
-        OwnerPolicy(**policy).check(asked)
-    with pytest.raises(PrivacyError, match=key):
-        OwnerPolicy(**policy).applied(asked)
+def test_what_goes_beyond_the_policy_is_refused_by_its_key(policy, asked, code, key):
+    for ask in (OwnerPolicy(**policy).check, OwnerPolicy(**policy).applied):
+        with pytest.raises(PrivacyError, check=coded(f"guard.{code}")) as caught:
+            ask(asked)
+        assert caught.value.public.get("key") == key
 
 
 def test_trust_does_not_allow_reconstruction():
@@ -137,29 +137,30 @@ def test_a_budget_is_written_and_read_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "code", "named"),
     [
-        ("min_groop = 5", "unknown key 'min_groop': did you mean 'min_group'?"),
-        ("min_group = '5'", "'min_group' parameter of OwnerPolicy must be a whole number"),
-        ("min_group = true", "'min_group' parameter of OwnerPolicy must be a whole number"),
-        ("trust_server = 'no'", "'trust_server' parameter of OwnerPolicy must be true or false"),
-        ("epsilon_budget = nan", "'epsilon_budget' parameter of OwnerPolicy must be a finite number"),
-        ("protocols = 'sketch'", "'protocols' parameter of OwnerPolicy must be a list"),
-        ("protocols = [1]", "'protocols' parameter of OwnerPolicy must be a list"),
-        ("protocols = ['sketsh']", "names 'sketsh'; there is sketch"),
-        ("require_epsilon = true", "however large"),
-        ("epsilon_budget = 1.0\nprotocols = ['consensus']", "consensus protocol answers without epsilon"),
-        ("epsilon_budget = 1.0\nshare_flag_counts = true", "share_flag_counts tells an exact number"),
-        ("min_group = ", "is not a TOML file"),
+        ("min_groop = 5", "guard.policy-unknown-key", {"key": "min_groop", "guess": "did you mean 'min_group'?"}),
+        ("min_group = '5'", "settings.parameter", {"name": "min_group"}),
+        ("min_group = true", "settings.parameter", {"name": "min_group"}),
+        ("trust_server = 'no'", "settings.parameter", {"name": "trust_server"}),
+        ("epsilon_budget = nan", "settings.parameter", {"name": "epsilon_budget"}),
+        ("protocols = 'sketch'", "settings.parameter", {"name": "protocols"}),
+        ("protocols = [1]", "settings.parameter", {"name": "protocols"}),
+        ("protocols = ['sketsh']", "guard.policy-unknown-protocol", {"name": "sketsh"}),
+        ("require_epsilon = true", "guard.any-epsilon", {}),
+        ("epsilon_budget = 1\nprotocols = ['consensus']", "guard.protocol-without-epsilon", {"protocol": "consensus"}),
+        ("epsilon_budget = 1.0\nshare_flag_counts = true", "guard.flag-counts-are-exact", {"key": "epsilon_budget"}),
+        ("min_group = ", "guard.policy-not-toml", {}),
     ],
 )
-def test_a_wrong_file_is_one_sentence_that_names_it(tmp_path, text, sentence):
+def test_a_wrong_file_is_one_sentence_that_names_it(tmp_path, text, code, named):
     file = tmp_path / "policy.toml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError, check=coded(code)) as caught:
         OwnerPolicy.load(file)
-    assert sentence in str(caught.value)
-    assert "policy.toml" in str(caught.value)
+    facts = caught.value.note.facts
+    assert facts.items() >= named.items()
+    assert str(file) in f"{facts.get('where')} {facts.get('file')}"
     assert "\n" not in str(caught.value)
 
 

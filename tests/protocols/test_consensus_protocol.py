@@ -9,10 +9,15 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
+from fedbary.engines.run import Work
+from fedbary.engines.run import run as run_protocol
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
+from fedbary.notes import Note
 from fedbary.protocols.consensus import Consensus
-from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.protocols.host import Host
+from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
+from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.rules import RowRules
 
 pytestmark = pytest.mark.slow
@@ -43,7 +48,7 @@ def carry(server, clients, until=None, change=None, watch=None):
             try:
                 replies[name] = clients[name].answer(message)
             except fb.FedbaryError as error:
-                replies[name] = Failure(str(error))
+                replies[name] = Failure.of(error)
         if watch:
             watch(tasks, replies)
         kind = next(iter(tasks.values())).kind
@@ -53,11 +58,10 @@ def carry(server, clients, until=None, change=None, watch=None):
 
 
 def run(settings, tables, seed=0, space=None):
-    clients = {name: settings.client(table, rules=RowRules(), seed=0) for name, table in tables.items()}
-    return fb.LocalEngine(workers=2).run(
-        lambda host: settings.server(list(tables), None, settings.space(space), rules=RowRules(), seed=seed, host=host),
-        clients,
-    )
+    engine = fb.LocalEngine(workers=2)
+    names = engine.clients(Work(settings, RowRules(), tables), {})
+    server = settings.server(names, None, settings.space(space), rules=RowRules(), seed=seed, host=Host(engine.map))
+    return run_protocol(server, engine)
 
 
 # --- which barycenter ---------------------------------------------------------------------------------
@@ -123,7 +127,9 @@ def test_a_class_is_shaped_by_those_who_have_it():
     for code, name in enumerate("abc"):
         rows = np.vstack([np.asarray(t.columns["x"])[np.asarray(t.labels) == name] for t in tables.values()])
         np.testing.assert_allclose(result.target[4 * code : 4 * code + 4, :3].mean(axis=0), rows.mean(axis=0), atol=0.1)
-    assert result.clients["status"].tolist() == [f"ok; has fewer than 5 rows of class {c}" for c in "cab"]
+    for client, lacking in zip(tables, "cab", strict=True):
+        expected = Note("schema.lacks-classes", {"least": 5, "count": 1, "classes": (lacking,)})
+        assert result.outcomes[client] == Outcome(notes=(expected,))
 
 
 def test_classes_get_as_many_points_as_most_clients_can_average():
@@ -132,7 +138,9 @@ def test_classes_get_as_many_points_as_most_clients_can_average():
     poor = {**tables, "poor": blobs(7, seed=9)}
     result = run(Consensus(points_per_class=10), poor)
     assert len(result.target) == 2 * 6
-    assert result.clients["status"].tolist() == ["ok"] * 3 + ["ok; too few rows in every class to shape the target"]
+    assert set(result.clients["status"]) == {"ok"}
+    assert {name for name, outcome in result.outcomes.items() if outcome.notes} == {"poor"}
+    assert result.outcomes["poor"].has("protocols.does-not-shape-the-target")
     assert result.clients["distance"].notna().all()
     assert set(result.history["client"]) == {"c0", "c1", "c2"}
 
@@ -193,7 +201,7 @@ def test_the_odd_client_out_and_its_bad_rows_are_found(digits):
         rows = result.rows("client_5")
         assert roc_auc_score(bad, rows["label_score"]) >= 0.99
         assert roc_auc_score(bad, -rows["value"]) >= 0.99
-        shares = [result.rows(name).attrs["noise_share"] for name in tables]
+        shares = [result.row_facts(name).noise_share for name in tables]
         assert max(shares[:4]) < 0.05
         assert shares[4] == pytest.approx(share, abs=0.06)
 
@@ -223,7 +231,7 @@ def test_nothing_is_flagged_and_the_result_says_so():
     rows = result.rows("c0")
     assert rows[["flag", "p_value", "label_p", "feature_p"]].isna().all(axis=None)
     assert rows["value"].notna().all()
-    assert "nothing is flagged" in rows.attrs["guarantee"]
+    assert result.row_facts("c0").guarantee == Note("valuation.flags-no-clean-rows")
     assert result.clients[["low", "high", "excess", "flagged"]].isna().all(axis=None)
     assert result.clients["quality"].between(0, 1).all()
     assert result.clients["share"].sum() == pytest.approx(1)
@@ -530,57 +538,57 @@ def changed(**arrays):
 
 
 BAD = {
-    ("start", "not finite"): changed(means=lambda a: a * np.nan),
-    ("start", "has shape"): changed(variances=lambda a: a[:, :1]),
-    ("start", "negative or absurd"): changed(counts=lambda a: -a),
-    ("start", "check the units"): changed(means=lambda a: a + 1e80),
-    ("start", "beyond 1e+100"): changed(variances=lambda a: a + 1e300),
-    ("step", "lacks the array 'points'"): lambda r: Reply(r.round, {}, {}),
-    ("step", "away from the target"): changed(points=lambda a: a + 1e80),
-    ("step", "negative costs"): changed(costs=lambda a: a - 1e9),
-    ("step", "did not name"): changed(shaped=lambda a: a + 1.0),
-    ("step", "belongs to round 77"): lambda r: Reply(77, r.scalars, r.arrays),
-    ("centroids", "covariance that no rows"): changed(within=lambda a: -a),
-    ("centroids", "check the units"): changed(centroids=lambda a: a * 1e30),
-    ("final", "the number 'cost'"): lambda r: Reply(r.round, {**r.scalars, "cost": float("nan")}, r.arrays),
-    ("final", "the number 'relaxed'"): lambda r: Reply(r.round, {**r.scalars, "relaxed": 1e20}, r.arrays),
-    ("final", "more than 40"): changed(label=lambda a: np.zeros(41)),
-    ("moments", "broke"): lambda r: Failure("broke"),
-    ("step", "broke"): lambda r: Failure("broke"),
+    ("start", "reply-array-not-finite"): changed(means=lambda a: a * np.nan),
+    ("start", "reply-array-shape"): changed(variances=lambda a: a[:, :1]),
+    ("start", "reply-absurd-sums"): changed(counts=lambda a: -a),
+    ("start", "classes-too-large"): changed(means=lambda a: a + 1e80),
+    ("start", "reply-array-too-large"): changed(variances=lambda a: a + 1e300),
+    ("step", "reply-lacks-array"): lambda r: Reply(r.round, {}, {}),
+    ("step", "points-far-off"): changed(points=lambda a: a + 1e80),
+    ("step", "reply-negative-costs"): changed(costs=lambda a: a - 1e9),
+    ("step", "reply-unnamed-classes"): changed(shaped=lambda a: a + 1.0),
+    ("step", "other-round"): lambda r: Reply(77, r.scalars, r.arrays),
+    ("centroids", "reply-impossible-covariance"): changed(within=lambda a: -a),
+    ("centroids", "classes-too-large"): changed(centroids=lambda a: a * 1e30),
+    ("final", "reply-number (nan)"): lambda r: Reply(r.round, {**r.scalars, "cost": float("nan")}, r.arrays),
+    ("final", "reply-number"): lambda r: Reply(r.round, {**r.scalars, "relaxed": 1e20}, r.arrays),
+    ("final", "reply-profile-too-long"): changed(label=lambda a: np.zeros(41)),
+    ("moments", "not-started"): lambda r: Failure(Note("protocols.not-started")),
+    ("step", "not-started"): lambda r: Failure(Note("protocols.not-started")),
 }
 
 
-@pytest.mark.parametrize(("kind", "reason"), BAD)
-def test_a_bad_reply_takes_out_its_sender_and_nobody_else(kind, reason):
+@pytest.mark.parametrize(("kind", "code"), BAD)
+def test_a_bad_reply_takes_out_its_sender_and_nobody_else(kind, code):
     tables = {f"c{i}": blobs(60, seed=i) for i in range(4)}
     server, clients = halves(Consensus(rounds=3), tables)
     spoil = lambda asked, replies: (  # noqa: E731
-        {**replies, "c1": BAD[kind, reason](replies["c1"])} if asked == kind and "c1" in replies else replies
+        {**replies, "c1": BAD[kind, code](replies["c1"])} if asked == kind and "c1" in replies else replies
     )
     carry(server, clients, change=spoil)
     result = server.result()
     assert set(result.failed) == {"c1"}
-    assert reason in result.failed["c1"]
+    assert result.outcomes["c1"].has("protocols." + code.split()[0])
     assert np.abs(result.target).max() < 100
 
 
 @pytest.mark.parametrize("protocol", ["consensus", "interpolation"])
 @pytest.mark.parametrize(
-    ("names", "reason"),
+    ("names", "code"),
     [
         (["u\nx", "v"], None),
         (["u; \u2060", '["v"]'], None),
         (["w" * 150 + c for c in "abcdef"], None),
-        ([c * 1000 for c in "abcdef"], "longer than 200 characters"),
+        ([c * 1000 for c in "abcdef"], "schema.label-looks-like-text"),
     ],
 )
-def test_odd_class_names_of_one_client_harm_nobody_else(protocol, names, reason):
+def test_odd_class_names_of_one_client_harm_nobody_else(protocol, names, code):
     tables = {f"c{i}": blobs(60, seed=i) for i in range(2)}
     tables["odd"] = blobs(60, seed=3).replace(labels=np.array(names * 60)[:120])
     result = fb.value(tables, protocol=protocol, seed=0)
-    assert set(result.failed) == ({"odd"} if reason else set())
-    assert reason is None or reason in result.failed["odd"]
-    assert max(map(len, result.clients["status"])) < 400
+    assert set(result.failed) == ({"odd"} if code else set())
+    assert code is None or result.outcomes["odd"].has(code)
+    assert max(map(len, result.clients["notes"])) < 400
     assert all(len(result.rows(name)) == 120 for name in ("c0", "c1"))
 
 
@@ -589,7 +597,8 @@ def test_silence_is_named_and_harms_nobody(kind):
     tables = {f"c{i}": blobs(60, seed=i) for i in range(3)}
     server, clients = halves(Consensus(rounds=2), tables)
     carry(server, clients, change=lambda asked, r: {n: v for n, v in r.items() if asked != kind or n != "c0"})
-    assert server.result().failed == {"c0": "failed: no answer"}
+    assert server.result().outcomes["c0"] == NO_ANSWER.outcome
+    assert list(server.result().failed) == ["c0"]
     server, clients = halves(Consensus(rounds=2), tables)
     carry(server, clients, change=lambda asked, r: {} if asked == kind else r)
     assert set(server.result().failed) == set(tables)
@@ -598,7 +607,8 @@ def test_silence_is_named_and_harms_nobody(kind):
 def test_clients_too_small_for_anything_are_told():
     tables = {f"c{i}": blobs(3, seed=i, classes="abcd") for i in range(2)}
     result = run(Consensus(), tables)
-    assert all("different rows of one class" in reason for reason in result.failed.values())
+    assert set(result.failed) == set(tables)
+    assert all(outcome.has("schema.too-few-in-a-group") for outcome in result.outcomes.values())
 
 
 # --- resume -------------------------------------------------------------------------------------------
@@ -615,7 +625,7 @@ def test_a_run_resumes_to_the_same_bytes_after_every_exchange(regression):
     assert total == 2 + 1 + 3 + (not regression) + 2
     final = server.state()
     alive = [name for name in tables if name not in server.result().failed]
-    rows = {name: clients[name].row_values()["value"] for name in alive}
+    rows = {name: clients[name].row_values().frame["value"] for name in alive}
     assert "tiny" not in alive
     for stop in range(total + 1):
         first = halves(settings, tables)
@@ -630,7 +640,7 @@ def test_a_run_resumes_to_the_same_bytes_after_every_exchange(regression):
         for key in final:
             assert state[key].tobytes() == final[key].tobytes(), (stop, key)
         for name in alive:
-            np.testing.assert_array_equal(second[1][name].row_values()["value"], rows[name])
+            np.testing.assert_array_equal(second[1][name].row_values().frame["value"], rows[name])
 
 
 def test_a_client_refuses_to_resume_with_other_rows():
@@ -645,19 +655,14 @@ def test_a_client_refuses_to_resume_with_other_rows():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(points_per_class=0), "'points_per_class' parameter of Consensus must be a whole number of at least 1"),
-        (dict(rounds=2.5), "'rounds' parameter"),
-        (dict(starts=True), "'starts' parameter"),
-        (dict(weights="median"), "must be one of robust, uniform, rows. Got 'median'"),
-        (dict(tolerance=-1.0), "must not be negative"),
-    ],
+    "wrong",
+    [dict(points_per_class=0), dict(rounds=2.5), dict(starts=True), dict(weights="median"), dict(tolerance=-1.0)],
+    ids=lambda wrong: str(*wrong),
 )
-def test_settings_say_what_they_expect(arguments, message):
-    with pytest.raises(SettingsError) as raised:
-        Consensus(**arguments)
-    assert message in str(raised.value)
+def test_settings_that_make_no_sense_are_named(wrong):
+    with pytest.raises(SettingsError, check=parameter(*wrong)) as raised:
+        Consensus(**wrong)
+    assert raised.value.public["owner"] == "Consensus"
 
 
 def test_a_reference_and_private_label_coordinates_are_refused():

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
-from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.notes import Note
+from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.transport import free_support_barycenter, solve
 from fedbary.valuation.rules import RowRules
 
@@ -288,7 +289,8 @@ def test_a_row_that_fills_a_fifth_of_the_table_is_not_averaged_away():
     table = gaussian_table(20, seed=2)
     heavy = table.take(np.append(np.arange(20), np.zeros(10, dtype=int)))
     result = fb.value({"c": heavy}, gaussian_table(60, seed=1), protocol="interpolation", seed=0)
-    assert "One row makes up 37% of the table" in result.failed["c"]
+    assert result.outcomes["c"].notes[0].code == "protocols.one-row-weighs-too-much"
+    assert result.outcomes["c"].notes[0].private["share"] == pytest.approx(0.37, abs=0.005)
 
 
 @pytest.mark.parametrize("space", [None, fb.Space(metric="within", labels="onehot")])
@@ -303,7 +305,7 @@ def test_without_a_reference_no_message_depends_on_a_withheld_row(space):
         keep = lambda _, replies, said=said: said.append(replies["victim"]) or replies  # noqa: E731
         carry(server, clients, change=keep)
         assert server.result().clients["distance"].notna().all()
-        assert len(clients["victim"].row_values()) == len(table)
+        assert len(clients["victim"].row_values().frame) == len(table)
         heard.append(
             [{k: v for k, v in r.scalars.items() if k != "rows"} | {k: a.tobytes() for k, a in r.arrays.items()}
              for r in said]
@@ -333,30 +335,30 @@ def test_a_message_delivered_twice_gets_the_same_answer():
 
 
 BAD_REPLIES = {
-    "not finite": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"] * np.nan}),
-    "has shape": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"][:, :2]}),
-    "lacks the array 'gamma'": lambda r: Reply(r.round, r.scalars),
-    "the number 'distance'": lambda r: Reply(r.round, {**r.scalars, "distance": -1.0}, r.arrays),
-    "'distance' of the reply is None": lambda r: Reply(r.round, {}, r.arrays),
-    "belongs to round 7": lambda r: Reply(7, r.scalars, r.arrays),
-    "broke": lambda r: Failure("broke"),
+    "reply-array-not-finite": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"] * np.nan}),
+    "reply-array-shape": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"][:, :2]}),
+    "reply-lacks-array": lambda r: Reply(r.round, r.scalars),
+    "reply-number": lambda r: Reply(r.round, {**r.scalars, "distance": -1.0}, r.arrays),
+    "reply-number (none)": lambda r: Reply(r.round, {}, r.arrays),
+    "other-round": lambda r: Reply(7, r.scalars, r.arrays),
+    "not-started": lambda r: Failure(Note("protocols.not-started")),
 }
 
 
-@pytest.mark.parametrize("reason", BAD_REPLIES)
+@pytest.mark.parametrize("code", BAD_REPLIES)
 @pytest.mark.parametrize("bad_round", [0, 2])
-def test_a_bad_reply_takes_out_its_sender_and_nobody_else(reason, bad_round):
+def test_a_bad_reply_takes_out_its_sender_and_nobody_else(code, bad_round):
     tables = {f"c{i}": gaussian_table(50, shift=i, seed=i) for i in range(3)}
     reference = gaussian_table(60, seed=9)
     server, clients = halves(fb.Interpolation(rounds=3), tables, reference)
 
     def spoil(number, replies):
-        return {**replies, "c1": BAD_REPLIES[reason](replies["c1"])} if number == bad_round else replies
+        return {**replies, "c1": BAD_REPLIES[code](replies["c1"])} if number == bad_round else replies
 
     carry(server, clients, change=spoil)
     result = server.result()
     assert set(result.failed) == {"c1"}
-    assert reason in result.failed["c1"]
+    assert result.outcomes["c1"].has("protocols." + code.split()[0])
     good, clean = result.clients[["client", "distance"]], halves(fb.Interpolation(rounds=3), tables, reference)
     carry(*clean)
     np.testing.assert_array_equal(good["distance"][[0, 2]], clean[0].result().clients["distance"][[0, 2]])
@@ -366,7 +368,8 @@ def test_a_silent_client_is_named():
     tables = {f"c{i}": gaussian_table(50, seed=i) for i in range(2)}
     server, clients = halves(fb.Interpolation(rounds=2), tables, gaussian_table(60, seed=9))
     carry(server, clients, change=lambda _, replies: {n: r for n, r in replies.items() if n != "c0"})
-    assert server.result().failed == {"c0": "failed: no answer"}
+    assert server.result().outcomes["c0"] == NO_ANSWER.outcome
+    assert list(server.result().failed) == ["c0"]
 
 
 # --- resume -------------------------------------------------------------------------------------------
@@ -385,7 +388,7 @@ def test_a_run_resumes_to_the_same_bytes_after_every_round(reference_known, mode
             try:
                 return clients[name].answer(message)
             except fb.FedbaryError as error:
-                return Failure(str(error))
+                return Failure.of(error)
 
         return answer
 
@@ -413,8 +416,8 @@ def test_a_run_resumes_to_the_same_bytes_after_every_round(reference_known, mode
         assert state.keys() == final.keys()
         for key in final:
             assert state[key].tobytes() == final[key].tobytes(), (stop, key)
-        for name, frame in rows.items():
-            np.testing.assert_array_equal(second[1][name].row_values()["value"], frame["value"])
+        for name, scored in rows.items():
+            np.testing.assert_array_equal(second[1][name].row_values().frame["value"], scored.frame["value"])
 
 
 def test_a_client_refuses_to_resume_with_other_rows():
@@ -435,19 +438,20 @@ def test_results_wait_for_the_end():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "wrong",
     [
-        (dict(support=0), "'support' parameter of Interpolation must be a whole number of at least 1. Got 0"),
-        (dict(rounds=2.5), "'rounds' parameter"),
-        (dict(min_group=True), "'min_group' parameter"),
-        (dict(t=1.0), "strictly between 0 and 1"),
-        (dict(p=3), "must be 1 or 2"),
-        (dict(interpolation="linear"), "must be one of barycentric, exact"),
-        (dict(gradient="beta"), "must be one of eta, gamma, access"),
-        (dict(tolerance=-1.0), "must be a finite number of at least 0"),
+        dict(support=0),
+        dict(rounds=2.5),
+        dict(min_group=True),
+        dict(t=1.0),
+        dict(p=3),
+        dict(interpolation="linear"),
+        dict(gradient="beta"),
+        dict(tolerance=-1.0),
     ],
+    ids=lambda wrong: str(*wrong),
 )
-def test_settings_say_what_they_expect(arguments, message):
-    with pytest.raises(SettingsError) as raised:
-        fb.Interpolation(**arguments)
-    assert message in str(raised.value)
+def test_settings_that_make_no_sense_are_named(wrong):
+    with pytest.raises(SettingsError, check=parameter(*wrong)) as raised:
+        fb.Interpolation(**wrong)
+    assert raised.value.public["owner"] == "Interpolation"

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
-from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.notes import Note
+from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.protocols.sketch.answer import exact_answer, relaxed_cost
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened, make_sketch
 from fedbary.space.points import Points
@@ -116,7 +117,7 @@ def test_gaussian_labels_get_no_epsilon_and_small_epsilons_add_noise(digits):
     parts = fb.partitions.by_size(digits, [300, 600], seed=0).clients
     clients, reference = {"a": parts["client_1"]}, parts["client_2"]
     private = fb.value(clients, reference, protocol=fb.Sketch(epsilon=1.0), space=fb.Space(labels="gaussian"), seed=0)
-    assert "no epsilon can be promised" in private.failed["a"]
+    assert private.outcomes["a"].has("protocols.gaussian-labels-with-epsilon")
     plain = fb.value(clients, reference, seed=0).clients
     noisy = [fb.value(clients, reference, protocol=fb.Sketch(epsilon=1.0), seed=0).clients for _ in range(2)]
     assert noisy[0]["distance"][0] != noisy[1]["distance"][0]
@@ -128,8 +129,9 @@ def test_a_private_answer_says_nothing_about_classes(digits):
     few = digits.take(np.flatnonzero(np.asarray(digits.labels) < 3))
     reference = digits.take(np.arange(0, len(digits), 2))
     private = fb.value({"a": few}, reference, protocol=fb.Sketch(epsilon=5.0), seed=0)
-    assert private.clients["status"][0] in ("ok", "ok; saturated: most rows are farther away than the cost cap")
-    assert "has fewer than 5 rows" in fb.value({"a": few}, reference, seed=0).clients["status"][0]
+    assert private.outcomes["a"].ok
+    assert {note.code for note in private.outcomes["a"].notes} <= {"protocols.saturated"}
+    assert fb.value({"a": few}, reference, seed=0).outcomes["a"].has("schema.lacks-classes")
 
 
 # --- a server that cheats -----------------------------------------------------------------------------
@@ -200,19 +202,19 @@ def test_a_client_answers_only_so_many_different_sketches(digits):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code"),
     [
-        (dict(points=np.zeros((2, 3))), "wrong shape"),
-        (dict(points=np.full((1, 75), np.nan)), "wrong shape or holds values that are not finite"),
-        (dict(weights=np.array([0.5])), "do not sum to one"),
-        (dict(variances=np.array([-1.0])), "masses that are not positive or do not sum to one"),
+        (dict(points=np.zeros((2, 3))), "protocols.sketch-shape"),
+        (dict(points=np.full((1, 75), np.nan)), "protocols.sketch-shape"),
+        (dict(weights=np.array([0.5])), "protocols.sketch-masses"),
+        (dict(variances=np.array([-1.0])), "protocols.sketch-masses"),
     ],
 )
-def test_a_malformed_sketch_is_refused(digits, change, message):
+def test_a_malformed_sketch_is_refused(digits, change, code):
     schema = fb.fit_schema(digits, fb.Space(metric="within", labels="onehot"))
     arrays = {"points": np.zeros((1, schema.point_width)), "weights": np.ones(1), "variances": np.zeros(1)} | change
     scalars = {"schema": schema.to_json(), "fingerprint": schema.fingerprint, "cap": 1.0}
-    with pytest.raises(ProtocolError, match=message):
+    with pytest.raises(ProtocolError, check=coded(code)):
         sketch_client(digits.take(np.arange(50))).answer(Message("sketch", 0, scalars, arrays))
 
 
@@ -265,13 +267,13 @@ def test_a_bad_answer_takes_out_its_sender_and_nobody_else(federation):
     replies = {name: sketch_client(clients[name]).answer(message) for name, message in server.tasks().items()}
     first, second, third, fourth, *_ = replies
     replies[first] = Reply(0, {**replies[first].scalars, "cost": float("nan")})
-    replies[second] = Failure("broke")
+    replies[second] = Failure(Note("internal.withheld"))
     del replies[third]
     replies[fourth] = Reply(0, {**replies[fourth].scalars, "relaxed": 1e12})
     server.absorb(replies)
     result = server.result()
     assert set(result.failed) == {first, second, third, fourth}
-    assert result.failed[third] == "failed: no answer"
+    assert result.outcomes[third] == NO_ANSWER.outcome
     assert result.clients["share"].sum() == pytest.approx(1)
 
 
@@ -304,19 +306,15 @@ def test_regression_is_valued_and_wrong_numbers_are_found():
 
 
 def test_settings_and_missing_references_are_explained(digits):
-    for arguments, message in [
-        (dict(support=0), "'support' parameter of Sketch"),
-        (dict(epsilon=0.0), "'epsilon' parameter"),
-        (dict(policy="none"), "'policy' parameter"),
-        (dict(policy="dp"), "nothing without epsilon"),
-        (dict(lower="best"), "'lower' parameter"),
-    ]:
-        with pytest.raises(SettingsError, match=message):
+    for arguments in (dict(support=0), dict(epsilon=0.0), dict(policy="none"), dict(lower="best")):
+        with pytest.raises(SettingsError, check=parameter(*arguments)):
             fb.Sketch(**arguments)
+    with pytest.raises(SettingsError, check=coded("protocols.dp-without-epsilon")):
+        fb.Sketch(policy="dp")
     with pytest.raises(SettingsError, check=coded("protocols.sketch-without-reference")):
         fb.value({"a": digits}, protocol="sketch")
     small = fb.value({"a": digits.take(np.arange(3))}, digits, seed=0)
-    assert "3 rows are fewer than min_group = 5" in small.failed["a"]
+    assert small.outcomes["a"].has("schema.too-few-rows")
     with pytest.raises(DataError, check=coded("schema.reference-too-small-to-split")):
         fb.value({"a": digits}, digits.take([0]), seed=0)
 
@@ -340,8 +338,8 @@ def test_row_values_reuse_the_transport_of_the_answer_and_are_the_same_after_a_r
     monkeypatch.setattr(
         "fedbary.protocols.sketch.client.solve", lambda *args: solved.append(len(args[0])) or solve(*args)
     )
-    rows = client.row_values()
+    rows = client.row_values().frame
     assert not solved
-    repeated = restarted.row_values()
+    repeated = restarted.row_values().frame
     assert solved == [60]
     np.testing.assert_allclose(rows["calibrated_gradient"], repeated["calibrated_gradient"], rtol=1e-12)

@@ -11,6 +11,7 @@ from fedbary.errors import SettingsError
 from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
 from fedbary.valuation.row_values import CleanRows, classified_rows, noise_share
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scored_rows import MEASURED, PROVED
 
 scores = hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(-5, 5))
 
@@ -103,7 +104,8 @@ def values(rules=None, seed=0, unknown=()):
 
 
 def test_both_channels_flag_name_the_reason_and_suggest():
-    frame = values()
+    scored = values()
+    frame = scored.frame
     flag = frame["flag"].to_numpy(dtype=bool)
     assert flag[:30].all()
     assert flag[-30:].all()
@@ -114,14 +116,14 @@ def test_both_channels_flag_name_the_reason_and_suggest():
     right = np.array(["a", "b", "c"])[(codes[:30] - 1) % 3]
     assert (frame["suggested_label"][:30].to_numpy() == right).mean() > 0.9
     assert frame["value"][:30].max() < frame["value"][30:-30].median()
-    assert frame.attrs["smallest_q"] < 0.1
-    assert frame.attrs["noise_share"] == pytest.approx(0.1, abs=0.02)
+    assert scored.facts.smallest_q < 0.1
+    assert scored.facts.noise_share == pytest.approx(0.1, abs=0.02)
 
 
 def test_the_false_discovery_rate_holds_on_average_in_split_mode():
     rates = []
     for seed in range(40):
-        flag = values(seed=seed)["flag"].to_numpy(dtype=bool)
+        flag = values(seed=seed).frame["flag"].to_numpy(dtype=bool)
         rates.append(flag[30:-30].sum() / max(flag.sum(), 1))
     assert np.mean(rates) <= 0.1
 
@@ -129,21 +131,22 @@ def test_the_false_discovery_rate_holds_on_average_in_split_mode():
 def test_when_nothing_can_be_flagged_the_smallest_useful_q_is_told():
     codes, log_p, feature, clean = sample()
     few = CleanRows(clean.log_probabilities[:15], clean.codes[:15], clean.feature_scores[:15])
-    frame = classified_rows(
+    scored = classified_rows(
         np.arange(300), log_probabilities=log_p, feature_scores=feature, codes=codes, classes=("a", "b", "c"),
         clean=few, rules=RowRules(),
     )  # fmt: skip
-    assert not frame["flag"].any()
-    assert 0.1 < frame.attrs["smallest_q"] <= 1.0
+    assert not scored.frame["flag"].any()
+    assert 0.1 < scored.facts.smallest_q <= 1.0
 
 
 def test_rows_of_unknown_classes_are_ranked_by_their_features_and_never_flagged():
-    frame = values(unknown=[50, 299])
+    scored = values(unknown=[50, 299])
+    frame = scored.frame
     assert frame["label_score"][[50, 299]].isna().all()
     assert frame["value"][299] < frame["value"][50]
     assert frame.loc[[50, 299], ["label_p", "feature_p", "p_value"]].isna().all(axis=None)
     assert not frame["flag"][[50, 299]].any()
-    assert frame.attrs["untested"] == 2
+    assert scored.facts.untested == 2
     assert frame["suggested_label"].notna().all()
 
 
@@ -154,7 +157,7 @@ def test_a_class_without_calibration_rows_gets_no_p_value():
     frame = classified_rows(
         np.arange(300), log_probabilities=log_p, feature_scores=feature, codes=codes, classes=("a", "b", "c"),
         clean=less, rules=RowRules(),
-    )  # fmt: skip
+    ).frame  # fmt: skip
     assert (frame["p_value"].isna() == (codes == 2)).all()
     assert not frame["flag"][codes == 2].any()
 
@@ -172,12 +175,12 @@ def test_clean_rows_of_a_rare_class_are_not_flagged_for_their_features(client):
         clean = CleanRows(log_p, clean_codes, rng.normal(size=1000) * (1 + 3 * clean_codes))
         feature = rng.normal(size=200) * (1 + 3 * codes)
         for adapt, found in flagged.items():
-            frame = classified_rows(
+            scored = classified_rows(
                 np.arange(200), log_probabilities=np.log(np.where(np.eye(2)[codes] == 1, 0.9, 0.1)),
                 feature_scores=feature, codes=codes, classes=("a", "b"), clean=clean, rules=RowRules(), adapt=adapt,
             )  # fmt: skip
-            found.append(bool(frame["flag"].any()))
-            assert ("alike in all classes" in frame.attrs["guarantee"]) == (adapt == "labels")
+            found.append(bool(scored.frame["flag"].any()))
+            assert (scored.facts.guarantee.facts["assumed"] is not None) == (adapt == "labels")
     assert np.mean(flagged["both"]) <= 0.1
     assert np.mean(flagged["labels"]) > 0.5
 
@@ -190,15 +193,15 @@ def test_large_classes_are_calibrated_one_by_one():
     frame = classified_rows(
         np.arange(3), log_probabilities=np.log(np.full((3, 2), 0.5)), feature_scores=feature, codes=codes,
         classes=("a", "b"), clean=clean, rules=RowRules(),
-    )  # fmt: skip
+    ).frame  # fmt: skip
     own = [clean.feature_scores[clean_codes == code] for code in codes]
     expected = [(1 + (scores >= s).sum()) / 601 for scores, s in zip(own, feature, strict=True)]
     np.testing.assert_allclose(frame["feature_p"], expected)
 
 
 def test_each_mode_says_which_guarantee_it_has():
-    assert "at most 0.1 on average" in values().attrs["guarantee"]
-    assert "none proved" in values(RowRules(calibration="crossfit")).attrs["guarantee"]
+    assert (values().facts.guarantee.code, values().facts.guarantee.facts["rate"]) == (PROVED, 0.1)
+    assert values(RowRules(calibration="crossfit")).facts.guarantee.code == MEASURED
 
 
 def test_rules_are_checked():

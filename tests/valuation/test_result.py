@@ -12,8 +12,9 @@ from sklearn.metrics import roc_auc_score
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
+from fedbary.notes import Note
 from fedbary.valuation.contribution import share_bounds, shares
-from fedbary.valuation.result import CLIENT_COLUMNS, ROW_COLUMNS
+from fedbary.valuation.result import CLIENT_COLUMNS, ROW_COLUMNS, with_rows
 from fedbary.valuation.row_values import calibrated_gradient
 
 distances = st.lists(st.floats(0.01, 100), min_size=1, max_size=8).map(np.array)
@@ -87,7 +88,7 @@ def test_frames_have_every_column_and_na_where_the_protocol_is_silent(result):
     rows = result.rows("<b>")
     assert rows[["feature_score", "label_score", "p_value", "flag", "reason", "suggested_label"]].isna().all().all()
     assert result.failed.keys() == {"=SUM(A1)"}
-    assert "fewer than min_group = 5" in result.failed["=SUM(A1)"]
+    assert result.outcomes["=SUM(A1)"].has("schema.too-few-rows")
     assert result.ranking()["client"].iloc[-1] == "=SUM(A1)"
 
 
@@ -133,11 +134,11 @@ def test_unknown_and_broken_results_are_refused(result, tmp_path):
     with pytest.raises(DataError, check=coded("valuation.other-version")):
         fb.Valuation.load(home)
     (home / "valuation.json").write_text(json.dumps({**index, "rows": {"a": "../../x"}}))
-    with pytest.raises(DataError, match="outside its own folder"):
+    with pytest.raises(DataError, check=coded("valuation.file-outside")):
         fb.Valuation.load(home)
-    with pytest.raises(SettingsError, match="There is no client 'nobody'"):
+    with pytest.raises(SettingsError, check=coded("valuation.no-client")):
         result.rows("nobody")
-    with pytest.raises(SettingsError, match="has no row values"):
+    with pytest.raises(SettingsError, check=coded("valuation.without-rows")):
         result.rows("=SUM(A1)")
 
 
@@ -150,10 +151,12 @@ def test_a_servers_result_has_no_rows(result):
 
 def test_clients_whose_rows_could_not_be_valued_are_named_with_the_reason(result, tmp_path):
     name = str(result.clients["client"][0])
-    half = result.with_rows({}, {name: "the model does not fit"})
+    half = with_rows(result, {}, {name: Note("valuation.scoring-model-incoherent")})
     assert half.without_rows == (name,)
-    assert "no row values: the model does not fit" in half.clients["status"][0]
+    assert half.outcomes[name].notes[-1].facts["why"] == Note("valuation.scoring-model-incoherent")
+    assert half.clients["status"][0] == "ok"
+    assert half.clients["notes"][0].endswith(half.outcomes[name].text)
     again = fb.Valuation.load(half.save(tmp_path / "half"))
     assert again.without_rows == (name,)
-    with pytest.raises(fb.FedbaryError, match="has no row values"):
+    with pytest.raises(fb.FedbaryError, check=coded("valuation.without-rows")):
         again.rows(name)

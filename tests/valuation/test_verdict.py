@@ -5,10 +5,14 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.valuation.contribution import client_frame
+from fedbary.notes import Note
+from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.scores import ClientScores
-from fedbary.valuation.verdict import FAILED, INCLUDE, LEAVE, LOOK
+from fedbary.valuation.verdict import Advice
+
+INCLUDE, LOOK, LEAVE = Advice.INCLUDE, Advice.LOOK, Advice.LEAVE
 
 
 def made(quality=None, distance=None, flagged=None, values=None, errors=None) -> Valuation:
@@ -19,7 +23,7 @@ def made(quality=None, distance=None, flagged=None, values=None, errors=None) ->
             "rows": 100,
             "distance": 1.0 if distance is None else distance[place],
             "quality": np.nan if quality is None else quality[place],
-            "status": "ok",
+            "outcome": Outcome(),
         }
         for place in range(count)
     ]
@@ -30,11 +34,15 @@ def made(quality=None, distance=None, flagged=None, values=None, errors=None) ->
         names = tuple(f"c{place}" for place in range(count))
         scores = ClientScores("coalition", names, np.array(values), np.array(errors or [0.0] * count))
     history = pd.DataFrame(columns=["client", "round", "estimate", "support"])
-    return Valuation(clients, history, {"protocol": "sketch"}, scores=scores)
+    return Valuation(clients, history, {"protocol": "sketch"}, scores=scores, outcomes=outcomes_of(records))
 
 
-def advice(result: Valuation) -> dict[str, str]:
+def advice(result: Valuation) -> dict[str, Advice]:
     return {opinion.client: opinion.advice for opinion in result.verdict()}
+
+
+def reasons(result: Valuation) -> dict[str, list[str]]:
+    return {opinion.client: [note.code for note in opinion.reasons] for opinion in result.verdict()}
 
 
 def test_flags_from_five_per_cent_on_are_worth_a_look():
@@ -44,9 +52,10 @@ def test_flags_from_five_per_cent_on_are_worth_a_look():
 def test_low_quality_is_worth_a_look_and_distance_is_then_no_reproach():
     result = made(quality=[0.9, 0.89, 0.91, 0.6], distance=[1.0, 1.0, 9.0, 1.0])
     assert advice(result) == {"c0": INCLUDE, "c1": INCLUDE, "c2": INCLUDE, "c3": LOOK}
-    said = {opinion.client: opinion.why for opinion in result.verdict()}
-    assert "mix of classes" in said["c2"]
-    assert "0.60" in said["c3"]
+    assert "verdict.other-mix" in reasons(result)["c2"]
+    assert reasons(result)["c3"] == ["verdict.less-clean"]
+    (noted,) = (one.reasons[0].facts for one in result.verdict() if one.client == "c3")
+    assert noted == {"quality": 0.6, "median": pytest.approx(0.895)}
 
 
 def test_small_differences_are_none():
@@ -62,11 +71,14 @@ def test_clear_harm_is_left_out_and_nothing_added_is_looked_at():
     assert advice(result) == {"c0": INCLUDE, "c1": LOOK, "c2": LOOK, "c3": LEAVE}
 
 
-def test_a_failed_client_has_its_reason():
+@pytest.mark.parametrize("status", [Status.FAILED, Status.REFUSED, Status.SILENT])
+def test_a_failed_client_has_its_reason_without_what_is_private(status):
     history = pd.DataFrame(columns=["client", "round", "estimate", "support"])
-    clients = client_frame([{"client": "x", "status": "failed: no rows"}], spread=1.0)
-    (opinion,) = Valuation(clients, history, {}).verdict()
-    assert (opinion.advice, opinion.why) == (FAILED, "no rows")
+    why = Note("schema.too-few-rows", {"where": "ward.csv", "rows": 3, "least": 5})
+    records = [{"client": "x", "outcome": Outcome(status, (why,))}]
+    (opinion,) = Valuation(client_frame(records, spread=1.0), history, {}, outcomes=outcomes_of(records)).verdict()
+    assert (opinion.advice, opinion.reasons) == (Advice.NOT_VALUED, (why.redacted(),))
+    assert "ward" not in opinion.why
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a|b", "*x*", "`x`", "[x](y)", "line\nbreak", "\u202ex"])
@@ -93,15 +105,12 @@ def test_many_clients_are_cut_in_notebooks_but_not_in_markdown():
 
 
 def test_words_of_praise_claim_no_more_than_is_known():
-    said = {opinion.client: opinion.why for opinion in made(quality=[0.4, 0.4], flagged=[1, 0]).verdict()}
-    assert said == {
-        "c0": "only 1 row looks wrong; its rows are as clean as most (quality 0.40)",
-        "c1": "no row is flagged; its rows are as clean as most (quality 0.40)",
+    assert reasons(made(quality=[0.4, 0.4], flagged=[1, 0])) == {
+        "c0": ["verdict.few-flags", "verdict.as-clean"],
+        "c1": ["verdict.no-flag", "verdict.as-clean"],
     }
-    (alone,) = made(quality=[0.4]).verdict()
-    assert alone.why == "its quality, 0.40, cannot be compared with another's"
-    (far,) = made(distance=[9.0]).verdict()
-    assert far.why == "its distance, 9, cannot be compared with another's"
+    assert reasons(made(quality=[0.4])) == {"c0": ["verdict.quality-alone"]}
+    assert reasons(made(distance=[9.0])) == {"c0": ["verdict.distance-alone"]}
 
 
 def test_markdown_makes_no_link_and_keeps_the_direction_of_the_line():

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def write_atomically(path: str | Path, write: Callable[[Path], object], *, mode: int = 0o666) -> Path:
@@ -30,3 +34,14 @@ def write_atomically(path: str | Path, write: Callable[[Path], object], *, mode:
     finally:
         draft.unlink(missing_ok=True)
     return home
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], *, mode: int = 0o666) -> Path:
+    """Plain arrays as one NPZ file, whole or not there."""
+    import numpy as np
+
+    def write(draft: Path) -> None:
+        with draft.open("wb") as file:  # given a path, NumPy would add a suffix to it
+            np.savez(file, allow_pickle=False, **arrays)
+
+    return write_atomically(path, write, mode=mode)

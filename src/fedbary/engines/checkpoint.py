@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedbary.data.atomic import write_arrays
 from fedbary.engines.run import Engine, Observer
 from fedbary.errors import ProtocolError
 from fedbary.protocols.messages import ServerProtocol, State, below, under
@@ -52,10 +53,7 @@ class Checkpoint(Observer):
         """Write both states."""
         arrays = {"identity": np.array(self._identity)}
         arrays |= under("server/", protocol.state()) | under("engine/", engine.state())
-        draft = self._file.with_suffix(".part")
-        with draft.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        draft.replace(self._file)
+        write_arrays(self._file, arrays)
 
     def finished(self, result: Valuation) -> None:  # noqa: ARG002 - an observer's signature
         """Nothing is left to go on with."""

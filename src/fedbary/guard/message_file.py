@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fedbary.data.atomic import write_arrays
 from fedbary.errors import DataError
 from fedbary.protocols.messages import Message, array_text, below, text_array, under
 
@@ -27,9 +28,7 @@ def save_message(message: Message, path: str | Path) -> Path:
     {'cap': 2.5}
     """
     head = json.dumps({"kind": message.kind, "round": message.round, "scalars": dict(message.scalars)})
-    with Path(path).open("wb") as file:
-        np.savez(file, allow_pickle=False, message=text_array(head), **under("array.", message.arrays))
-    return Path(path)
+    return write_arrays(path, {"message": text_array(head), **under("array.", message.arrays)})
 
 
 def load_message(path: str | Path) -> Message:

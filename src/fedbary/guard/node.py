@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbary.data.atomic import write_arrays
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node_config import NodeConfig, simulated_secret
-from fedbary.guard.owner_results import keep_rows
+from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import (
     ClientProtocol,
@@ -25,6 +25,7 @@ from fedbary.protocols.messages import (
     Message,
     Reply,
     Settings,
+    State,
     array_text,
     below,
     text_array,
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
 
 STATE = "state.npz"
-# After which messages the row values of a protocol are final; others get a message of their own at the end.
-LAST = {"sketch": {"sketch"}, "coalition": {"sketch", "scores"}, "consensus": {"scores"}, "triangle": {"start"}}
+# The last message of protocols that do not name one after which row values are final.
 FINISH = "finish"
 
 
@@ -48,14 +48,14 @@ class Asked:
 
     protocol: Settings
     rules: RowRules
-    simulated: Mapping[str, Any]
+    simulation: Mapping[str, Any]
 
     def to_json(self) -> str:
         """As text for every message, so that a node needs nothing but the message."""
         from dataclasses import asdict
 
         content = {"protocol": self.protocol.name, "options": asdict(self.protocol), "rules": asdict(self.rules)}  # type: ignore[call-overload]
-        return json.dumps(content | {"simulated": dict(self.simulated)}, sort_keys=True)
+        return json.dumps(content | {"simulation": dict(self.simulation)}, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Asked:
@@ -63,7 +63,7 @@ class Asked:
         try:
             content = json.loads(text)
             protocol = PROTOCOLS[content["protocol"]](**content["options"])
-            return cls(protocol, RowRules(**content["rules"]), dict(content["simulated"]))
+            return cls(protocol, RowRules(**content["rules"]), dict(content["simulation"]))
         except (ValueError, KeyError, TypeError) as error:
             raise ProtocolError("guard.settings-unknown") from error
 
@@ -88,28 +88,28 @@ def _answer(
 ) -> tuple[Reply | Failure, int | None]:
     folder = config.run_folder(envelope.session)
     asked = Asked.from_json(envelope.settings)
-    known = _load(folder)
-    step = int(known.get("step", 0))
-    if step and step == envelope.step and array_text(known["last.digest"]) == _question(message):
-        return _stored_reply(known)
+    state = _load(folder)
+    step = int(state.get("step", 0))
+    if step and step == envelope.step and array_text(state["last.digest"]) == _question(message):
+        return _last_reply(state)
     if envelope.step != step + 1:
         raise ProtocolError("guard.out-of-step", asked=envelope.step, here=step + 1)
     client = _client(asked, config, partition, envelope.session)
-    if known:
-        client.restore(below(known, "client."))
+    if state:
+        client.restore(below(state, "client."))
     reply = Reply(message.round) if message.kind == FINISH else _respond(client, message)
     if isinstance(reply, Failure):
         # What was asked counts even where it was refused; otherwise a server could ask until it is answered.
-        _save(folder, {**_without_client(known), **under("client.", client.state())})
+        _save(folder, {**_without_client(state), **under("client.", client.state())})
         return reply, None
     flagged = None
-    if message.kind == FINISH or message.kind in LAST.get(asked.protocol.name, ()):
+    if message.kind == FINISH or message.kind in asked.protocol.row_values_after:
         # In a simulation nobody would look at a report of each of perhaps a thousand clients.
-        table = _table(config, _sorted(asked.simulated), None) if partition is None and config.report else None
+        table = _table(config, _sorted(asked.simulation), None) if partition is None and config.report else None
         results = config.output / envelope.session
-        keep_rows(client, asked.protocol, asked.rules, config, folder=results, table=table)
+        save_rows(client, asked.protocol, asked.rules, config, folder=results, table=table)
         flagged = client.flag_count() if isinstance(client, GuardedClient) else None
-    _save(folder, {**_remembered(message, reply, envelope.step, flagged), **under("client.", client.state())})
+    _save(folder, {**_replied(message, reply, envelope.step, flagged), **under("client.", client.state())})
     return reply, flagged
 
 
@@ -124,9 +124,9 @@ def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
 
 def _client(asked: Asked, config: NodeConfig, partition: int | None, session: str) -> ClientProtocol:
     """The owner's half behind its policy and ledger; in a simulation the owners are one, who needs neither."""
-    table = _table(config, _sorted(asked.simulated), partition)
+    table = _table(config, _sorted(asked.simulation), partition)
     if partition is not None:
-        secret = simulated_secret(int(asked.simulated.get("run_seed", 0)))
+        secret = simulated_secret(int(asked.simulation.get("run_seed", 0)))
         return asked.protocol.client(table, rules=asked.rules, seed=secret)
     policy = OwnerPolicy() if config.policy is None else OwnerPolicy.load(config.policy)
     return GuardedClient.for_table(
@@ -140,41 +140,36 @@ def _client(asked: Asked, config: NodeConfig, partition: int | None, session: st
     )
 
 
-def _sorted(simulated: Mapping[str, Any]) -> str:
-    return json.dumps(dict(simulated), sort_keys=True)
+def _sorted(simulation: Mapping[str, Any]) -> str:
+    return json.dumps(dict(simulation), sort_keys=True)
 
 
 @lru_cache(maxsize=4)
-def _table(config: NodeConfig, simulated: str, partition: int | None) -> Table:
-    return config.table(json.loads(simulated), partition)
+def _table(config: NodeConfig, simulation: str, partition: int | None) -> Table:
+    return config.table(json.loads(simulation), partition)
 
 
 def _question(message: Message) -> str:
     return f"{message.kind} {message.round} {message.digest}"
 
 
-def _remembered(message: Message, reply: Reply, step: int, flagged: int | None) -> dict[str, np.ndarray]:
+def _replied(message: Message, reply: Reply, step: int, flagged: int | None) -> dict[str, np.ndarray]:
     """How far the node is, and its last answer."""
     content = {"round": reply.round, "scalars": dict(reply.scalars), "flagged": flagged}
-    said = json.dumps(content, default=_plain)
     return {
         "step": np.array(step),
         "last.digest": text_array(_question(message)),
-        "last.scalars": text_array(said),
+        "last.scalars": text_array(json.dumps(content, default=_plain)),
         **under("last.array.", reply.arrays),
     }
 
 
-def _without_client(known: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {key: array for key, array in known.items() if not key.startswith("client.")}
+def _without_client(state: State) -> dict[str, np.ndarray]:
+    return {key: array for key, array in state.items() if not key.startswith("client.")}
 
 
-def _save(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """One file that is whole or not there."""
-    draft = folder / f"{STATE}.{os.getpid()}.part"
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
-    draft.replace(folder / STATE)
+def _save(folder: Path, state: State) -> None:
+    write_arrays(folder / STATE, state, mode=0o600)
 
 
 def _load(folder: Path) -> dict[str, np.ndarray]:
@@ -185,9 +180,10 @@ def _load(folder: Path) -> dict[str, np.ndarray]:
         return {key: stored[key] for key in stored.files}
 
 
-def _stored_reply(known: Mapping[str, np.ndarray]) -> tuple[Reply, int | None]:
-    content = json.loads(array_text(known["last.scalars"]))
-    return Reply(int(content["round"]), content["scalars"], below(known, "last.array.")), content["flagged"]
+def _last_reply(state: State) -> tuple[Reply, int | None]:
+    """What `_replied` holds."""
+    content = json.loads(array_text(state["last.scalars"]))
+    return Reply(int(content["round"]), content["scalars"], below(state, "last.array.")), content["flagged"]
 
 
 def _plain(value: object) -> object:

@@ -64,7 +64,7 @@ class NodeConfig:
             bool(config.get("report", True)),
         )
 
-    def table(self, simulated: Mapping[str, Any], partition: int | None) -> Table:
+    def table(self, simulation: Mapping[str, Any], partition: int | None) -> Table:
         """The owner's rows: its file, or one partition of a named data set."""
         if self.data is not None:
             from fedbary.data.files import read
@@ -74,7 +74,7 @@ class NodeConfig:
             raise SettingsError("guard.no-data")
         from fedbary.guard.simulated_tables import partition_table
 
-        return partition_table(simulated, partition)
+        return partition_table(simulation, partition)
 
     def run_folder(self, session: str) -> Path:
         """Where a run's state is; the server's name for it must not lead anywhere else."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbary.data.atomic import write_atomically
 from fedbary.data.export import write
 from fedbary.errors import DataError
 from fedbary.space.schema import Schema
@@ -66,7 +67,7 @@ def save_owned(view: Valuation, folder: str | Path) -> Path:
     facts = view.row_facts(client).to_json()
     index = {"fedbary": "owner", "version": VERSION, "settings": view.settings, "row_facts": facts}
     text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
-    (home / _INDEX).write_text(text + "\n", encoding="utf-8")
+    write_atomically(home / _INDEX, lambda draft: draft.write_text(text + "\n", encoding="utf-8"))
     return home
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
 
 
-def keep_rows(
+def save_rows(
     client: ClientProtocol, asked: Settings, rules: RowRules, config: NodeConfig, *, folder: Path, table: Table | None
 ) -> None:
     """Row values and flags, for the owner alone; what they cannot be made of does not stop the run.
@@ -48,23 +48,23 @@ def keep_rows(
 
 
 def _compared_with(state: State) -> tuple[Schema | None, np.ndarray | None]:
-    """The schema and the target's points as the server sent them; a coalition keeps those of what it rides on."""
-    kept = below(state, "on.") or dict(state)
-    schema = Schema.from_json(array_text(kept["schema"])) if "schema" in kept else None
-    return schema, kept.get("array.points")
+    """The schema and the target's points as the server sent them; in a coalition its base protocol has them."""
+    base = below(state, "on.") or dict(state)
+    schema = Schema.from_json(array_text(base["schema"])) if "schema" in base else None
+    return schema, base.get("array.points")
 
 
 def _facts(settings: Settings, rules: RowRules, state: State, target: np.ndarray | None) -> dict[str, Any]:
     """The settings in force, and what a report needs to say what was told."""
-    rides_on = array_text(state["protocol"]) if settings.name == "coalition" else None
+    base_protocol = array_text(state["protocol"]) if settings.name == "coalition" else None
     # Clients describe themselves only where there is no reference to fit a space to.
-    alone = "consensus" in (settings.name, rides_on) or bool(array_text(state["told"]) if "told" in state else "")
+    alone = "consensus" in (settings.name, base_protocol) or bool(array_text(state["told"]) if "told" in state else "")
     return {
         "protocol": settings.name,
         **asdict(settings),  # type: ignore[call-overload]
         **asdict(rules),
         "reference_rows": None if alone else "not told",
-        **({} if rides_on is None else {"rides_on": rides_on}),
+        **({} if base_protocol is None else {"base_protocol": base_protocol}),
         **({} if target is None else {"sketch_points": len(target)}),
     }
 

@@ -99,6 +99,11 @@ class Settings(Protocol):
         """What the protocol is called in results and on the command line."""
         ...
 
+    @property
+    def row_values_after(self) -> frozenset[str]:
+        """After which messages a client's row values are final; where there is none, the end must be told."""
+        ...
+
     def space(self, space: Space | None) -> Space:
         """The space that the protocol recommends, with what the user chose."""
         ...

@@ -62,7 +62,8 @@ class Calibration:
         # Between two calibration scores the survival function is interpolated, beyond the cut it decays on.
         middle = np.interp(scores, self.scores, (self.above[:-1] + 1.0) / (self.total + 1.0))
         below = np.exp(np.minimum(scores - self.scores[0], 0.0)) * 1e-9  # keeps rows under all scores in order
-        start = (self.above[np.searchsorted(self.scores, self.threshold, side="left")] + 1.0) / (self.total + 1.0)
+        # Of equal scores np.interp takes the last.
+        start = (self.above[np.searchsorted(self.scores, self.threshold, side="right") - 1] + 1.0) / (self.total + 1.0)
         tail = -np.log(start) + (scores - self.threshold) / self.excess
         surprise = np.where(scores > self.threshold, tail, -np.log(middle) + below)
         return np.asarray(np.where(np.isfinite(scores), surprise, -np.inf))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbary.data.atomic import write_atomically
 from fedbary.data.export import write
 from fedbary.errors import DataError
 from fedbary.notes import Note
@@ -59,7 +60,7 @@ def save(result: Valuation, folder: str | Path) -> Path:
         "row_facts": {name: scored.facts.to_json() for name, scored in held.items()},
     }
     text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
-    (home / _INDEX).write_text(text + "\n", encoding="utf-8")
+    write_atomically(home / _INDEX, lambda draft: draft.write_text(text + "\n", encoding="utf-8"))
     return home
 
 

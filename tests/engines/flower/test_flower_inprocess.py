@@ -1,5 +1,6 @@
 """Every protocol over a Flower grid in this process: same numbers as the local engine, and nodes that misbehave."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,9 @@ from fedbary.engines.flower.server_app import valued
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_folder import load_owned
+from fedbary.notes import Note
 from fedbary.protocols.messages import Reply
+from fedbary.valuation.outcome import Status
 
 pytestmark = pytest.mark.slow
 
@@ -228,11 +231,16 @@ def test_bad_nodes_are_named_with_a_reason_and_all_others_are_valued(tmp_path):
     guarded = fb.Sketch(lower="triangle", policy="coarsen")
     expected = fb.value(tables, reference, protocol=guarded, seed=0).clients.set_index("client")
     np.testing.assert_allclose(healthy["distance"], expected.loc[healthy["client"], "distance"], atol=1e-9)
-    reasons = " | ".join(found.failed.values())
-    for why in ("the app failed on the node", "no answer within", "'cost' of the reply is nan", "'rows' of the reply",
-                "lacks its scalars or arrays", "belongs to another run"):  # fmt: skip
-        assert why in reasons, why
-    assert "secret.parquet" not in reasons
+    codes = Counter(outcome.notes[0].code for outcome in found.outcomes.values() if not outcome.ok)
+    assert codes == {
+        "engines.app-failed": 10,
+        "engines.no-answer": 5,
+        "protocols.reply-number": 3,
+        "engines.incomplete": 1,
+        "engines.reply-of-another-run": 1,
+    }
+    assert Counter(outcome.status for outcome in found.outcomes.values()) == {"ok": 80, "failed": 15, "silent": 5}
+    assert "secret.parquet" not in " | ".join(found.failed.values())
 
 
 def test_a_replayed_round_and_a_lost_state_are_noticed(tmp_path):
@@ -244,8 +252,8 @@ def test_a_replayed_round_and_a_lost_state_are_noticed(tmp_path):
         return honest()
 
     found = valued(InProcessGrid(app, nodes, {100: replayed(), 101: forgetful}), RunConfig.of(config))
-    assert "which was not asked now" in found.failed["client_1"]
-    assert "the node is at 1" in found.failed["client_2"]
+    assert found.outcomes["client_1"].has("engines.reply-not-asked")
+    assert found.outcomes["client_2"].notes == (Note("guard.out-of-step", {"asked": 2, "here": 1}),)
     assert len(found.failed) == 2
 
 
@@ -273,7 +281,7 @@ def test_too_few_nodes_are_said_and_enough_go_on_with_a_note(tmp_path):
     with pytest.raises(ProtocolError, check=coded("engines.too-few-nodes")):
         valued(grid, RunConfig.of(late))
     found = valued(grid, RunConfig.of({**late, "min-nodes": 2}))
-    assert "1 of 3 nodes did not come in time" in found.notes
+    assert Note("engines.absent-nodes", {"count": 1}) in found.notes
     assert len(found.clients) == 2
 
 
@@ -336,13 +344,15 @@ def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
     nodes[1000]["policy"], nodes[1001]["policy"] = str(tmp_path / "strict.toml"), str(tmp_path / "open.toml")
     config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "out")}))
-    assert "min_group = 50" in found.failed["site 0"]
+    assert found.outcomes["site 0"].status is Status.REFUSED
+    assert found.outcomes["site 0"].notes == (Note("guard.min-group", {"asked": 5, "least": 50}),)
     assert list(found.failed) == ["site 0"]
     ledger = Ledger(tmp_path / "s" / "node-1001" / "ledger.jsonl").read()
     assert [entry.kind for entry in ledger.entries][:1] == ["sketch"]
     config = {"protocol": "consensus", "num-nodes": 3, "timeout": 60.0, "poll": 0.001, "rounds": 2}
     again = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "two")}))
-    assert "protocols" in again.failed["site 2"]  # no file: the sketch protocol alone
+    assert again.outcomes["site 2"].status is Status.REFUSED
+    assert again.outcomes["site 2"].has("guard.protocol-not-allowed")  # no file: the sketch protocol alone
 
 
 # --- what leaves --------------------------------------------------------------------------------------
@@ -389,20 +399,21 @@ def test_a_node_without_data_or_with_a_strange_server_answers_with_a_sentence(tm
     nodes, config = simulation(tmp_path, clients=2)
     nodes[100] = {"state-path": str(tmp_path)}
     found = valued(InProcessGrid(app, nodes), RunConfig.of(config))
-    assert "no data: give data-path" in found.failed["node-100"]
+    assert found.outcomes["node-100"].has("guard.no-data")
 
 
 @pytest.mark.parametrize(
-    ("config", "why"),
+    ("config", "code", "named"),
     [
-        ({"protocol": "magic"}, "There is no protocol 'magic'"),
-        ({"protocol": "sketch", "rounds": 3}, "'rounds' is not an option of the sketch protocol"),
-        ({"space-colour": "red"}, "'space-colour' is not an option of the space"),
+        ({"protocol": "magic"}, "settings.no-protocol", {"name": "magic"}),
+        ({"protocol": "sketch", "rounds": 3}, "engines.unknown-run-config", {"key": "rounds"}),
+        ({"space-colour": "red"}, "engines.unknown-run-config", {"key": "space-colour"}),
     ],
 )
-def test_a_wrong_run_config_gets_one_sentence(config, why):
-    with pytest.raises(SettingsError, match=why):
+def test_a_wrong_run_config_gets_one_sentence(config, code, named):
+    with pytest.raises(SettingsError, check=coded(code)) as caught:
         RunConfig.of(config)
+    assert caught.value.note.facts.items() >= named.items()
 
 
 def test_replies_survive_the_records_and_strangers_do_not():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbary.engines.events import Event, EventLog, told_if_stopped
+from fedbary.engines.events import Event, EventLog
 from fedbary.engines.live.follow import Follower
 from fedbary.engines.live.records import Logged, logged
 from fedbary.engines.live.state import RunState, after
@@ -148,9 +148,9 @@ def test_an_earlier_runs_report_is_not_taken_for_this_ones(tmp_path):
 
 def test_why_a_run_stopped_is_told_without_data(tmp_path):
     log = EventLog(tmp_path / "events.jsonl", append=False)
-    secret = DataError("/home/ann/ward.csv: column 'age' holds 'Ann'")
+    secret = DataError("data.no-such-column", where="/home/ann/ward.csv", role="label", wanted="age", names=("Ann",))
     for error in (secret, ValueError("Ann is 53"), KeyboardInterrupt(), SystemExit(1)):
-        with pytest.raises(type(error)), told_if_stopped(log):
+        with pytest.raises(type(error)), log.until_stopped():
             raise error
     text = (tmp_path / "events.jsonl").read_text()
     assert "Ann" not in text
@@ -160,7 +160,9 @@ def test_why_a_run_stopped_is_told_without_data(tmp_path):
 
 
 def test_events_come_back_from_the_file_as_they_were_told(tmp_path):
-    event = Event("distances", 3, "step", HOSTILE[0], 1, 2, "\udc80 \u202e", HOSTILE, dict.fromkeys(HOSTILE, 0.5))
+    event = Event(
+        "distances", 3, "step", HOSTILE[0], 1, 2, "\udc80 \u202e", "data.no-rows", HOSTILE, dict.fromkeys(HOSTILE, 0.5)
+    )
     EventLog(tmp_path / "events.jsonl", append=False)(event)
     (line,) = (tmp_path / "events.jsonl").read_bytes().splitlines()
     assert logged(line).event == event

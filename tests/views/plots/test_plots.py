@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
+from codes import coded
 from fedbary.errors import DataError, SettingsError
-from fedbary.valuation.contribution import client_frame
+from fedbary.notes import Note
+from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.scores import ClientScores
 from fedbary.views.plots import look
@@ -21,16 +24,18 @@ from fedbary.views.plots.display import browser as local_browser
 
 def result(**changes) -> Valuation:
     records = [
-        {"client": "a", "rows": 100, "distance": 1.0, "low": 0.9, "high": 1.2, "quality": 0.9, "status": "ok"},
-        {"client": "<b>b</b>", "rows": 50, "distance": 3.0, "low": 2.0, "high": 3.0, "quality": 0.8, "status": "ok"},
-        {"client": "gone", "status": "failed: no rows"},
+        {"client": "a", "rows": 100, "distance": 1.0, "low": 0.9, "high": 1.2, "quality": 0.9},
+        {"client": "<b>b</b>", "rows": 50, "distance": 3.0, "low": 2.0, "high": 3.0, "quality": 0.8},
+        {"client": "gone", "outcome": Outcome(Status.FAILED, (Note("data.no-rows"),))},
     ]
+    records = [{"outcome": Outcome(), **record} for record in records]
     history = pd.DataFrame(
         {"client": ["a", "a", "<b>b</b>", "<b>b</b>"], "round": [0, 1, 0, 1], "estimate": [2.0, 1.0, 4.0, 3.0]}
     )
     frame = client_frame(records, spread=1.0)
     frame["flagged"] = pd.array([0, 10, None], dtype="Int64")
-    made = Valuation(frame, history.assign(support=8), {"protocol": "sketch", "reference_rows": 10})
+    settings = {"protocol": "sketch", "reference_rows": 10}
+    made = Valuation(frame, history.assign(support=8), settings, outcomes=outcomes_of(records))
     return replace(made, **changes)
 
 
@@ -120,16 +125,16 @@ def test_a_picture_saves_itself_as_an_image_by_the_local_browser(chromium, monke
 def test_what_stands_in_the_way_of_an_image_is_said(monkeypatch, tmp_path):
     pytest.importorskip("kaleido")
     picture = fb.plots.shares(result())
-    with pytest.raises(SettingsError, match=r"\.html, \.png, \.svg or \.pdf"):
+    with pytest.raises(SettingsError, check=coded("views.picture-format")):
         picture.save(tmp_path / "shares.gif")
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, check=coded("data.no-folder")):
         picture.save(tmp_path / "nowhere" / "shares.html")
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no-such-browser"))
     assert local_browser() is None
-    with pytest.raises(SettingsError, match="needs Chromium or Chrome"):
+    with pytest.raises(SettingsError, check=coded("views.browser-missing")):
         picture.save(tmp_path / "shares.png")
     monkeypatch.setitem(sys.modules, "kaleido", None)
-    with pytest.raises(SettingsError, match=r"fedbary\[images\]"):
+    with pytest.raises(SettingsError, check=coded("views.kaleido-missing")):
         picture.save(tmp_path / "shares.png")
 
 

@@ -4,20 +4,22 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.guard.owner_folder import owned
+from fedbary.notes import Note
 from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.scored_rows import PROVED, RowFacts, ScoredRows
 
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<a href='https://x.y'>k</a>", "[/oops]", "=1+1",
     "\"it's\"", "x" * 300, "\u202eمستشفى", "👩‍🔬",
 ]  # fmt: skip
 SETTINGS = {"protocol": "sketch", "min_group": 5, "fdr": 0.1, "sketch_points": 12, "reference_rows": "not told"}
-GUARANTEE = "false-discovery rate at most 0.1 on average, if clean rows are exchangeable within classes"
+FACTS = RowFacts(Note(PROVED, {"rate": 0.1}), noise_share=0.1, smallest_q=0.02)
 
 
 def values_of(table: fb.Table, *, flagged: int, classes=("cat", "dog")):
     """Row k has value k − rows; the first ``flagged`` rows are flagged, in turn for label, features and both."""
     rows, reasons = len(table), np.array(["label", "features", "label and features"], dtype=object)
-    frame = row_frame(
+    return row_frame(
         table.row_names,
         np.arange(rows, dtype=float) - rows,
         feature_p=(np.arange(rows) + 1) / (rows + 1),
@@ -27,8 +29,6 @@ def values_of(table: fb.Table, *, flagged: int, classes=("cat", "dog")):
         reason=reasons[np.arange(rows) % 3],
         suggested_label=np.array(classes, dtype=object)[np.arange(rows) % len(classes)],
     )
-    frame.attrs = {"guarantee": GUARANTEE, "smallest_q": 0.02, "noise_share": 0.1, "untested": 0}
-    return frame
 
 
 def animals(rows: int = 90, seed: int = 0) -> fb.Table:
@@ -64,8 +64,8 @@ def pictures(rows: int, side: int = 28) -> fb.Table:
     return fb.Table.from_arrays(blocks, rng.integers(0, 3, rows))
 
 
-def view_of(table: fb.Table, frame, client: str = "shelter", **settings):
+def view_of(table: fb.Table, frame, client: str = "shelter", facts: RowFacts = FACTS, **settings):
     """What the owner of this table would hold after a run."""
     schema = fb.fit_schema(table, fb.Space(missing="impute"))
     target = np.random.default_rng(3).normal(size=(6, schema.point_width))
-    return owned(client, frame, SETTINGS | settings, schema, target)
+    return owned(client, ScoredRows(frame, facts), SETTINGS | settings, schema, target)

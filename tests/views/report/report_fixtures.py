@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbary.valuation.contribution import client_frame
-from fedbary.valuation.result import Valuation
+from fedbary.notes import Note
+from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.outcome import Outcome, Status
+from fedbary.valuation.result import Valuation, with_rows
 from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.scored_rows import ScoredRows
 
 SETTINGS = {
     "protocol": "interpolation",
@@ -29,7 +32,7 @@ SETTINGS = {
 
 def result_of(
     names: list[str],
-    failed: dict[str, str] | None = None,
+    failed: dict[str, Note] | None = None,
     rows: bool = True,
     quality: list[float] | None = None,
     **settings: object,
@@ -38,12 +41,12 @@ def result_of(
     failed = failed or {}
     records = [
         {
-            "client": name, "rows": 40, "distance": k + 1.0, "low": 0.5, "high": k + 1.0, "status": "ok",
+            "client": name, "rows": 40, "distance": k + 1.0, "low": 0.5, "high": k + 1.0, "outcome": Outcome(),
             **({} if quality is None else {"quality": quality[k]}),
         }
         for k, name in enumerate(names)
     ]  # fmt: skip
-    records += [{"client": name, "status": f"failed: {reason}"} for name, reason in failed.items()]
+    records += [{"client": name, "outcome": Outcome(Status.FAILED, (why,))} for name, why in failed.items()]
     history = pd.DataFrame(
         [
             {"client": name, "round": number, "estimate": k + 1.0 + 10.0 / (number + 1), "support": 8}
@@ -53,10 +56,14 @@ def result_of(
         columns=["client", "round", "estimate", "support"],
     )
     result = Valuation(
-        client_frame(records, spread=1.0), history, SETTINGS | settings, notes=("column 'x' is constant",)
+        client_frame(records, spread=1.0),
+        history,
+        SETTINGS | settings,
+        notes=(Note("schema.constant-column", {"column": "x"}),),
+        outcomes=outcomes_of(records),
     )
-    tables = {name: row_frame(np.array([f"row-{i}" for i in range(40)]), np.arange(40.0)) for name in names}
-    return result.with_rows(tables) if rows else result
+    scored = ScoredRows(row_frame(np.array([f"row-{i}" for i in range(40)]), np.arange(40.0)))
+    return with_rows(result, dict.fromkeys(names, scored)) if rows else result
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,8 @@ def test_the_warning_fits_the_policy(settings, said):
 
 def test_coalitions_say_what_groups_tell_and_without_a_reference_what_consensus_does():
     settings = {"protocol": "coalition", **asdict(fb.Coalition())}
-    ridden = learned({**settings, "rides_on": "sketch"})
+    ridden = learned({**settings, "base_protocol": "sketch"})
     assert "up to 10 means of groups of at least 5 different rows" in " ".join(ridden.server)
     assert "not differentially private" in ridden.warnings[0]
-    alone = learned({**settings, "rides_on": "consensus"})
+    alone = learned({**settings, "base_protocol": "consensus"})
     assert alone == learned({"protocol": "consensus", **asdict(fb.Consensus())})

@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from owner_fixtures import HOSTILE, animals, hostile_table, pictures, values_of, view_of
+from owner_fixtures import FACTS, HOSTILE, animals, hostile_table, pictures, values_of, view_of
 
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
+from fedbary.notes import Note
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.views.report.owner import owner_html
 from fedbary.views.report.promises import owner_headline
 from fedbary.views.report.row_table import row_table
@@ -39,9 +41,9 @@ def column(text: str, name: str) -> list:
 
 def test_the_headline_counts_rows_by_reason():
     frame = values_of(animals(), flagged=6)
-    assert owner_headline(frame) == "6 of 90 rows look wrong: 2 by their label, 2 by their features, 2 by both."
-    assert owner_headline(frame[frame["reason"] == "label"]) == "2 of 30 rows look wrong: all by their label."
-    assert owner_headline(values_of(animals(), flagged=1)) == "1 of 90 rows looks wrong: 1 by their label."
+    assert owner_headline(frame, FACTS) == "6 of 90 rows look wrong: 2 by their label, 2 by their features, 2 by both."
+    assert owner_headline(frame[frame["reason"] == "label"], FACTS) == "2 of 30 rows look wrong: all by their label."
+    assert owner_headline(values_of(animals(), flagged=1), FACTS) == "1 of 90 rows looks wrong: 1 by their label."
 
 
 def test_it_says_what_flags_promise_what_to_do_and_what_left():
@@ -126,15 +128,12 @@ def test_the_sketch_is_on_the_map_of_a_real_run(digits):
 
 
 @pytest.mark.parametrize(
-    "attributes",
-    [{"guarantee": "none: without clean rows values rank rows and nothing is flagged"}, {}],
-    ids=["consensus", "interpolation"],
+    "facts", [RowFacts(Note("valuation.flags-no-clean-rows")), RowFacts()], ids=["consensus", "interpolation"]
 )
-def test_without_flags_the_least_valuable_rows_come_first_and_it_says_why(attributes):
+def test_without_flags_the_least_valuable_rows_come_first_and_it_says_why(facts):
     table = animals()
     frame = row_frame(table.row_names, -np.arange(90.0))
-    frame.attrs = attributes
-    text = owner_html(view_of(table, frame, protocol="consensus"), client="shelter", table=table)
+    text = owner_html(view_of(table, frame, facts=facts, protocol="consensus"), client="shelter", table=table)
     assert column(text, "row")[:2] == ["a89", "a88"]
     assert "90 rows, ranked; this run flags none." in text
     assert "Why nothing is flagged" in text
@@ -146,7 +145,7 @@ def test_one_row_and_one_column_are_enough(rows):
     table = fb.Table({"x": np.arange(float(rows))}, np.array(["a", "b"][:rows], dtype=object))
     frame = values_of(table, flagged=rows)
     whole = fb.Table({"x": [0.0, 1.0]}, np.array(["a", "b"], dtype=object))
-    view = replace(view_of(whole, values_of(whole, flagged=1)), _rows={"shelter": frame})
+    view = replace(view_of(whole, values_of(whole, flagged=1)), _rows={"shelter": ScoredRows(frame, FACTS)})
     text = owner_html(view, client="shelter", table=table)
     assert len(column(text, "row")) == rows
 
@@ -169,27 +168,26 @@ def test_without_a_table_it_says_how_to_get_more():
     assert "--data FILE" in text
     assert "Where the rows lie" not in text
     assert [one["name"] for one in carried(text)["columns"]][:3] == ["row", "suggested_label", "reason"]
-    with pytest.raises(SettingsError, match="Pictures need the rows"):
+    with pytest.raises(SettingsError, check=coded("views.pictures-need-rows")):
         owner_html(view_of(table, values_of(table, flagged=3)), client="shelter", images=(8, 8))
 
 
 def test_other_rows_an_unknown_client_and_a_server_without_rows_are_refused(made_up):
     table = animals()
     view = view_of(table, values_of(table, flagged=3))
-    with pytest.raises(DataError, match="that are not the 90 rows of 'shelter' that were valued"):
+    with pytest.raises(DataError, check=coded("views.other-rows")):
         owner_html(view, client="shelter", table=table.take(range(89)))
-    with pytest.raises(DataError, match="the same order, with their ids"):
+    with pytest.raises(DataError, check=coded("views.other-rows")):
         owner_html(view, client="shelter", table=table.replace(ids=None))
-    known = values_of(table, flagged=3)
-    known.attrs["table"] = order_digest(table)
+    known = view_of(table, values_of(table, flagged=3), facts=replace(FACTS, table=order_digest(table)))
     turned = table.take(range(89, -1, -1)).replace(ids=table.ids)
     for other in (turned, table.replace(labels=table.labels[::-1])):
-        with pytest.raises(DataError, match="changed or put in another order since they were valued"):
-            owner_html(view_of(table, known), client="shelter", table=other)
-    assert owner_html(view_of(table, known), client="shelter", table=table)
-    with pytest.raises(SettingsError, match="no client 'sheltr'"):
+        with pytest.raises(DataError, check=coded("views.rows-changed")):
+            owner_html(known, client="shelter", table=other)
+    assert owner_html(known, client="shelter", table=table)
+    with pytest.raises(SettingsError, check=coded("valuation.no-client")):
         owner_html(view, client="sheltr")
-    with pytest.raises(PrivacyError, match="never left its owner's machine"):
+    with pytest.raises(PrivacyError, check=coded("valuation.rows-at-their-owner")):
         owner_html(made_up(["a"], rows=False), client="a")
 
 

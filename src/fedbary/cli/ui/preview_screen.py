@@ -86,7 +86,10 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
     from fedbary.views.report.learned import learned
 
     facts: dict[str, Any] = {"protocol": settings.name, **asdict(settings)}  # type: ignore[call-overload]
-    facts |= {"reference_rows": 1 if with_reference else None, "rides_on": "sketch" if with_reference else "consensus"}
+    facts |= {
+        "reference_rows": 1 if with_reference else None,
+        "base_protocol": "sketch" if with_reference else "consensus",
+    }
     lesson = learned(facts)
     return ((), ()) if lesson is None else (lesson.server, lesson.warnings)
 

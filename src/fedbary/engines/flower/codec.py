@@ -123,8 +123,10 @@ def _envelope(head: Mapping[str, Any]) -> Envelope:
 def _failure(head: Mapping[str, Any]) -> Failure:
     """What a node says of its failure; foreign words are never shown, so that only codes count that are known here."""
     try:
-        note = Note.from_json(json.loads(_text(head, "note", _LONGEST_NOTE)))
-        return Failure(note.redacted(), Status(_text(head, "failure", 20)))
+        note, status = Note.from_json(json.loads(_text(head, "note", _LONGEST_NOTE))), Status(head["failure"])
+        if status is Status.OK:
+            raise ValueError("a failure is not ok")
+        return Failure(note.redacted(), status)
     except (ValueError, RecursionError) as error:
         raise ProtocolError("engines.failure-unreadable") from error
 

@@ -31,7 +31,7 @@ class RunConfig:
     rules: RowRules
     space: Space
     seed: int
-    simulated: Mapping[str, Any]
+    simulation: Mapping[str, Any]
     reference: Path | None
     label: str
     id: str | None
@@ -44,9 +44,9 @@ class RunConfig:
     def of(cls, config: Mapping[str, Any]) -> RunConfig:
         """Read a run config; an empty text stands for a setting's default."""
         given = {key: value for key, value in config.items() if value != ""}
-        simulated = {key: given[key] for key in _SIMULATED if key in given}
+        simulation = {key: given[key] for key in _SIMULATED if key in given}
         reference = given.get("reference")
-        name = str(given.get("protocol", "sketch" if reference or simulated else "consensus"))
+        name = str(given.get("protocol", "sketch" if reference or simulation else "consensus"))
         if name not in PROTOCOLS:
             guess = did_you_mean(str(name), PROTOCOLS)
             raise SettingsError("settings.no-protocol", name=name, guess=guess, known=", ".join(PROTOCOLS))
@@ -56,14 +56,14 @@ class RunConfig:
                 raise SettingsError("engines.unknown-run-config", key=key, owner=f"the {name} protocol")
         protocol = PROTOCOLS[name](**{key.replace("-", "_"): given[key] for key in given if key in known})
         seed = int(given.get("seed", 0))
-        if simulated:
-            simulated |= {"seed": seed, "run_seed": seed}
+        if simulation:
+            simulation |= {"seed": seed, "run_seed": seed}
         rules = RowRules(**{key: given[key] for key in ("fdr", "rule", "calibration") if key in given})
         least = given.get("min-nodes")
         return cls(
             protocol=protocol,
             rules=rules,
-            simulated=simulated,
+            simulation=simulation,
             space=protocol.space(_space(given)),
             seed=seed,
             reference=None if reference is None else Path(str(reference)),

@@ -20,7 +20,7 @@ from fedbary.engines.flower.exchange import Patience, exchange
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.guard.envelope import Envelope
-from fedbary.guard.node import FINISH, LAST, Asked
+from fedbary.guard.node import FINISH, Asked
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, text_array
 from fedbary.valuation.result import Valuation, with_outcomes
 
@@ -49,7 +49,7 @@ class FlowerEngine(Engine):
         Go on from the checkpoint in ``folder``, if there is one, with the nodes that it names.
     patience : Patience
         Deadlines and retries.
-    simulated : mapping
+    simulation : mapping
         What simulated nodes make their rows of.
     """
 
@@ -61,14 +61,15 @@ class FlowerEngine(Engine):
         folder: Path,
         resume: bool = False,
         patience: Patience | None = None,
-        simulated: Mapping[str, Any] | None = None,
+        simulation: Mapping[str, Any] | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.resume = folder, resume
-        self._grid, self._attendance, self._simulated = grid, attendance, dict(simulated or {})
+        self._grid, self._attendance, self._simulation = grid, attendance, dict(simulation or {})
         self._patience = patience or Patience()
         self._session = secrets.token_hex(16)
-        self._settings = self._protocol = ""
+        self._settings = ""
+        self._row_values_after: frozenset[str] = frozenset()
         self._nodes: list[int] = []
         self._steps: dict[int, int] = {}
         self._names: dict[int, str] = {}
@@ -83,8 +84,8 @@ class FlowerEngine(Engine):
         """
         if work.tables is not None:
             raise SettingsError("engines.rows-are-at-the-nodes")
-        self._settings = Asked(work.protocol, work.rules, self._simulated).to_json()
-        self._protocol = work.protocol.name
+        self._settings = Asked(work.protocol, work.rules, self._simulation).to_json()
+        self._row_values_after = work.protocol.row_values_after
         if state:
             self._go_on(state)
             self._wait(lambda online: set(self._nodes) - self._failed <= online)
@@ -119,7 +120,7 @@ class FlowerEngine(Engine):
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:
         """Row values stay with the nodes; how many rows are flagged comes from those that share it."""
-        if self._protocol not in LAST:
+        if not self._row_values_after:
             valued = [name for name, outcome in result.outcomes.items() if outcome.ok]
             self.exchange({name: Message(FINISH, 2**30) for name in valued}, observer)
         flagged = {str(node): count for node, count in self._flagged.items()}

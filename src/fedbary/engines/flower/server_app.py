@@ -37,7 +37,7 @@ def valued(grid: Grid, run: RunConfig) -> Valuation:
         folder=run.output,
         resume=run.resume,
         patience=run.patience,
-        simulated=run.simulated,
+        simulation=run.simulation,
     )
     return run_session(run.protocol, engine, reference=_reference(run), space=run.space, rules=run.rules, seed=run.seed)
 
@@ -47,8 +47,8 @@ def _reference(run: RunConfig) -> Table | None:
         from fedbary.data.files import read
 
         return read(run.reference, run.label, id=run.id)
-    if run.simulated and run.protocol.name != "consensus":
+    if run.simulation and run.protocol.name != "consensus":
         from fedbary.guard.simulated_tables import reference_table
 
-        return reference_table(run.simulated)
+        return reference_table(run.simulation)
     return None

@@ -52,6 +52,7 @@ def _event(record: Mapping[str, Any]) -> Event:
         done=_count(record.get("done", 0)),
         total=_count(record.get("total", 0)),
         detail=_text(record.get("detail", "")),
+        code=_text(record.get("code", "")),
         clients=tuple(map(_text, clients)),
         values={_text(client): _number(distance) for client, distance in values.items()},
     )

@@ -73,6 +73,7 @@ class Coalition:
 
     name: ClassVar[str] = "coalition"
     needs_reference: ClassVar[bool] = False
+    row_values_after: ClassVar[frozenset[str]] = frozenset({"sketch", "scores"})
 
     def __post_init__(self) -> None:
         for field in ("points_per_class", "min_group", "exact_up_to", "permutations"):

@@ -205,8 +205,8 @@ class CoalitionServer:
         result = self._rides.result()
         return replace(result, settings=result.settings | self._told_settings("consensus"))
 
-    def _told_settings(self, rides_on: str) -> dict[str, Any]:
-        own = {"protocol": self._settings.name, **asdict(self._settings), "rides_on": rides_on}
+    def _told_settings(self, base_protocol: str) -> dict[str, Any]:
+        own = {"protocol": self._settings.name, **asdict(self._settings), "base_protocol": base_protocol}
         return own | {"space": asdict(self._space)}
 
     def _play(self, result: Valuation) -> _Play | None:

@@ -66,6 +66,7 @@ class Consensus:
 
     name: ClassVar[str] = "consensus"
     needs_reference: ClassVar[bool] = False
+    row_values_after: ClassVar[frozenset[str]] = frozenset({"scores"})
 
     def __post_init__(self) -> None:
         for field in ("points_per_class", "rounds", "starts", "min_group"):

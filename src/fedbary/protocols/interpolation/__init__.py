@@ -71,6 +71,7 @@ class Interpolation:
 
     name: ClassVar[str] = "interpolation"
     needs_reference: ClassVar[bool] = False
+    row_values_after: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         for field in ("support", "rounds", "min_group"):

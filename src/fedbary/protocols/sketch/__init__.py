@@ -72,6 +72,7 @@ class Sketch:
 
     name: ClassVar[str] = "sketch"
     needs_reference: ClassVar[bool] = True
+    row_values_after: ClassVar[frozenset[str]] = frozenset({"sketch"})
 
     def __post_init__(self) -> None:
         for field in ("support", "min_group", "max_sketches"):

@@ -60,6 +60,7 @@ class Triangle:
 
     name: ClassVar[str] = "triangle"
     needs_reference: ClassVar[bool] = True
+    row_values_after: ClassVar[frozenset[str]] = frozenset({"start"})
 
     def __post_init__(self) -> None:
         for field in ("support", "min_group"):

@@ -111,7 +111,7 @@ def _consensus(settings: Mapping[str, Any]) -> Learned:
 
 
 def _coalition(settings: Mapping[str, Any]) -> Learned:
-    if settings.get("rides_on") == "consensus":
+    if settings.get("base_protocol") == "consensus":
         return _consensus(settings)
     least = settings.get("min_group")
     return Learned(
