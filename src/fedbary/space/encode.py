@@ -38,11 +38,6 @@ def column_kind(values: NDArray[np.generic]) -> str:
     return _SCHEMA_KINDS[kind_of(values)]
 
 
-def who(table: Table) -> str:
-    """Prefix of a message: the client or file that it is about."""
-    return f"{table.origin}: " if table.origin else ""
-
-
 def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
     """The coordinates of one column."""
     values = table.columns[column.name]

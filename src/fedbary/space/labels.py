@@ -65,10 +65,10 @@ def class_positions(names: NDArray[np.str_], classes: tuple[str, ...], *, unknow
     return np.array([position.get(str(name), unknown) for name in names], dtype=np.int64)
 
 
-def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, who: str = "") -> None:
+def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, where: str = "") -> None:
     """Refuse labels of the wrong kind: text where a number is predicted, quantities where classes are."""
     if spec.kind == "number" and labels.dtype.kind not in _NUMBERS:
-        raise SchemaError("schema.label-holds-text", where=who, label=spec.name, example=str(labels[0]))
+        raise SchemaError("schema.label-holds-text", where=where, label=spec.name, example=str(labels[0]))
     if spec.kind == "classes" and labels.dtype.kind == "f":
         values = np.asarray(labels, dtype=float)
         fraction = values[values != np.round(values)]
@@ -76,7 +76,7 @@ def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, who: str = "") -
         if len(fraction) and not known.intersection(class_names(fraction)):
             raise SchemaError(
                 "schema.label-holds-fractions",
-                where=who,
+                where=where,
                 label=spec.name,
                 example=f"{fraction[0]:g}",
                 classes=tuple(spec.classes),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.space.encode import encode, who
+from fedbary.space.encode import encode
 from fedbary.space.labels import check_kind, class_names, class_positions, label_coordinates
 from fedbary.space.schema import Schema
 
@@ -65,7 +65,7 @@ def embed(table: Table, schema: Schema) -> Points:
     >>> cloud.rows, cloud.distinct
     (3, 2)
     """
-    check_kind(table.labels, schema.label, who=who(table))
+    check_kind(table.labels, schema.label, where=table.origin)
     encoded = encode(table, schema)
     if schema.label.kind == "number":
         codes = np.asarray(table.labels, dtype=np.float64)

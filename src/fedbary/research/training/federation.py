@@ -129,7 +129,7 @@ class Federation:
             raise DataError("research.training-needs-classes", label=str(reference.label_name))
         schema = fit_schema(reference, chosen)
         for name, table in clients.items():
-            check_kind(table.labels, schema.label, who=f"{name}: ")
+            check_kind(table.labels, schema.label, where=str(name))
         coded = {
             name: (encode(table.replace(origin=table.origin or name), schema), class_names(table.labels))
             for name, table in clients.items()
