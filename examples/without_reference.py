@@ -14,6 +14,5 @@ clients = fb.read_clients(str(DATA / "hospital_*.parquet"), label="diagnosis", i
 result = fb.value(clients, seed=0)
 print(result.clients[["client", "rows", "distance", "quality", "share"]].round(3).to_string(index=False))
 for name in clients:
-    rows = result.rows(name)
-    worst = ", ".join(rows.nsmallest(3, "value")["row"])
-    print(f"{name}: about {rows.attrs['noise_share']:.0%} wrong labels; look at {worst} first")
+    worst = ", ".join(result.rows(name).nsmallest(3, "value")["row"])
+    print(f"{name}: about {result.row_facts(name).noise_share:.0%} wrong labels; look at {worst} first")

@@ -1,11 +1,14 @@
-"""`fb.value`: every form of input, and every bad input with its sentence."""
+"""`fb.value`: every form of input, and every bad input with its code."""
+
+import inspect
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.errors import DataError, SettingsError
 
 
@@ -57,51 +60,73 @@ def spoiled(change):
     return change(frame())
 
 
+# What is found where the reference is known, and without one, where the clients are compared with each other.
 BAD_CLIENTS = {
-    "NaN": (lambda f: f.assign(age=[np.nan] * 3 + [1.0] * 57), "column 'age' has 3 missing values in 60 rows"),
-    "wrong columns": (lambda f: f.rename(columns={"dose": "Dose"}), "the column 'dose' of the schema is missing"),
-    "too few rows": (lambda f: f.head(4), "4 rows are fewer than min_group = 5"),
-    "text for numbers": (lambda f: f.assign(age="old"), "must be numeric, but holds text such as 'old'"),
-    "mixed types": (lambda f: f.assign(age=["x"] + [1.5] * 59), "'age' mixes numbers and text"),
-    "infinite": (lambda f: f.assign(dose=np.inf), "'dose'"),
-    "missing labels": (lambda f: f.assign(label=[None] + ["ill"] * 59), "label"),
-    "quantities as label": (lambda f: f.assign(label=np.linspace(0, 1, 60)), "holds fractions such as"),
-    "no label": (lambda f: f.drop(columns="label"), "label"),
-    "empty": (lambda f: f.head(0), "no rows"),
+    "NaN": (
+        lambda f: f.assign(age=[np.nan] * 3 + [1.0] * 57),
+        ("schema.missing-values", "data.missing-values"),
+        {"column": "age", "count": 3, "rows": 60},
+    ),
+    "wrong columns": (
+        lambda f: f.rename(columns={"dose": "Dose"}),
+        ("schema.columns-missing", "schema.columns-unlike-the-others"),
+        {"missing": ("dose",), "extra": ("Dose",)},
+    ),
+    "too few rows": (lambda f: f.head(4), ("schema.too-few-rows",) * 2, {"rows": 4, "least": 5}),
+    "text for numbers": (
+        lambda f: f.assign(age="old"),
+        ("schema.column-holds-text", "schema.columns-of-another-kind"),
+        {},
+    ),
+    "mixed types": (
+        lambda f: f.assign(age=["x"] + [1.5] * 59),
+        ("data.mixed-column",) * 2,
+        {"column": "age", "example": "'x'", "row": 0},
+    ),
+    "infinite": (lambda f: f.assign(dose=np.inf), ("data.no-finite-number",) * 2, {"column": "dose", "count": 60}),
+    "missing labels": (
+        lambda f: f.assign(label=[None] + ["ill"] * 59),
+        ("data.labels-missing",) * 2,
+        {"name": "label", "missing": 1},
+    ),
+    "quantities as label": (
+        lambda f: f.assign(label=np.linspace(0, 1, 60)),
+        ("schema.label-holds-fractions", "schema.labels-unlike-the-others"),
+        {"label": "label"},
+    ),
+    "no label": (lambda f: f.drop(columns="label"), ("data.frame-without-label",) * 2, {"label": "label"}),
+    "empty": (lambda f: f.head(0), ("data.header-only",) * 2, {"columns": 4}),
 }
 
 
 @pytest.mark.parametrize("kind", BAD_CLIENTS)
 @pytest.mark.parametrize("reference_known", [True, False])
 def test_a_bad_client_is_named_with_the_reason_and_the_others_are_valued(kind, reference_known):
-    change, sentence = BAD_CLIENTS[kind]
+    change, codes, facts = BAD_CLIENTS[kind]
     clients = {"good": frame(seed=1), "fine": frame(seed=2), "bad": spoiled(change)}
     reference = frame(rows=90, seed=3) if reference_known else None
     result = fb.value(clients, reference, seed=0)
     assert list(result.failed) == ["bad"]
-    others = {
-        "wrong columns": "its columns differ from the other clients' (lacks dose; has Dose)",
-        "text for numbers": "another kind or width of age",
-        "quantities as label": "holds a number, the other clients have classes",
-    }
-    assert (sentence if reference_known else others.get(kind, sentence)) in result.failed["bad"]
+    why = result.outcomes["bad"].notes[0]
+    assert why.code == codes[0 if reference_known else 1]
+    assert facts.items() <= why.facts.items()
     assert result.clients["distance"].notna().tolist() == [True, True, False]
     assert result.clients["share"][:2].sum() == pytest.approx(1)
 
 
 BAD_REFERENCES = {
-    "NaN": (lambda f: f.assign(age=np.nan), "reference: column 'age' has 60 missing values"),
-    "no label": (lambda f: f.drop(columns="label"), "reference: "),
-    "empty": (lambda f: f.head(0), "reference: "),
+    "NaN": (lambda f: f.assign(age=np.nan), "data.missing-values"),
+    "no label": (lambda f: f.drop(columns="label"), "data.frame-without-label"),
+    "empty": (lambda f: f.head(0), "data.header-only"),
 }
 
 
 @pytest.mark.parametrize("kind", BAD_REFERENCES)
-def test_a_bad_reference_stops_the_run_in_words(kind):
-    change, sentence = BAD_REFERENCES[kind]
-    with pytest.raises(DataError) as raised:
+def test_a_bad_reference_stops_the_run_and_is_named(kind):
+    change, code = BAD_REFERENCES[kind]
+    with pytest.raises(DataError, check=coded(code)) as raised:
         fb.value({"a": frame()}, spoiled(change), seed=0)
-    assert sentence in str(raised.value)
+    assert raised.value.private["where"] == "reference"
 
 
 def test_missing_values_are_imputed_on_request():
@@ -115,47 +140,51 @@ def test_a_constant_column_is_valued_and_noted():
     constant = lambda seed: frame(seed=seed).assign(height=1.7)  # noqa: E731
     result = fb.value({"a": constant(1)}, constant(2), seed=0)
     assert result.clients["distance"].notna().all()
-    assert any("'height' is constant in the target" in note for note in result.notes)
+    assert fb.Note("schema.constant-column", {"column": "height"}) in result.notes
 
 
 def test_every_client_bad_gives_a_result_without_distances():
     for reference in (frame(seed=1), None):
-        result = fb.value({"a": frame().head(2), "b": DataError("b.csv: empty")}, reference, seed=0)
+        result = fb.value({"a": frame().head(2), "b": DataError("data.no-rows", where="b.csv")}, reference, seed=0)
         assert set(result.failed) == {"a", "b"}
-        assert result.failed["b"] == "failed: b.csv: empty"
+        assert [outcome.status for outcome in result.outcomes.values()] == [fb.Status.FAILED, fb.Status.FAILED]
+        assert result.outcomes["b"].notes == (fb.Note("data.no-rows", {"where": "b.csv"}),)
         assert result.clients["share"].isna().all()
 
 
-def test_missing_and_unknown_classes_are_noted_in_the_status():
+def test_missing_and_unknown_classes_are_noted():
     client = frame().assign(label=["ill"] * 30 + ["cured"] * 30)
-    status = fb.value({"a": client}, frame(seed=1), seed=0).clients["status"][0]
-    assert status == "ok; has fewer than 5 rows of class well; has class unknown to the target: cured"
+    result = fb.value({"a": client}, frame(seed=1), seed=0)
+    lacks, unknown = result.outcomes["a"].notes
+    assert (lacks.code, lacks.facts["classes"]) == ("schema.lacks-classes", ("well",))
+    assert (unknown.code, unknown.facts["named"]) == ("schema.unknown-classes", ("cured",))
+    assert result.clients[["status", "notes"]].iloc[0].tolist() == ["ok", f"{lacks}; {unknown}"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "check"),
     [
-        (dict(clients={}), "at least one"),
-        (dict(clients=[frame()]), "must map names to data"),
-        (dict(clients={1: frame(), "1": frame()}), "same name"),
-        (dict(clients={"bad\udcff": frame()}), "is not valid Unicode"),
-        (dict(protocol="magic"), "There is no protocol 'magic'; there is sketch, consensus, coalition, interpolation"),
-        (dict(protocol=3), "protocol's settings or name"),
-        (dict(fdr=0.0), "'fdr' parameter must lie between 0 and 1"),
-        (dict(rule="guess"), "'rule' parameter must be 'bh' or 'sign'"),
-        (dict(calibration="none"), "'calibration' parameter"),
-        (dict(seed=-1), "'seed' parameter must be a non-negative whole number"),
+        (dict(clients={}), coded("settings.no-client")),
+        (dict(clients=[frame()]), parameter("clients")),
+        (dict(clients={1: frame(), "1": frame()}), coded("settings.same-name")),
+        (dict(clients={"bad\udcff": frame()}), coded("settings.not-unicode")),
+        (dict(protocol="magic"), coded("settings.no-protocol")),
+        (dict(protocol=3), parameter("protocol")),
+        (dict(fdr=0.0), parameter("fdr")),
+        (dict(rule="guess"), parameter("rule")),
+        (dict(calibration="none"), parameter("calibration")),
+        (dict(seed=-1), parameter("seed")),
+        (dict(engine="ray"), parameter("engine")),
         (
             dict(clients={"a": frame(), "b": frame()}, protocol=fb.Interpolation(gradient="access"), reference=None),
-            "needs a reference",
+            coded("protocols.gradient-without-reference"),
         ),
     ],
 )
-def test_settings_are_checked_before_anything_runs(arguments, message):
+def test_settings_are_checked_before_anything_runs(arguments, check):
     arguments = {"clients": {"a": frame()}, "reference": frame(seed=1)} | arguments
-    with pytest.raises(SettingsError) as raised:
+    with pytest.raises(SettingsError, check=check):
         fb.value(**arguments)
-    assert message in str(raised.value)
 
 
 def test_a_protocol_may_be_given_by_name():
@@ -174,6 +203,27 @@ def test_the_public_names_exist_and_the_import_is_light():
     code = "import sys, fedbary; print(sorted({'numpy', 'pandas', 'ot', 'sklearn', 'typer'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+# What stands for several public classes: a protocol's settings, and whatever carries messages.
+PORTS = {"Settings": fb.Sketch, "Engine": fb.LocalEngine}
+
+
+def test_every_class_that_a_public_parameter_takes_is_public():
+    functions = {name: getattr(fb, name) for name in fb.__all__ if inspect.isfunction(getattr(fb, name))}
+    built = (fb.Space, fb.FedAvg, fb.LocalEngine, fb.OwnerPolicy, fb.Ledger, fb.Outcome, fb.Note)
+    built += (fb.Sketch, fb.Consensus, fb.Coalition, fb.Interpolation, fb.Triangle, fb.RowValues, fb.FlagFilter)
+    functions |= {kind.__name__: kind.__init__ for kind in built}
+    taken = {
+        kind
+        for call in functions.values()
+        for given in inspect.signature(call).parameters.values()
+        for kind in re.findall(r"(?<![\w\"'])[A-Z]\w+", str(given.annotation))
+        if inspect.isclass(found := inspect.unwrap(call).__globals__.get(kind))
+        and found.__module__.startswith("fedbary")
+    }
+    assert {"Table", "FedbaryError", "Status"} <= taken
+    assert taken - PORTS.keys() <= set(fb.__all__)
 
 
 def test_one_client_without_a_reference_has_nobody_to_be_compared_with():

@@ -26,6 +26,8 @@ _HOMES = {
     "LocalEngine": "fedbary.engines.local",
     "Logistic": "fedbary.research.training.models",
     "MLP": "fedbary.research.training.models",
+    "Note": "fedbary.notes",
+    "Outcome": "fedbary.valuation.outcome",
     "OwnerPolicy": "fedbary.guard.policy",
     "Points": "fedbary.space.points",
     "PrivacyError": "fedbary.errors",
@@ -37,6 +39,7 @@ _HOMES = {
     "SettingsError": "fedbary.errors",
     "Sketch": "fedbary.protocols.sketch",
     "Space": "fedbary.space.options",
+    "Status": "fedbary.valuation.outcome",
     "Table": "fedbary.data.table",
     "TrainingLog": "fedbary.research.training.training_log",
     "TransportError": "fedbary.errors",
@@ -76,6 +79,8 @@ __all__ = [
     "Ledger",
     "LocalEngine",
     "Logistic",
+    "Note",
+    "Outcome",
     "OwnerPolicy",
     "Points",
     "PrivacyError",
@@ -87,6 +92,7 @@ __all__ = [
     "SettingsError",
     "Sketch",
     "Space",
+    "Status",
     "Table",
     "TrainingLog",
     "TransportError",
@@ -129,6 +135,7 @@ if TYPE_CHECKING:
     from fedbary.estimators import FlagFilter, RowValues
     from fedbary.guard.ledger import Ledger
     from fedbary.guard.policy import OwnerPolicy
+    from fedbary.notes import Note
     from fedbary.protocols.coalition import Coalition
     from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation
@@ -146,6 +153,7 @@ if TYPE_CHECKING:
     from fedbary.space.schema import Schema
     from fedbary.transport.solve import solve
     from fedbary.valuation.cleaning import clean
+    from fedbary.valuation.outcome import Outcome, Status
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scores import ClientScores
     from fedbary.views import plots

@@ -127,7 +127,7 @@ def _check_settings(clients: object, space: object, engine: object, seed: int | 
     if engine is not None and not isinstance(engine, Engine):
         raise wrong_parameter("engine", "value", "an engine, such as fb.LocalEngine(...)", engine)
     if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
-        raise wrong_parameter("seed", "value", "a non-negative whole number or None", seed)
+        raise wrong_parameter("seed", "value", "a non-negative whole number", seed)
 
 
 def _check_names(clients: object) -> None:

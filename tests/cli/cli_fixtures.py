@@ -10,6 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbary.cli.ui.session import Session
+from fedbary.cli.ui.terminal_text import one_line
+from fedbary.errors import FedbaryError
+from fedbary.wording import COMMAND
+
 FEDBARY = Path(sys.executable).with_name("fedbary")
 
 
@@ -60,6 +65,32 @@ def fedbary(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
         capsys.readouterr()
         code = main([str(argument) for argument in arguments])
         return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def refused(
+    fedbary: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., FedbaryError]:
+    """Run a command that ends as bad input, with one sentence on standard error; the error behind it."""
+    from fedbary.cli import app
+
+    caught: list[BaseException] = []
+    explain = app._explain
+
+    def catch(error: BaseException, session: Session) -> int:
+        caught.append(error)
+        return explain(error, session)
+
+    monkeypatch.setattr(app, "_explain", catch)
+
+    def run(*arguments: object) -> FedbaryError:
+        code, _, err = fedbary(*arguments)
+        error = caught.pop()
+        assert isinstance(error, FedbaryError), error
+        assert (code, err) == (2, f"error: {one_line(error.note.text(COMMAND))}\n")
+        return error
 
     return run
 

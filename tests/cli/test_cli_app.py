@@ -59,7 +59,6 @@ def test_version(fedbary):
             "There is no command 'chekc' (did you mean 'check'?); 'fedbary policy --help' lists them.",
         ),
         (["value", "x.csv"], "Missing option '--label'."),
-        (["value", "--label", "y"], "No client was given: name CSV or Parquet files, a quoted glob or a folder."),
     ],
 )
 def test_wrong_usage_is_one_sentence(fedbary, arguments, sentence):
@@ -102,9 +101,12 @@ def test_an_interrupt_ends_with_130(fedbary, sites, monkeypatch):
     assert fedbary("value", sites, "--label", "ill")[0] == 130
 
 
-def test_an_output_folder_that_is_a_file_is_bad_input(fedbary, sites):
-    code, _, err = fedbary("value", sites, "--label", "ill", "--id", "id", "-o", "reference.csv")
-    assert (code, err) == (2, "error: 'reference.csv' is a file: choose a folder to write to.\n")
+def test_clients_are_needed(refused):
+    assert refused("value", "--label", "y").code == "cli.no-client-given"
+
+
+def test_an_output_folder_that_is_a_file_is_bad_input(refused, sites):
+    assert refused("value", sites, "--label", "ill", "-o", "reference.csv").code == "valuation.not-a-folder"
 
 
 def test_datasets_lists_names_and_whether_they_are_here(fedbary, monkeypatch):

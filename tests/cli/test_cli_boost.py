@@ -55,23 +55,20 @@ def test_a_bad_client_leaves_the_others_alone(fedbary, split, spoil):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "code"),
     [
-        (("boost",), "No client was given"),
-        (("boost", "sites"), "No label column"),
-        (("boost", "sites", "--label", "ill"), "No clean rows to compare with"),
-        (BASE, "No test rows"),
-        ((*FULL, "--how", "burn"), "There is no way 'burn' to act on flags"),
-        ((*FULL, "--model", "forest"), "There is no model 'forest'"),
-        ((*FULL, "--learning-rate", "-1"), "learning_rate"),
-        ((*FULL, "--calibration", "magic"), "magic"),
-        ((*BASE, "--test", "reference.csv"), "The test rows are the reference"),
-        ((*BASE, "--test", "none.csv"), "none.csv"),
-        ((*FULL, "-o", "test.csv"), "is a file"),
+        (("boost",), "cli.no-client-given"),
+        (("boost", "sites"), "cli.no-label"),
+        (("boost", "sites", "--label", "ill"), "cli.no-reference"),
+        (BASE, "cli.no-test-rows"),
+        ((*FULL, "--how", "burn"), "research.no-such-way"),
+        ((*FULL, "--model", "forest"), "cli.no-model"),
+        ((*FULL, "--learning-rate", "-1"), "settings.parameter"),
+        ((*FULL, "--calibration", "magic"), "settings.parameter"),
+        ((*BASE, "--test", "reference.csv"), "research.test-is-the-reference"),
+        ((*BASE, "--test", "none.csv"), "data.no-file"),
+        ((*FULL, "-o", "test.csv"), "valuation.not-a-folder"),
     ],
 )
-def test_mistakes_get_one_sentence(fedbary, split, arguments, sentence):
-    code, _, errors = fedbary(*arguments)
-    assert code == 2
-    assert sentence in errors
-    assert len(errors.splitlines()) == 1
+def test_mistakes_have_their_code(refused, split, arguments, code):
+    assert refused(*arguments).code == code

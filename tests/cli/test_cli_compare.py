@@ -67,23 +67,20 @@ def test_the_methods_are_listed(fedbary, sites):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "code"),
     [
-        (("compare",), "No client was given"),
-        (("compare", "sites"), "No label column"),
-        (("compare", "sites", "--label", "ill"), "No test rows"),
-        ((*BASE, "--methods", "best"), "There is no method 'best'"),
-        ((*BASE, "--model", "forest"), "There is no model 'forest'"),
-        ((*BASE, "--learning-rate", "-1"), "learning_rate"),
-        ((*BASE, "--truth", "best", "--methods", "or"), "There is no method 'best'"),
-        ((*BASE, "--training-log", "none.npz"), "none.npz"),
+        (("compare",), "cli.no-client-given"),
+        (("compare", "sites"), "cli.no-label"),
+        (("compare", "sites", "--label", "ill"), "cli.no-test-rows-to-compare"),
+        ((*BASE, "--methods", "best"), "research.no-such-method"),
+        ((*BASE, "--model", "forest"), "cli.no-model"),
+        ((*BASE, "--learning-rate", "-1"), "settings.parameter"),
+        ((*BASE, "--truth", "best", "--methods", "or"), "research.no-such-method"),
+        ((*BASE, "--training-log", "none.npz"), "research.no-training-log"),
     ],
 )
-def test_mistakes_get_one_sentence(fedbary, sites, arguments, sentence):
-    code, _, errors = fedbary(*arguments)
-    assert code == 2
-    assert sentence in errors
-    assert len(errors.splitlines()) == 1
+def test_mistakes_have_their_code(refused, sites, arguments, code):
+    assert refused(*arguments).code == code
 
 
 def test_rows_are_compared_and_written(fedbary, sites, tmp_path):

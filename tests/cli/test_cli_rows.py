@@ -81,35 +81,28 @@ def test_a_library_result_needs_the_file_named_and_similar_names_do_not_meet(fed
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "code"),
     [
-        (("--client", "nobody"), "nobody"),
-        (("--client", "bad", "--export", "both"), "--export must be clean or relabelled"),
-        (("--client", "bad", "--export", "clean", "--data", "sites/good.csv"), "is not the file that was valued"),
-        (("--client", "bad", "--export", "clean", "--data", "reference.csv"), "does not hold the rows"),
-        (("--client", "bad", "--export", "clean", "-o", "nowhere/x.csv"), "does not exist"),
+        (("--client", "nobody"), "valuation.no-client"),
+        (("--client", "bad", "--export", "both"), "cli.export-option"),
+        (("--client", "bad", "--export", "clean", "--data", "sites/good.csv"), "cli.file-changed"),
+        (("--client", "bad", "--export", "clean", "--data", "reference.csv"), "cli.other-rows"),
+        (("--client", "bad", "--export", "clean", "-o", "nowhere/x.csv"), "data.no-folder"),
     ],
 )
-def test_mistakes_get_one_sentence(fedbary, valued, arguments, sentence):
-    code, _, errors = fedbary("rows", "out", *arguments)
-    assert code != 0
-    assert sentence in errors
+def test_mistakes_have_their_code(refused, valued, arguments, code):
+    assert refused("rows", "out", *arguments).code == code
 
 
-def test_without_flags_there_is_nothing_to_leave_out(fedbary, valued):
+def test_without_flags_there_is_nothing_to_leave_out(fedbary, refused, valued):
     assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "consensus")[0] == 0
-    code, out, errors = fedbary("rows", "consensus", "--client", "bad", "--export", "clean")
-    assert code != 0
-    assert "were not flagged" in errors
-    assert "least valuable rows" in out
+    assert refused("rows", "consensus", "--client", "bad", "--export", "clean").code == "cli.nothing-to-leave-out"
 
 
-def test_a_folder_with_foreign_files_is_left_alone(fedbary, valued):
+def test_a_folder_with_foreign_files_is_left_alone(fedbary, refused, valued):
     (valued / "mine").mkdir()
     (valued / "mine" / "clients.csv").write_text("precious")
-    code, _, errors = fedbary("value", "sites", *VALUE, "-o", "mine")
-    assert code != 0
-    assert "clients.csv" in errors
-    assert "choose another folder" in errors
+    error = refused("value", "sites", *VALUE, "-o", "mine")
+    assert (error.code, error.private["file"]) == ("valuation.foreign-file", "clients.csv")
     assert (valued / "mine" / "clients.csv").read_text() == "precious"
     assert fedbary("value", "sites", *VALUE, "-o", "out")[0] == 0  # an earlier result may be replaced

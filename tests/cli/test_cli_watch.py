@@ -68,23 +68,19 @@ def test_once_says_how_it_is_now(fedbary, tmp_path, log, monkeypatch):
 
 
 @pytest.mark.parametrize(("kept", "remedy"), [(True, "--resume"), (False, "start it again")])
-def test_a_run_that_stopped_is_an_error_with_a_remedy(fedbary, tmp_path, log, kept, remedy):
+def test_a_run_that_stopped_is_an_error_with_a_remedy(refused, tmp_path, log, kept, remedy):
     log(Event("run-started", total=2))
     log(Event("run-stopped", detail="interrupted"))
     if kept:
         (tmp_path / "out" / "checkpoint.npz").write_bytes(b"")
-    code, output, errors = fedbary("watch", tmp_path / "out")
-    assert code == 2
-    assert "stopped: interrupted" in output
-    assert errors.startswith("error: The run in ")
-    assert remedy in errors
+    error = refused("watch", tmp_path / "out")
+    assert error.code == "cli.run-stopped"
+    assert remedy in error.private["remedy"]
 
 
-def test_a_file_is_refused(fedbary, tmp_path):
+def test_a_file_is_refused(refused, tmp_path):
     (tmp_path / "out").write_text("")
-    code, _, errors = fedbary("watch", tmp_path / "out")
-    assert code == 2
-    assert "is a file: name the output folder of a run" in errors
+    assert refused("watch", tmp_path / "out").code == "cli.not-an-output-folder"
 
 
 def test_ctrl_c_leaves_quietly(beside, log):

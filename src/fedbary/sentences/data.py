@@ -42,9 +42,9 @@ SENTENCES = {
         "the DataFrame has no column {label!r} but {names:quoted}; name its label with fb.Table.from_frame(df, label=...)"
     ),
     "header-only": say("there are no rows under the {columns} column names; expected at least one"),
-    "ids-missing": say("the id column {name!r} is missing in {missing} rows; fill it in or leave out the id"),
+    "ids-missing": say("the id column {name!r} is missing in {missing:counted row}; fill it in or leave out the id"),
     "ids-repeat": say(
-        "the id column {name!r} repeats an earlier id in {count} rows[[, such as {example!r} in row {row} (counted from 0)]]; make the ids unique or leave them out"
+        "the id column {name!r} repeats an earlier id in {count:counted row}[[, such as {example!r} in row {row} (counted from 0)]]; make the ids unique or leave them out"
     ),
     "ids-shape": say("the ids {name!r} have shape {shape}; expected one id for each row"),
     "label-is-id": say("column {column!r} cannot be both the label and the id; choose another id"),
@@ -78,6 +78,7 @@ SENTENCES = {
     "no-such-column": say(
         "there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: pass one of them as {role}=...",
         "role",
+        command="there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: name one of them with --{role}",
     ),
     "no-table": say("there is no table to put together; pass at least one"),
     "not-a-table": say("got {kind}; expected a Table, a pair (X, y) or a DataFrame with a label column"),
@@ -108,7 +109,8 @@ SENTENCES = {
         "{rows} rows of each of {classes} classes are too few for case {case} with {clients} clients, as one would have none; use more rows or fewer clients"
     ),
     "two-files": say(
-        "client {client!r} has two files, {first} and {second}; rename one or pass a mapping of client to file"
+        "client {client!r} has two files, {first} and {second}; rename one or pass a mapping of client to file",
+        command="client {client!r} has two files, {first} and {second}; rename one",
     ),
     "two-roles": say("{column!r} is a feature and also the label or id; drop that column or rename it"),
     "vectors-differ": say(

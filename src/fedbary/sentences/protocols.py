@@ -21,13 +21,13 @@ SENTENCES = {
         "no client has enough rows to shape {classes:listed}, so the target lacks them", "classes"
     ),
     "does-not-shape-the-target": say("too few rows in every class to shape the target"),
-    "dp-without-epsilon": say("<policy=dp> answers nothing without epsilon: set <epsilon>, or another policy."),
+    "dp-without-epsilon": say("<policy=dp> answers nothing without <epsilon>: set it, or choose another policy."),
     "exact-shows-rows": say(
         "interpolation='exact' lets the server read every row: use 'barycentric', or say allow_reconstruction=True if one owner holds all the data.",
         command="--interpolation exact lets the server read every row: use barycentric, or say --allow-reconstruction if one owner holds all the data.",
     ),
     "gaussian-labels-with-epsilon": say(
-        "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: use <labels=onehot> or 'numeric'."
+        "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: use <labels=onehot> or <labels=numeric>."
     ),
     "gradient-needs-all-rows": say(
         "gradient='{gradient}' needs as many support points as different rows, but the client has {rows} rows and {points} points: set <support> to the number of rows",
@@ -63,18 +63,18 @@ SENTENCES = {
     ),
     "labels-not-classes": say("Coalition values need classes as labels."),
     "labels-not-shared": say(
-        "The consensus protocol needs label coordinates that all clients share, not labels='{labels}': use <labels=onehot> or 'numeric'.",
+        "The consensus protocol needs label coordinates that all clients share, not labels='{labels}': use <labels=onehot> or <labels=numeric>.",
         "labels",
-        command="The consensus protocol needs label coordinates that all clients share, not --labels {labels}: use --labels onehot or numeric.",
+        command="The consensus protocol needs label coordinates that all clients share, not --labels {labels}: use --labels onehot or --labels numeric.",
     ),
     "measure-shape": say("The server's measure has shape {shape}, or is not finite.", "shape"),
     "measure-too-large": say("its measure reaches {reach:.3g}, the others' about {usual:.3g}", "reach usual"),
     "needs-classes": say(
-        "Coalition values are accuracies, so they need classes in coordinates that all clients share: use <labels=onehot>, or <protocol=sketch> or 'consensus' where the label is a number."
+        "Coalition values are accuracies, so they need classes in coordinates that all clients share: use <labels=onehot>, or <protocol=sketch> or <protocol=consensus> where the label is a number."
     ),
     "no-answer": say("no answer"),
     "no-class-to-agree-on": say(
-        "no client has min_group = {least} different rows of one class, so there is nothing to agree on: add rows, or lower min_group if the owners agree",
+        "no client has min_group = {least} different rows of one class, so there is nothing to agree on: add rows, or lower <min_group> if the owners agree",
         "least",
     ),
     "no-schema-yet": say("The federation has not agreed on a schema yet."),
@@ -95,7 +95,7 @@ SENTENCES = {
     ),
     "reference-changed": say("The reference changed since the run was interrupted: start it anew."),
     "reference-not-used": say(
-        "The consensus protocol is for federations without a reference, and would not use the one given: use Sketch (<protocol=sketch>), or leave the reference out."
+        "The consensus protocol is for federations without a reference, and would not use the one given: use <protocol=sketch>, or leave the reference out."
     ),
     "reference-too-small": say(
         "The reference has {different} different rows, fewer than min_group = {least}: add rows, or lower <min_group>.",

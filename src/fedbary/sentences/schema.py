@@ -41,7 +41,7 @@ SENTENCES = {
     "description-unreadable": say("the description of the table cannot be read[[ ({why})]]"),
     "file-too-large": say("'{file}' is {size} bytes: too large to be a schema."),
     "full-covariance-too-wide": say(
-        "<labels=gaussian-full> keeps a full covariance per row, too much for {width} feature coordinates: use <labels=gaussian>, or projection={most} or less.",
+        "<labels=gaussian-full> keeps a full covariance per row, too much for {width} feature coordinates: use <labels=gaussian>, or <projection> {most} or less.",
         "width most",
     ),
     "hardly-a-value": say("column '{column}' has {few}: drop the column.", "few"),
@@ -78,7 +78,7 @@ SENTENCES = {
     ),
     "moments-width": say("The moments have {found} coordinates, the schema has {expected}.", "found expected"),
     "no-class-with-enough-rows": say(
-        "There are not min_group = {least} different rows of one class: add rows, or lower min_group if the owner agrees.",
+        "There are not min_group = {least} different rows of one class: add rows, or lower <min_group> if the owner agrees.",
         "least",
     ),
     "no-file": say("There is no schema file '{file}': check the path, or ask the coordinator for it."),
@@ -86,7 +86,7 @@ SENTENCES = {
     "nobody-sent-moments": say("No party sent the moments that the metric needs."),
     "not-a-schema": say("This is not a fedbary schema[[ ({why})]]: ask the coordinator for it again."),
     "numeric-labels-of-classes": say(
-        "<labels=numeric> needs a number, but '{label}' holds classes: use <labels=onehot> or 'gaussian', or <task=regression>."
+        "<labels=numeric> needs a number, but '{label}' holds classes: use <labels=onehot>, <labels=gaussian> or <task=regression>."
     ),
     "other-categories": say(
         "column '{column}' must hold categories such as {known:quoted}, but holds other numbers: use the federation's categories.",
@@ -105,11 +105,11 @@ SENTENCES = {
         "The label column '{label}' holds text[[ such as {example!r}]], but <task=regression> needs numbers: choose another label column, or <task=classification>."
     ),
     "too-few-in-a-group": say(
-        "there are not min_group = {least} {what}, and nothing is said of smaller groups: add rows, or lower min_group if the owner agrees.",
+        "there are not min_group = {least} {what}, and nothing is said of smaller groups: add rows, or lower <min_group> if the owner agrees.",
         "least what",
     ),
     "too-few-rows": say(
-        "[[{rows:counted row} {rows:either is are}|the rows are]] fewer than min_group = {least}: add rows, or lower min_group if the owner agrees.",
+        "[[{rows:counted row} {rows:either is are}|the rows are]] fewer than min_group = {least}: add rows, or lower <min_group> if the owner agrees.",
         "least",
     ),
     "unknown-classes": say(

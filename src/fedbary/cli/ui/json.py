@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from fedbary.notes import Note
+from fedbary.wording import COMMAND
+
 
 def write_json(content: Mapping[str, Any]) -> None:
     """Print the content, and nothing else.
@@ -27,15 +30,21 @@ def write_json(content: Mapping[str, Any]) -> None:
 def plain(value: Any) -> Any:  # noqa: PLR0911 - one per type
     """The value in JSON's own types: frames as lists of records, arrays as lists, NaN and infinity as null.
 
+    A note is its code, its facts, and its sentence for people.
+
     Examples
     --------
     >>> plain({"a": (1, float("inf")), 2: None})
     {'a': [1, None], '2': None}
+    >>> plain(Note("engines.absent-nodes", {"count": 2}))
+    {'code': 'engines.absent-nodes', 'facts': {'count': 2}, 'text': '2 nodes did not come in time'}
     """
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, Note):
+        return {"code": value.code, "facts": plain(value.facts), "text": value.text(COMMAND)}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):

@@ -98,7 +98,7 @@ def ranking(result: Valuation) -> Table:
     for client in ranked.to_dict("records"):
         name, share = str(client["client"]), client["share"]
         if name in result.failed:
-            cells.append([name, "–", "–", *("–" for _ in extra), "–", "failed"])
+            cells.append([name, "–", "–", *("–" for _ in extra), "–", str(client["status"])])
         else:
             more = [str(client["flagged"]) if column == "flagged" else number(client[column]) for column in extra]
             # Nobody has a share where nobody adds anything.

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.cli.ui.json import plain
+
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
 
@@ -53,9 +55,9 @@ def file_digest(path: Path) -> str:
 
 
 def for_programs(result: Valuation, files: Mapping[str, str]) -> dict[str, Any]:
-    """The result for `write_json`, clients in ranked order."""
+    """The result for `write_json`, clients in ranked order, each with its status and its notes."""
     return {
-        "clients": result.ranking(),
+        "clients": [client | {"notes": result.outcomes[client["client"]].notes} for client in plain(result.ranking())],
         **({} if result.scores is None else {"scores": result.scores.to_frame()}),
         "settings": result.settings,
         "notes": list(result.notes),

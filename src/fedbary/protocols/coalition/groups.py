@@ -86,7 +86,7 @@ def encoded_width(schema: Schema) -> int:
 
 
 def client_groups(table: Table, schema: Schema, *, most: int, min_group: int, seed: int) -> Groups:
-    """Groups of a table's told rows: at most ``most`` for each class, of at least ``min_group`` different rows each.
+    """Groups of k-anonymous rows: at most ``most`` for each class, of at least ``min_group`` different rows each.
 
     Which rows belong together is decided by the client's own columns and scaling, so that no server can gather the
     rows that it is after. Where no class has ``min_group`` different rows there are no groups.

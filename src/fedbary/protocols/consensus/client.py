@@ -47,7 +47,7 @@ Floats = NDArray[np.float64]
 class ConsensusClient:
     """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them.
 
-    Every answer is made from the told rows (`fedbary.space.k_anonymous`); only the row count and the row
+    Every answer is made from the k-anonymous rows (`fedbary.space.k_anonymous`); only the row count and the row
     values, which stay, are about all rows.
     """
 

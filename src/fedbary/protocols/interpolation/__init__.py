@@ -77,7 +77,7 @@ class Interpolation:
         for field in ("support", "rounds", "min_group"):
             whole(getattr(self, field), field, "Interpolation", least=1)
         if self.t is not None and not (isinstance(self.t, Real) and 0.0 < self.t < 1.0):
-            raise wrong_parameter("t", "Interpolation", "strictly between 0 and 1, or None", self.t)
+            raise wrong_parameter("t", "Interpolation", "strictly between 0 and 1", self.t)
         if self.p not in (1, 2):
             raise wrong_parameter("p", "Interpolation", "1 or 2", self.p)
         if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < float("inf")):

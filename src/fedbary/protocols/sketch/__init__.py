@@ -79,9 +79,7 @@ class Sketch:
             if field == "min_group" or getattr(self, field) is not None:
                 whole(getattr(self, field), field, "Sketch", least=1)
         if self.epsilon is not None and not _is_epsilon(self.epsilon):
-            raise wrong_parameter(
-                "epsilon", "Sketch", f"a finite number of at least {_LEAST_EPSILON:g}, or None", self.epsilon
-            )
+            raise wrong_parameter("epsilon", "Sketch", f"a finite number of at least {_LEAST_EPSILON:g}", self.epsilon)
         for field, allowed in (
             ("policy", ("trusted", "coarsen", "dp")),
             ("lower", ("improved", "triangle")),
