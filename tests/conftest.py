@@ -114,7 +114,14 @@ GROUPS = {
 }
 
 
+# Measured, not guessed: tools/mark_slow.py writes the list.
+SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").splitlines())
+
+
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.partition("[")[0] in SLOW:
+            item.add_marker("slow")
     items.sort(key=lambda item: GROUPS.get(item.path.name) != "flower")
 
 

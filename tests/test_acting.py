@@ -11,8 +11,6 @@ from sklearn.preprocessing import StandardScaler
 import fedbary as fb
 from codes import coded, parameter
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def spoilt(digits):

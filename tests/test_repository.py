@@ -14,7 +14,6 @@ def run(*command):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -1,7 +1,7 @@
 """Which tests are slow, by measurement: `make check` leaves them out, `make test` runs them.
 
-``python tools/mark_slow.py`` runs all tests and writes ``tests/slow_tests.txt``: functions that take longer than a second
-with all their cases. Run it on a machine that does nothing else; ``--from FILE`` reads a JUnit report instead.
+``python tools/mark_slow.py`` runs all tests and writes ``tests/slow_tests.txt``: functions that take longer than a
+second with all their cases. Run it on a machine that does nothing else; ``--from FILE`` reads a JUnit report instead.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def main() -> None:
     report = parser.parse_args().report
     if report is None:
         report = Path(tempfile.mkdtemp()) / "tests.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", f"--junitxml={report}", "tests"]
-        subprocess.run(command, cwd=ROOT, check=False)
+        options = ["-q", "-n", "2", "--dist", "loadgroup", f"--junitxml={report}"]
+        subprocess.run([sys.executable, "-m", "pytest", *options, "tests"], cwd=ROOT, check=False)
     slow = sorted(name for name, time in seconds(report).items() if time > LIMIT)
     LIST.write_text("".join(f"{name}\n" for name in slow), encoding="utf-8")
     sys.stdout.write(f"{len(slow)} of {len(seconds(report))} test functions take more than {LIMIT:g} s\n")

@@ -20,7 +20,6 @@ def split(sites, spoil, tmp_path):
     return sites
 
 
-@pytest.mark.slow
 def test_ways_of_acting_are_compared_and_written(fedbary, split, tmp_path):
     code, out, _ = fedbary(*FULL, "-o", "out")
     assert code == 0
@@ -34,7 +33,6 @@ def test_ways_of_acting_are_compared_and_written(fedbary, split, tmp_path):
     assert code == 0
 
 
-@pytest.mark.slow
 def test_json_is_all_of_standard_output_and_test_rows_are_no_client(shell, split):
     (split.parent / "test.csv").rename(split / "test.csv")
     done = shell(*BASE, "--test", "sites/test.csv", "--how", "drop", "--model", "mlp", "--rounds", 2, "--json")
@@ -44,7 +42,6 @@ def test_json_is_all_of_standard_output_and_test_rows_are_no_client(shell, split
     assert content["settings"]["test_rows"] == 50
 
 
-@pytest.mark.slow
 def test_a_bad_client_leaves_the_others_alone(fedbary, split, spoil):
     spoil("[holes]", lambda frame: frame.assign(age=frame["age"].where(frame.index > 3)))
     code, out, _ = fedbary(*FULL)

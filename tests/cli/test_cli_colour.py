@@ -50,14 +50,12 @@ def commands(fedbary, sites, tmp_path):
     }
 
 
-@pytest.mark.slow
 def test_pipes_get_plain_text(commands, shell):
     for name, arguments in commands.items():
         done = shell(*arguments)
         assert "\x1b" not in done.stdout + done.stderr, name
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment", [{"NO_COLOR": "1", "FORCE_COLOR": "1", "TERM": "xterm-256color"}, {"TERM": "dumb"}]
 )

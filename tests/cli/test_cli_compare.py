@@ -6,8 +6,6 @@ import pandas as pd
 import pytest
 
 pytest_plugins = ["cli_fixtures"]
-pytestmark = pytest.mark.slow
-
 BASE = ("compare", "sites", "--label", "ill", "--id", "id", "--reference", "reference.csv", "--rounds", 2)
 
 

@@ -10,7 +10,6 @@ pytest_plugins = ["cli_fixtures"]
 REPORTS = ("report.html", "report-clinic_d.html")
 
 
-@pytest.mark.slow
 def test_the_demo_ranks_the_clinics_tells_the_truth_and_writes_what_it_says(shell, tmp_path):
     done = shell("demo")
     assert (done.returncode, done.stderr) == (0, "")
@@ -39,7 +38,6 @@ def test_the_demo_ranks_the_clinics_tells_the_truth_and_writes_what_it_says(shel
     assert max(flagged - right for flagged, right in found.values()) <= 15
 
 
-@pytest.mark.slow
 def test_the_commands_that_the_demo_proposes_work_and_agree_with_it(fedbary, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

@@ -12,8 +12,6 @@ from cli_fixtures import FEDBARY
 
 import fedbary as fb
 
-pytestmark = pytest.mark.slow
-
 BASE = ("sites", "--label", "label", "--reference", "reference.parquet")
 
 

@@ -26,7 +26,6 @@ def parsed(fedbary):
     return run
 
 
-@pytest.mark.slow
 def test_value_and_rows(parsed, sites):
     (sites / "empty.csv").touch()
     content = parsed("value", sites, *BASE, "-o", "out", code=3)
@@ -68,7 +67,6 @@ def test_lists(parsed):
     assert "knn-shapley" in {one["name"] for one in parsed("compare", "--list", "--rows")["methods"]}
 
 
-@pytest.mark.slow
 def test_the_demo(parsed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = parsed("demo", "-o", "demo")
@@ -76,7 +74,6 @@ def test_the_demo(parsed, tmp_path, monkeypatch):
     assert len(content["clients"]) == 5
 
 
-@pytest.mark.slow
 def test_methods_that_train(parsed, sites):
     options = (sites, *BASE, "--rounds", 2)
     content = parsed("compare", *options, "--methods", "cgsv,sketch")
@@ -87,7 +84,6 @@ def test_methods_that_train(parsed, sites):
     assert [one["how"] for one in content["outcomes"]] == ["none", "drop"]
 
 
-@pytest.mark.slow
 def test_reproduce(fedbary, tmp_path, monkeypatch):
     from fedbary.research.experiments import accuracy
 

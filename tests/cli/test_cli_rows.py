@@ -7,8 +7,6 @@ import pytest
 import fedbary as fb
 
 pytest_plugins = ["cli_fixtures"]
-pytestmark = pytest.mark.slow
-
 VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--calibration", "crossfit", "--seed", 0)
 WRONG = [f"p{i}" for i in range(12)]
 

@@ -48,7 +48,6 @@ def test_options_reach_the_settings(fedbary, sites):
     ]
 
 
-@pytest.mark.slow
 def test_json_is_all_of_standard_output_and_has_null_for_what_is_unknown(shell, sites):
     (sites / "empty.csv").touch()
     done = shell("value", sites, *BASE, "--json")
@@ -65,7 +64,6 @@ def test_json_is_all_of_standard_output_and_has_null_for_what_is_unknown(shell, 
     assert content["files"]["report"] == "fedbary-out/report.html"
 
 
-@pytest.mark.slow
 def test_some_clients_fail_and_the_others_are_written(shell, sites, tmp_path):
     (sites / "empty.csv").touch()
     done = shell("value", "sites/*.csv", *BASE)

@@ -27,7 +27,6 @@ def test_the_page_shows_the_script_as_it_is(name):
     assert page.read_text(encoding="utf-8") == gallery.page(name, output), "run python tools/gallery.py"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", gallery.EXAMPLES)
 def test_the_script_prints_what_its_page_shows(name):
     (output,) = (block for block in blocks(ROOT / "docs" / "gallery" / f"{name}.md") if block.is_output)

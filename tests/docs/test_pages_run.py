@@ -37,7 +37,6 @@ def tutorial(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", RUNNING, ids=[str(page.relative_to(ROOT)) for page in RUNNING])
 def test_the_blocks_of_a_page_run(page, tutorial, tmp_path, monkeypatch):
     folder = tmp_path / "page"

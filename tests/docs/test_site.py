@@ -12,7 +12,6 @@ from page_blocks import ROOT
 
 import fedbary as fb
 
-pytestmark = pytest.mark.slow
 LINKS_OF_THE_HEAD = ("canonical", "prev", "next", "alternate")
 
 

@@ -37,7 +37,6 @@ def test_no_patient_is_in_two_tables_and_the_csv_is_the_parquet_file():
     pd.testing.assert_frame_equal(twin, pd.read_parquet(FOLDER / "hospital_south.parquet"), check_dtype=False)
 
 
-@pytest.mark.slow
 def test_the_flags_find_what_was_put_in():
     clients = fb.read_clients(str(FOLDER / "hospital_*.parquet"), label="diagnosis", id="patient")
     reference = fb.read(FOLDER / "validation.parquet", label="diagnosis", id="patient")

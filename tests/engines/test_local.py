@@ -19,7 +19,6 @@ def setting(digits):
     return {name: parts[name] for name in ("client_1", "client_2", "client_3")}, parts["client_4"]
 
 
-@pytest.mark.slow
 def test_workers_do_not_change_a_bit(setting):
     clients, reference = setting
     alone = fb.value(clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(workers=1))
@@ -28,7 +27,6 @@ def test_workers_do_not_change_a_bit(setting):
     pd.testing.assert_frame_equal(alone.rows("client_2"), together.rows("client_2"), check_exact=True)
 
 
-@pytest.mark.slow
 def test_workers_compute_with_one_thread():
     engine = fb.LocalEngine(workers=2)
     with one_thread():  # as a run does

@@ -15,8 +15,6 @@ from fedbary.space.means import encoded_means
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 from fedbary.valuation.rules import RowRules
 
-pytestmark = pytest.mark.slow
-
 RULES = RowRules(0.1, "bh", "split")
 SPACE = fb.Space(metric="within", labels="onehot")
 

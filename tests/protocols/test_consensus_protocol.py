@@ -20,8 +20,6 @@ from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.rules import RowRules
 
-pytestmark = pytest.mark.slow
-
 PLAIN = fb.Space(metric="euclidean", scaling="none", labels="onehot")
 
 

@@ -14,8 +14,6 @@ from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.transport import free_support_barycenter, solve
 from fedbary.valuation.rules import RowRules
 
-pytestmark = pytest.mark.slow
-
 PAPER = fb.Space(metric="euclidean", labels="gaussian")
 
 
@@ -81,7 +79,6 @@ def test_the_estimate_never_rises_in_exact_mode(p, t, seed):
         assert (np.diff(estimates) <= 1e-9).all()
 
 
-@pytest.mark.slow
 def test_as_many_points_as_rows_and_random_t_come_within_two_percent_on_digits(digits):
     order = np.random.default_rng(0).permutation(len(digits))
     table, reference = digits.take(order[:600]), digits.take(order[600:1200])

@@ -24,8 +24,6 @@ from fedbary.transport import solve
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.rules import RowRules
 
-pytestmark = pytest.mark.slow
-
 ROWS, WIDTH = 100, 8
 
 

@@ -112,7 +112,6 @@ def test_where_nothing_is_left_there_is_no_accuracy(parts, valued, tmp_path):
     pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
 
 
-@pytest.mark.slow
 def test_clients_that_fail_leave_the_others_alone(parts):
     clients, reference, test = parts
     holes = clients["a"].columns["x"].astype(float).copy()

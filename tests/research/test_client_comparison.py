@@ -11,8 +11,6 @@ from codes import coded, parameter
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.training_log import TrainingLog
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def federation(digits):

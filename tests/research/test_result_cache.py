@@ -65,7 +65,6 @@ def test_fingerprints_know_order_ids_and_what_is_wrong(parties):
     assert found["e"] == '{"code": "data.no-rows"}'
 
 
-@pytest.mark.slow
 def test_a_comparison_goes_on_to_the_same_scores(parties, tmp_path):
     clients, reference, _ = parties
     options = {"methods": ["cgsv", "mr", "sketch"], "training": fb.FedAvg(rounds=2), "seed": 3}
@@ -98,7 +97,6 @@ def test_a_comparison_of_rows_goes_on_to_the_same_values(parties, tmp_path):
     assert result.failed == whole.failed
 
 
-@pytest.mark.slow
 def test_a_boost_goes_on_to_the_same_accuracies(parties, tmp_path):
     options = {"how": ["none", "drop"], "training": fb.FedAvg(rounds=2)}
     with pytest.raises(Stop):

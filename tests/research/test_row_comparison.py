@@ -10,8 +10,6 @@ from fedbary.errors import DataError, SettingsError
 from fedbary.research.comparison.measures import auroc
 from fedbary.valuation.scores import ClientScores
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def federation(digits):

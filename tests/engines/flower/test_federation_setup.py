@@ -10,8 +10,6 @@ from processes import eventually, free_ports, listens_at, ours, running
 from fedbary.cli import main
 from fedbary.deploy.status import status
 
-pytestmark = pytest.mark.slow
-
 PROJECT = """\
 [project]
 name = "greeting"

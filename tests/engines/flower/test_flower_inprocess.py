@@ -23,8 +23,6 @@ from fedbary.notes import Note
 from fedbary.protocols.messages import Reply
 from fedbary.valuation.outcome import Status
 
-pytestmark = pytest.mark.slow
-
 QUICK = {"poll": 0.001, "timeout": 0.05, "retries": 1}
 
 

@@ -11,8 +11,6 @@ import pytest
 
 import fedbary as fb
 
-pytestmark = pytest.mark.slow
-
 APP = Path(__file__).parents[3] / "flower-app"
 
 

@@ -24,8 +24,6 @@ from fedbary.research.baselines import (
 )
 from fedbary.research.baselines.pydvl_values import RowGame, load_pydvl
 
-pytestmark = pytest.mark.slow
-
 PLAYED = [
     (tmc_values, {"permutations": 10}),
     (beta_shapley_values, {"permutations": 10}),

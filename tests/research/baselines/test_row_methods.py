@@ -15,8 +15,6 @@ from fedbary.research.baselines.clients import METHODS
 from fedbary.research.baselines.logistic import IMPOSSIBLE, cross_validate
 from fedbary.valuation.result import ROW_COLUMNS
 
-pytestmark = pytest.mark.slow
-
 PLAIN = fb.Space(projection="none", scaling="none")
 
 

@@ -56,7 +56,6 @@ def test_a_judge_knows_the_perfect_and_the_useless_method():
     assert detection._judged(client, why, "labels 10 %") == {"error": str(why)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["detection", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal", "duplication"],

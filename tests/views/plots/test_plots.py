@@ -115,7 +115,6 @@ def test_a_picture_saves_itself_as_a_page_that_works_offline(opened, tmp_path):
     assert page.locator(".scatterlayer .point").count() >= 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")])
 def test_a_picture_saves_itself_as_an_image_by_the_local_browser(chromium, monkeypatch, tmp_path, kind, start):
     monkeypatch.setenv("BROWSER_PATH", chromium)

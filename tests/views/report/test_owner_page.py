@@ -8,7 +8,6 @@ from owner_fixtures import HOSTILE, animals, hostile_table, pictures, values_of,
 
 from fedbary.data.export import quoted
 
-pytestmark = pytest.mark.slow
 NAMES = "[...document.querySelectorAll('#rows tbody th')].map(one => one.textContent)"
 
 

@@ -19,8 +19,6 @@ from fedbary.views.report.coordinator import clients_by_advice, facts, headline
 
 pytest_plugins = ["report_fixtures"]
 
-pytestmark = pytest.mark.slow
-
 NO_ROWS = Note("data.no-rows")
 
 HOSTILE = [
