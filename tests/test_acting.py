@@ -69,7 +69,7 @@ def test_cleaning_drops_or_mends(spoilt, result):
     assert flag[wrong].mean() > 0.9
     with pytest.raises(fb.FedbaryError, check=coded("valuation.values-of-other-rows")):
         fb.clean(clients["a"], rows)
-    with pytest.raises(fb.FedbaryError, check=parameter("drop")):
+    with pytest.raises(fb.FedbaryError, check=parameter("how")):
         fb.clean(clients["c"], rows, how="burn")
     unflagged = fb.value(clients, seed=0).rows("c")
     with pytest.raises(fb.FedbaryError, check=coded("valuation.not-flagged")):

@@ -73,7 +73,10 @@ def fedbary(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
 def refused(
     fedbary: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., FedbaryError]:
-    """Run a command that ends as bad input, with one sentence on standard error; the error behind it."""
+    """Run a command that ends as bad input, with one sentence on standard error; the error behind it.
+
+    Standard output is empty, or has the words that the command ``says`` before it ends, and none that it ``hides``.
+    """
     from fedbary.cli import app
 
     caught: list[BaseException] = []
@@ -85,8 +88,10 @@ def refused(
 
     monkeypatch.setattr(app, "_explain", catch)
 
-    def run(*arguments: object) -> FedbaryError:
-        code, _, err = fedbary(*arguments)
+    def run(*arguments: object, says: str = "", hides: str = "") -> FedbaryError:
+        code, out, err = fedbary(*arguments)
+        assert says in out if says or hides else out == ""
+        assert not hides or hides not in out
         error = caught.pop()
         assert isinstance(error, FedbaryError), error
         assert (code, err) == (2, f"error: {one_line(error.note.text(COMMAND))}\n")

@@ -89,12 +89,13 @@ def test_a_library_result_needs_the_file_named_and_similar_names_do_not_meet(fed
     ],
 )
 def test_mistakes_have_their_code(refused, valued, arguments, code):
-    assert refused("rows", "out", *arguments).code == code
+    assert refused("rows", "out", *arguments, hides="written").code == code
 
 
 def test_without_flags_there_is_nothing_to_leave_out(fedbary, refused, valued):
     assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "consensus")[0] == 0
-    assert refused("rows", "consensus", "--client", "bad", "--export", "clean").code == "cli.nothing-to-leave-out"
+    error = refused("rows", "consensus", "--client", "bad", "--export", "clean", says="least valuable rows")
+    assert error.code == "cli.nothing-to-leave-out"
 
 
 def test_a_folder_with_foreign_files_is_left_alone(fedbary, refused, valued):

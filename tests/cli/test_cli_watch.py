@@ -73,7 +73,7 @@ def test_a_run_that_stopped_is_an_error_with_a_remedy(refused, tmp_path, log, ke
     log(Event("run-stopped", detail="interrupted"))
     if kept:
         (tmp_path / "out" / "checkpoint.npz").write_bytes(b"")
-    error = refused("watch", tmp_path / "out")
+    error = refused("watch", tmp_path / "out", says="stopped: interrupted")
     assert error.code == "cli.run-stopped"
     assert remedy in error.private["remedy"]
 
