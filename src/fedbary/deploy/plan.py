@@ -47,7 +47,7 @@ class Plan:
     '127.0.0.1:8443'
     >>> Plan(["../north"])
     Traceback (most recent call last):
-    fedbary.errors.SettingsError: '../north' cannot be a node's name: use 1 to 64 letters, digits, '_' and '-', and no hyphen first.
+    fedbary.errors.SettingsError: '../north' cannot be a node's name: ...
     """
 
     nodes: Sequence[str]
