@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 import fedbary as fb
 
 pytest_plugins = ["cli_fixtures"]

@@ -3,7 +3,6 @@
 import importlib.util
 
 import pandas as pd
-import pytest
 from page_blocks import ROOT
 
 import fedbary as fb

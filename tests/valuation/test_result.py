@@ -70,7 +70,7 @@ def test_server_variants_need_as_many_points_as_rows(noisy):
     clients, reference, _ = noisy
     settings = fb.Interpolation(support=30, gradient="server-eta", allow_reconstruction=True)
     result = fb.value(clients, reference, protocol=settings, seed=0)
-    assert all("set support to the number of rows" in status for status in result.failed.values())
+    assert all(result.outcomes[name].has("protocols.gradient-needs-all-rows") for name in result.failed)
     assert len(result.failed) == 2
 
 
@@ -160,3 +160,14 @@ def test_clients_whose_rows_could_not_be_valued_are_named_with_the_reason(result
     assert again.without_rows == (name,)
     with pytest.raises(fb.FedbaryError, check=coded("valuation.without-rows")):
         again.rows(name)
+
+
+def test_notes_of_any_text_are_saved_and_come_back(result, tmp_path):
+    """A file's name need not be Unicode, and what another library says need not fit on a line."""
+    name = str(result.clients["client"][0])
+    odd = Note("internal.error", {"where": "ward\udc80.csv", "kind": "OSError", "text": "two\nlines" + "x" * 900})
+    noted = with_rows(result, {}, {name: odd})
+    again = fb.Valuation.load(noted.save(tmp_path / "odd"))
+    (why,) = (note.facts["why"] for note in again.outcomes[name].notes if note.code == "valuation.no-row-values")
+    assert (why.code, why.facts["kind"]) == (odd.code, "OSError")
+    assert why.facts["text"].startswith("two lines")

@@ -41,7 +41,9 @@ class Outcome:
     @property
     def text(self) -> str:
         """All notes as one line; empty where there is nothing to say."""
-        return "; ".join(str(note) for note in self.notes)
+        said = "; ".join(str(note) for note in self.notes)
+        # A file's name may hold what is no Unicode, which no table takes.
+        return said.encode("utf-8", "backslashreplace").decode("utf-8")
 
     def has(self, code: str) -> bool:
         """Whether there is a note with this code."""

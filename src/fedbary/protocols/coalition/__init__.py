@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 Utility = Literal["mean", "ridge", "soft", "wasserstein", "coverage"]
 
-NEEDS_CLASSES = (
-    "Coalition values are accuracies, so they need classes in coordinates that all clients share: use labels='onehot', "
-    "or protocol='sketch' or 'consensus' where the label is a number."
-)
 # 2^20 coalitions take minutes even with a linear model; every further client doubles that.
 _MOST_EXACT = 20
 

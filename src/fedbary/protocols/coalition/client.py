@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError, ProtocolError
 from fedbary.protocols.agreement import require_own_kinds
@@ -19,11 +17,6 @@ from fedbary.space.row_identity import content_digest
 from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import ScoredRows
-
-if TYPE_CHECKING:
-    pass
-
-_ONLY_ONE = "The server asked for groups and for a consensus; only the first is answered in a run."
 
 
 class CoalitionClient:

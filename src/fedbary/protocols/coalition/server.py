@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -48,9 +48,6 @@ from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation, with_outcomes
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scores import ClientScores
-
-if TYPE_CHECKING:
-    pass
 
 # Permutations go on until every standard error is below this part of v(N) − v(∅).
 _SMALL_ERROR = 0.01

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +36,6 @@ from fedbary.space.schema import Schema
 from fedbary.transport import barycentric_projection
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import ScoredRows
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +29,6 @@ from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel
 from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 

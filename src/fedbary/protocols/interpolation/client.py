@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,6 @@ from fedbary.transport import Transport, interpolate, solve
 from fedbary.valuation.row_values import calibrated_gradient, row_frame
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,6 @@ from fedbary.valuation.row_values import UNKNOWN, CleanRows, classified_rows, me
 from fedbary.valuation.rules import Adapt, RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 
