@@ -176,7 +176,7 @@ def test_a_result_loads_to_the_same_and_foreign_files_are_left_alone(boosted, tm
     assert (tmp_path / "boost.csv").read_text() == "precious"
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", "[" * 100_000, '{"fedbary": "boost", "version": 1, "outcomes": 3}'])
+@pytest.mark.parametrize("text", ["{}", "[]", "[" * 100_000, '{"fedbary": "boost", "version": 2, "outcomes": 3}'])
 def test_a_file_that_is_no_boost_is_refused(tmp_path, text):
     with pytest.raises(fb.FedbaryError, check=coded("research.no-saved-result")):
         fb.Boost.load(tmp_path)

@@ -80,7 +80,7 @@ def test_mistakes_are_one_sentence(federation, tmp_path):
         fb.compare_clients(*federation, methods=[])
     with pytest.raises(fb.FedbaryError, check=coded("research.no-saved-result")):
         fb.Comparison.load(tmp_path)
-    good = '{"fedbary": "comparison", "version": 1, "failed": {}, "settings": {}, "notes": [], "methods": %s}'
+    good = '{"fedbary": "comparison", "version": 2, "failed": {}, "settings": {}, "notes": [], "methods": %s}'
     for text in (good % '["../../x"]', "{}", good.replace("[]", "null") % "[]", "[" * 100_000):
         (tmp_path / "comparison.json").write_text(text)
         with pytest.raises(fb.FedbaryError, check=coded("research.result-damaged")):

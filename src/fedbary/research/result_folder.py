@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from fedbary.errors import DataError
 
-VERSION = 1
+VERSION = 2
 Index = TypeVar("Index")
 
 

@@ -19,7 +19,7 @@ from fedbary.notes import Note
 
 Floats = NDArray[np.float64]
 
-VERSION = 1
+VERSION = 2
 # A schema is a small file; anything larger is not one.
 MAX_BYTES = 256 * 2**20
 # A class name beyond this is free text, and every party would have to carry it in its schema.
