@@ -29,11 +29,15 @@ def test_static_checks_pass(command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_version_is_the_same_everywhere():
+def test_versions_agree_and_what_is_cited_was_released():
     import fedbary
 
-    files = [(ROOT / "pyproject.toml").read_text(), (ROOT / "CITATION.cff").read_text()]
-    assert all(re.search(rf'^version[:=\s"]+{re.escape(fedbary.__version__)}"?$', text, re.M) for text in files)
+    assert f'version = "{fedbary.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    released = re.search(r"^## \[([\d.]+)\] - \d{4}", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert f"version: {released[1]}" in (ROOT / "CITATION.cff").read_text()
+    assert fedbary.__version__ == released[1] or f"## [{fedbary.__version__.partition('.dev')[0]}] - unreleased" in (
+        ROOT / "CHANGELOG.md"
+    ).read_text(encoding="utf-8")
 
 
 def test_the_readme_starts_with_the_two_commands():
