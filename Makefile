@@ -27,7 +27,7 @@ test: browser  ## install everything the tests need, a browser included where th
 
 install: $(STAMPS)/all  ## .venv with all extras
 
-check: browser  ## lint, types, layers and the fast tests, about two minutes
+check: browser  ## lint, types, layers and the fast tests with the attacks among them, about a minute
 	@$(BIN)/ruff check src tests benchmarks tools examples
 	@$(BIN)/ruff format --check src tests benchmarks tools examples
 	@$(BIN)/mypy

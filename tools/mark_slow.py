@@ -1,7 +1,7 @@
 """Which tests are slow, by measurement: `make check` leaves them out, `make test` runs them.
 
-``python tools/mark_slow.py`` runs all tests and writes ``tests/slow_tests.txt``: functions that take longer than a
-second with all their cases. Run it on a machine that does nothing else; ``--from FILE`` reads a JUnit report instead.
+``python tools/mark_slow.py`` runs all tests and writes ``tests/slow_tests.txt``: functions that take longer than 0.7 s
+with all their cases. Run it on a machine that does nothing else; ``--from FILE`` reads a JUnit report instead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "tests" / "slow_tests.txt"
-LIMIT = 1.0
+LIMIT = 0.7
 
 
 def seconds(report: Path) -> dict[str, float]:

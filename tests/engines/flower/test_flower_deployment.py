@@ -22,7 +22,7 @@ from fedbary.deploy.status import status
 from fedbary.guard.ledger import Ledger
 from fedbary.valuation.outcome import Status
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.timeout(240)
 
 APP = Path(__file__).parents[3] / "flower-app"
 NAMES = ("ann", "bob", "cyd")

@@ -75,7 +75,7 @@ def test_every_protocol_gives_the_numbers_of_the_local_engine(tmp_path, protocol
     np.testing.assert_allclose(pd.read_parquet(file)["value"], own["value"], atol=1e-9)
 
 
-@pytest.mark.parametrize("count", [10, 100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [10, 100, 1000])
 def test_many_nodes_with_files_of_their_own(tmp_path, count):
     tables, reference = many(count)
     nodes = files(tmp_path, tables)

@@ -78,22 +78,7 @@ def test_a_single_row_and_unknown_utilities_are_refused():
         row_loo(table, table, utility="f1")
 
 
-QUICK = {
-    "knn-shapley",
-    "logistic",
-    "cleanlab",
-    "lava",
-    "lava-exact",
-    "row-loo",
-    "row-loo-loss",
-    "influence",
-    "data-oob",
-}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in ROW_METHODS]
-)
+@pytest.mark.parametrize("name", ROW_METHODS)
 def test_every_method_gives_our_frame_with_wrong_labels_below_right_ones(name):
     X, y = blobs(3, 30)
     spoilt = y.copy()
