@@ -5,6 +5,7 @@ import json
 import pandas as pd
 import pytest
 
+pytest.importorskip("torch")
 pytest_plugins = ["cli_fixtures"]
 BASE = ("compare", "sites", "--label", "ill", "--id", "id", "--reference", "reference.csv", "--rounds", 2)
 

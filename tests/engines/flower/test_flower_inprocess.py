@@ -15,6 +15,7 @@ from fedbary.engines.flower import engine as engine_module
 from fedbary.engines.flower.client_app import app
 from fedbary.engines.flower.codec import Envelope, pack_reply, unpack_reply
 from fedbary.engines.flower.config import RunConfig
+from fedbary.engines.flower.engine import FlowerEngine
 from fedbary.engines.flower.server_app import valued
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.ledger import Ledger
@@ -73,6 +74,17 @@ def test_every_protocol_gives_the_numbers_of_the_local_engine(tmp_path, protocol
     (file,) = tmp_path.glob("node-100/results/*/rows.parquet")
     own = expected.rows("client_1")
     np.testing.assert_allclose(pd.read_parquet(file)["value"], own["value"], atol=1e-9)
+
+
+def test_value_takes_any_engine(tmp_path):
+    nodes, config = simulation(tmp_path, protocol="sketch")
+    run = RunConfig.of(config)
+    engine = FlowerEngine(InProcessGrid(app, nodes), run.attendance, folder=tmp_path / "out", simulation=run.simulation)
+    found = fb.value(None, fb.datasets.load("digits").test, engine=engine, seed=config["seed"])
+    expected = local(config, fb.Sketch())
+    np.testing.assert_allclose(found.clients["distance"], expected.clients["distance"], atol=1e-9, rtol=0)
+    with pytest.raises(SettingsError, check=coded("engines.rows-are-at-the-nodes")):
+        fb.value({"a": ([[1.0]], [0])}, fb.datasets.load("digits").test, engine=engine)
 
 
 @pytest.mark.parametrize("count", [10, 100, 1000])
