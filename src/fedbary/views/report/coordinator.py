@@ -160,7 +160,7 @@ def _client(
         "flagged": dash(client["flagged"]),
         "advice": str(opinion.advice),
         "look": {advice: look for advice, _, look in _GROUPS}[opinion.advice],
-        "status": "; ".join(filter(None, [str(outcome.status), outcome.text])),
+        "status": ("; " if outcome.ok else ": ").join(filter(None, [str(outcome.status), outcome.text])),
         "kind": "failed" if failed else "noted" if outcome.notes else "ok",
         # What the browser sorts by.
         "sort": {name: _sortable(client[name]) for name in ("rows", "distance", "quality", "flagged", "share")}
