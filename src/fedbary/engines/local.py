@@ -49,6 +49,7 @@ class LocalEngine(Engine):
         self.resume = resume
         self._clients: dict[str, ClientProtocol] = {}
         self._tables: Mapping[str, Table | FedbaryError] = {}
+        self._to_restore: State = {}
 
     def clients(self, work: Work, state: State, observer: Observer = SILENT) -> list[str]:  # noqa: ARG002
         """Make the clients' halves of the protocol; one whose data cannot be used answers with the reason."""
@@ -60,13 +61,12 @@ class LocalEngine(Engine):
                 self._clients[name] = work.protocol.client(table, rules=work.rules, seed=work.secret)
             else:
                 self._clients[name] = UnusableClient(table)
-        if state:
-            for index, client in enumerate(self._clients.values()):
-                client.restore(below(state, f"{index}/"))
+        self._to_restore = state
         return list(self._clients)
 
     def exchange(self, tasks: Mapping[str, Message], observer: Observer = SILENT) -> dict[str, Reply | Failure]:
         """Let the clients answer, several at a time."""
+        self._restore()
         observer.asked(next(iter(tasks.values())).kind, list(tasks))
         jobs = [(self._clients[name], message) for name, message in tasks.items()]
         answers: dict[str, Reply | Failure] = {}
@@ -77,6 +77,7 @@ class LocalEngine(Engine):
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:
         """The row values join the result, as one owner holds all rows."""
+        self._restore()
         names = [name for name, outcome in result.outcomes.items() if outcome.ok]
         observer.asked("rows", names)
         rows, missing = {}, {}
@@ -95,6 +96,13 @@ class LocalEngine(Engine):
         for index, client in enumerate(self._clients.values()):
             states |= under(f"{index}/", client.state())
         return states
+
+    def _restore(self) -> None:
+        """Clients go on from an interrupted run, once it is known that the checkpoint is of the same one."""
+        state, self._to_restore = self._to_restore, {}
+        if state:
+            for index, client in enumerate(self._clients.values()):
+                client.restore(below(state, f"{index}/"))
 
     def map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
         """Results in order, from several threads; the run has limited each to one BLAS thread."""

@@ -69,7 +69,7 @@ def test_the_ranked_table_has_every_number(made_up, tmp_path):
     cells = [re.sub(r"<[^>]+>", "|", row).replace("\n", "") for _, row in rows]
     assert [kind for kind, _ in rows] == ["ok", "ok", "failed"]
     assert [word in cells[0] for word in ("near", "40", "0.500 – 1", "66.7 %", "ok", "0.90", "include")] == [True] * 7
-    assert f"failed; {NO_ROWS}" in cells[2]
+    assert f"failed: {NO_ROWS}" in cells[2]
 
 
 def test_it_holds_no_row_even_where_one_process_held_all(made_up, tmp_path):
@@ -114,7 +114,7 @@ def test_a_result_without_any_valued_client_still_has_a_report(made_up, opened, 
     path = write_report(made_up([], {"a": NO_ROWS, "b": NO_ROWS}), tmp_path / "report.html")
     page = opened(path)
     assert page.locator("h1").inner_text() == "2 could not be valued."
-    assert f"failed; {NO_ROWS}" in page.locator("#ranked").inner_text()
+    assert f"failed: {NO_ROWS}" in page.locator("#ranked").inner_text()
 
 
 def test_hostile_names_are_text_in_the_markup(made_up, tmp_path):
