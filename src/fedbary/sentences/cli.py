@@ -1,4 +1,4 @@
-"""Sentences of cli."""
+"""What was typed, or a file that it names, cannot be used by a command."""
 
 from fedbary.sentences import say
 
@@ -16,9 +16,9 @@ SENTENCES = {
     "message-alone": say("--message stands for the server: leave out --reference and --with."),
     "no-client-given": say("No client was given: name CSV or Parquet files, a quoted glob or a folder."),
     "no-config-file": say("There is no configuration file '{file}': check the path."),
-    "no-dataset": say("There is no data set {name!r}{guess}; there is {known}."),
+    "no-dataset": say("There is no data set {name!r}{guess}; choose from {known}."),
     "no-ledger": say("There is no ledger '{file}': check the path; it is made with the first answer."),
-    "no-model": say("There is no model {name!r}{guess}; there is {known}."),
+    "no-model": say("There is no model {name!r}{guess}; choose from {known}."),
     "no-report-written": say("No report could be written: {why}"),
     "not-an-output-folder": say("'{path}' is a file: name the output folder of a run."),
     "nothing-to-leave-out": say(

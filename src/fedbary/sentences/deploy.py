@@ -1,4 +1,4 @@
-"""Sentences of deploy."""
+"""Federations that cannot be set up, or whose folder cannot be read."""
 
 from fedbary.sentences import say
 
@@ -13,7 +13,9 @@ SENTENCES = {
     ),
     "not-a-host": say("{host!r} is neither a host name nor an IP address."),
     "not-a-port": say("{port} is not a port: ports go from 1 to 65535."),
-    "other-version": say("'{file}' has version {version}, this fedbary reads version 1."),
+    "other-version": say(
+        "'{file}' has version {version}, this fedbary reads version 1: use the fedbary that made the federation."
+    ),
     "plan-damaged": say("'{file}' is not a federation's ({why}): restore it, or make a new federation."),
     "ports-overlap": say("The nodes' ports {first} to {last} include the server's, {port}: choose others."),
     "same-node-name": say("Two nodes have the same name: names must differ in more than their case."),

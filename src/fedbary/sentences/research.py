@@ -126,9 +126,9 @@ SENTENCES = {
     "no-square-image": say(
         "A row of {width} numbers is no square image in grey or three colours: say CNN(shape=(height, width, colours)), or use Logistic() or MLP()."
     ),
-    "no-such-experiment": say("There is no experiment {name!r}{guess}; there is {known}."),
-    "no-such-method": say("There is no method {name!r}{of}{guess}; there is {known}."),
-    "no-such-way": say("There is no way {name!r} to act on flags{guess}; there is {known}."),
+    "no-such-experiment": say("There is no experiment {name!r}{guess}; choose from {known}."),
+    "no-such-method": say("There is no method {name!r}{of}{guess}; choose from {known}."),
+    "no-such-way": say("There is no way {name!r} to act on flags{guess}; choose from {known}."),
     "no-training-log": say("There is no training log '{file}': check the path."),
     "no-way-given": say("No way to act on flags was given: name at least one of {known}.", "known"),
     "node-replied-twice": say("a node replied twice."),

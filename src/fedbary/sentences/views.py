@@ -1,4 +1,4 @@
-"""Sentences of views."""
+"""Pictures and reports that cannot be drawn or written."""
 
 from fedbary.sentences import say
 
