@@ -7,7 +7,7 @@ SENTENCES = {
         "--all-clients writes every client's report from its own file: leave out --client, --data and -o."
     ),
     "config-not-toml": say("'{file}' is not a TOML file ({why}): correct it."),
-    "config-unknown-key": say("'{file}' has an unknown key '{key}'[[{guess}: correct it.]][[: there are {known}.]]"),
+    "config-unknown-key": say("'{file}' has an unknown key '{key}'[[{guess}: correct it.]][[: the keys are {known}.]]"),
     "config-wrong-value": say("The key '{key}' in '{file}' must be {expected}. Got {got} instead."),
     "export-option": say("--export must be {expected}, not {got!r}{guess}."),
     "file-changed": say("'{file}' is not the file that was valued, or was changed since: value it again."),

@@ -105,7 +105,7 @@ SENTENCES = {
         "The label column '{label}' holds text[[ such as {example!r}]], but <task=regression> needs numbers: choose another label column, or <task=classification>."
     ),
     "too-few-in-a-group": say(
-        "there are not min_group = {least} {what}, and nothing is said of smaller groups: add rows, or lower <min_group> if the owner agrees.",
+        "there are not min_group = {least} {what}, and smaller groups are kept secret: add rows, or lower <min_group> if the owner agrees.",
         "least what",
     ),
     "too-few-rows": say(
