@@ -10,7 +10,9 @@ SENTENCES = {
     "config-unknown-key": say("'{file}' has an unknown key '{key}'[[{guess}: correct it.]][[: the keys are {known}.]]"),
     "config-wrong-value": say("The key '{key}' in '{file}' must be {expected}. Got {got} instead."),
     "export-option": say("--export must be {expected}, not {got!r}{guess}."),
-    "file-changed": say("'{file}' is not the file that was valued, or was changed since: value it again."),
+    "file-changed": say(
+        "'{file}' is not the file that was valued, or was changed since: name the right file with --data, or value it again."
+    ),
     "images-option": say("--images must be auto, none, HxW or HxWx3, such as 28x28, not {got!r}."),
     "log-unwritable": say("The log '{file}' cannot be written[[ ({why})]]: name another file."),
     "message-alone": say("--message stands for the server: leave out --reference and --with."),
