@@ -32,7 +32,7 @@ FULL = [
     (
         "data.missing-values",
         {"column": "age", "count": 1, "rows": 9},
-        "column 'age' has 1 missing value in 9 rows: fill or drop them, or ask for missing='impute'.",
+        "column 'age' has 1 missing value in 9 rows: fill in the gaps, drop those rows, or ask for missing='impute'.",
     ),
     (
         "schema.columns-missing",
@@ -95,7 +95,7 @@ REDACTED = [
     (
         "schema.missing-values",
         {"column": "age", "count": 3, "rows": 9},
-        "column 'age' has missing values: fill or drop them, or ask for missing='impute'.",
+        "column 'age' has missing values: fill in the gaps, drop those rows, or ask for missing='impute'.",
     ),
     ("schema.too-few-rows", {"rows": 3, "least": 5},
      "the rows are fewer than min_group = 5: add rows, or lower min_group if the owner agrees."),

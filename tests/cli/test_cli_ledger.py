@@ -70,8 +70,6 @@ def test_a_line_cut_off_is_told(fedbary, ledger):
     [("none.jsonl", "cli.no-ledger"), ("reference.csv", "guard.ledger-damaged")],
 )
 def test_what_is_no_ledger_has_its_code(refused, sites, name, code):
-    with Path("reference.csv").open("a") as file:
-        file.write(Entry().to_json() + "\n")
     assert refused("ledger", name).code == code
 
 

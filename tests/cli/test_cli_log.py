@@ -27,6 +27,13 @@ def test_quiet_prints_nothing_but_errors_and_json(fedbary, refused, sites, befor
     assert call("--protocol", "sketsch", run=refused).code == "settings.no-protocol"
 
 
+def test_quiet_still_says_which_client_failed(fedbary, sites):
+    (sites / "empty.csv").touch()
+    code, out, err = fedbary("value", sites, *BASE, "-q")
+    assert (code, out, err.count("\n")) == (3, "", 1)
+    assert err.startswith("error: empty: failed: ")
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_verbose_says_on_standard_error_who_answered(fedbary, refused, sites, before):
     rest = ("value", sites, *BASE)

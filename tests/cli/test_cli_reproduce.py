@@ -30,7 +30,7 @@ def test_the_experiments_are_listed(fedbary, arguments):
 def test_an_unknown_experiment_names_the_others(fedbary):
     code, _, err = fedbary("reproduce", "speed")
     names = ", ".join(experiment.name for experiment in EXPERIMENTS)
-    assert (code, err) == (2, f"error: There is no experiment 'speed'; there is {names}.\n")
+    assert (code, err) == (2, f"error: There is no experiment 'speed'; choose from {names}.\n")
 
 
 def test_a_file_is_no_output_folder(fedbary, tmp_path):

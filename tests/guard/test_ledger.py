@@ -138,6 +138,14 @@ def test_a_damaged_line_in_the_middle_stops_everything(ledger):
         ledger.charge(entry())
 
 
+def test_a_file_of_something_else_is_not_taken_for_lines_that_a_crash_cut_off(ledger):
+    ledger.path.parent.mkdir(parents=True, exist_ok=True)
+    ledger.path.write_text("age,label\n53,ill\n")
+    with pytest.raises(DataError, check=coded("guard.ledger-damaged")) as caught:
+        ledger.read()
+    assert caught.value.private["line"] == 1
+
+
 def test_a_full_disk_sends_nothing_and_leaves_the_file_whole(ledger, monkeypatch):
     ledger.charge(entry(epsilon=0.5))
     before, write = ledger.path.read_bytes(), os.write

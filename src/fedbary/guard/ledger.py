@@ -226,7 +226,10 @@ def _parsed(content: bytes) -> tuple[Account, str]:
         elif line:
             try:
                 entry = Entry.from_json(line.decode("ascii"))
-            except (ValueError, TypeError):
+            except (ValueError, TypeError) as error:
+                # What a crash cuts off begins as every line does, or was never filled in by the file system.
+                if not line.startswith((b"{", b"\0")):
+                    raise DataError("guard.ledger-damaged", line=place) from error
                 broken.append(place)
                 continue
             if broken:

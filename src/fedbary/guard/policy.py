@@ -154,7 +154,7 @@ class OwnerPolicy:
         for key in values:
             if key not in known:
                 close = difflib.get_close_matches(key, known, n=1)
-                guess = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}."
+                guess = f"did you mean '{close[0]}'?" if close else f"the keys are {', '.join(known)}."
                 raise SettingsError("guard.policy-unknown-key", file=str(file), key=key, guess=guess)
         if isinstance(values.get("protocols"), list):
             values["protocols"] = tuple(values["protocols"])

@@ -1,1 +1,1 @@
-"""Privacy: noise with a proof, and guards that do not depend on the other party."""
+"""Privacy: noise with a proof."""

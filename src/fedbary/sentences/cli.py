@@ -1,4 +1,4 @@
-"""Sentences of cli."""
+"""What was typed, or a file that it names, cannot be used by a command."""
 
 from fedbary.sentences import say
 
@@ -7,18 +7,20 @@ SENTENCES = {
         "--all-clients writes every client's report from its own file: leave out --client, --data and -o."
     ),
     "config-not-toml": say("'{file}' is not a TOML file ({why}): correct it."),
-    "config-unknown-key": say("'{file}' has an unknown key '{key}'[[{guess}: correct it.]][[: there are {known}.]]"),
+    "config-unknown-key": say("'{file}' has an unknown key '{key}'[[{guess}: correct it.]][[: the keys are {known}.]]"),
     "config-wrong-value": say("The key '{key}' in '{file}' must be {expected}. Got {got} instead."),
     "export-option": say("--export must be {expected}, not {got!r}{guess}."),
-    "file-changed": say("'{file}' is not the file that was valued, or was changed since: value it again."),
+    "file-changed": say(
+        "'{file}' is not the file that was valued, or was changed since: name the right file with --data, or value it again."
+    ),
     "images-option": say("--images must be auto, none, HxW or HxWx3, such as 28x28, not {got!r}."),
     "log-unwritable": say("The log '{file}' cannot be written[[ ({why})]]: name another file."),
     "message-alone": say("--message stands for the server: leave out --reference and --with."),
     "no-client-given": say("No client was given: name CSV or Parquet files, a quoted glob or a folder."),
     "no-config-file": say("There is no configuration file '{file}': check the path."),
-    "no-dataset": say("There is no data set {name!r}{guess}; there is {known}."),
+    "no-dataset": say("There is no data set {name!r}{guess}; choose from {known}."),
     "no-ledger": say("There is no ledger '{file}': check the path; it is made with the first answer."),
-    "no-model": say("There is no model {name!r}{guess}; there is {known}."),
+    "no-model": say("There is no model {name!r}{guess}; choose from {known}."),
     "no-report-written": say("No report could be written: {why}"),
     "not-an-output-folder": say("'{path}' is a file: name the output folder of a run."),
     "nothing-to-leave-out": say(

@@ -60,7 +60,7 @@ SENTENCES = {
     ),
     "mask-does-not-fit": say("a mask of {mask} rows does not fit a table of {rows} rows"),
     "missing-values": say(
-        "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill or drop them, or ask for <missing=impute>."
+        "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill in the gaps, drop those rows, or ask for <missing=impute>."
     ),
     "mixed-column": say(
         "column {column!r} mixes numbers and text[[, such as {example} in row {row} (counted from 0)]]; correct or empty these cells, or make every value text"
@@ -95,7 +95,7 @@ SENTENCES = {
     "openml-failed": say("OpenML did not give {name!r} ({why})"),
     "openml-slow": say("OpenML did not answer within {seconds:.0f} s (try again)"),
     "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
-    "ragged": say("the rows of X do not have the same length; make them so"),
+    "ragged": say("the rows of X do not have the same length; give every row as many numbers"),
     "semicolons": say("its cells are separated by semicolons; save it with commas and decimal points"),
     "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
     "sizes-do-not-fit": say(
@@ -116,6 +116,8 @@ SENTENCES = {
     "vectors-differ": say(
         "column {column!r} holds vectors of {width} numbers but row {row} (counted from 0) has {found}; make them all of one length"
     ),
-    "vectors-not-numbers": say("column {column!r} holds vectors that are not all numbers; make them so"),
+    "vectors-not-numbers": say(
+        "column {column!r} holds vectors that are not all numbers; convert them, or drop the column"
+    ),
     "vectors-shape": say("column {column!r} holds values of shape {shape}; expected flat vectors of numbers", "shape"),
 }

@@ -1,4 +1,4 @@
-"""Sentences of games."""
+"""Games that cannot be played, or not to the end."""
 
 from fedbary.sentences import say
 

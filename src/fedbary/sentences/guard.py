@@ -27,8 +27,8 @@ SENTENCES = {
     ),
     "flags-counted-before": say("Flags were counted before in this run, with another result; only the first leaves."),
     "ledger-damaged": say(
-        "Line {line} of the ledger is damaged, so what was spent is not known: restore the file from a copy, or begin "
-        "another one."
+        "Line {line} is not one of a ledger, so what was spent is not known: check that this is the right file, restore "
+        "it from a copy, or begin another one."
     ),
     "ledger-unreadable": say("The ledger[[ {path}]] cannot be read[[ ({why})]]."),
     "ledger-unwritable": say("The owner's ledger[[ {path}]] cannot be written[[ ({why})]], so nothing was sent."),
@@ -39,7 +39,9 @@ SENTENCES = {
     "no-data": say("The node has no data: give data-path in its node config."),
     "no-further-run": say("The owner's policy allows no further run (max_runs)[[; {answered} were answered]]."),
     "no-message-file": say("There is no message file '{file}': check the path, or ask the coordinator for it."),
-    "no-partition": say("There is no partition {name!r}; there is same, case-1 … case-5 and dirichlet-NUMBER.", "name"),
+    "no-partition": say(
+        "There is no partition {name!r}; choose from same, case-1 … case-5 and dirichlet-NUMBER.", "name"
+    ),
     "no-such-node": say("There are {clients} simulated clients, and this node is number {number}.", "clients number"),
     "not-a-message": say("'{file}' is not a message that fedbary saved: ask the coordinator for it again."),
     "not-a-session": say("The server's name of the run is not one of fedbary's."),
@@ -49,7 +51,7 @@ SENTENCES = {
     "policy-not-toml": say("The policy file '{file}' is not a TOML file ({why}): correct it."),
     "policy-too-large": say("The policy file '{file}' is too large to be one: check the path."),
     "policy-unknown-key": say("The policy file '{file}' has an unknown key '{key}': {guess}"),
-    "policy-unknown-protocol": say("The 'protocols' parameter of OwnerPolicy names {name!r}; there is {known}."),
+    "policy-unknown-protocol": say("The 'protocols' parameter of OwnerPolicy names {name!r}: choose from {known}."),
     "policy-unreadable": say("The policy file '{file}' cannot be read ({why}): check it."),
     "protocol-not-allowed": say(
         "The server asks for the {protocol} protocol, the owner's policy has protocols = {allowed}.", "protocol allowed"

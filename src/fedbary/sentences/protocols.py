@@ -10,7 +10,7 @@ SENTENCES = {
         "The server asked for '{kind}' again in another way; only the first is answered in a run.", "kind"
     ),
     "brings-no-group": say(
-        "no class of the reference in which enough of its rows may be spoken of, so it adds nothing to a coalition"
+        "it has too few rows of every class of the reference to say anything of them, so it adds nothing to a coalition"
     ),
     "centroids-before-step": say("The server asked for centroids before the first step."),
     "centroids-not-possible": say("Centroids are made for one support, and where there are classes."),

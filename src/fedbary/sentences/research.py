@@ -1,4 +1,4 @@
-"""Sentences of research."""
+"""Trainings, baselines, comparisons and experiments that cannot be computed, and what they leave out."""
 
 from fedbary.sentences import say
 
@@ -124,11 +124,11 @@ SENTENCES = {
     "no-model": say("There is no model under {how!r}: {why}"),
     "no-saved-result": say("'{folder}' holds no {kind} (there is no {file}): check the folder.", "kind"),
     "no-square-image": say(
-        "A row of {width} numbers is no square image in grey or three colours: say CNN(shape=(height, width, colours)), or use Logistic() or MLP()."
+        "A row of {width} numbers is not a square image in grey or in three colours: say CNN(shape=(height, width, colours)), or use Logistic() or MLP()."
     ),
-    "no-such-experiment": say("There is no experiment {name!r}{guess}; there is {known}."),
-    "no-such-method": say("There is no method {name!r}{of}{guess}; there is {known}."),
-    "no-such-way": say("There is no way {name!r} to act on flags{guess}; there is {known}."),
+    "no-such-experiment": say("There is no experiment {name!r}{guess}; choose from {known}."),
+    "no-such-method": say("There is no method {name!r}{of}{guess}; choose from {known}."),
+    "no-such-way": say("There is no way {name!r} to act on flags{guess}; choose from {known}."),
     "no-training-log": say("There is no training log '{file}': check the path."),
     "no-way-given": say("No way to act on flags was given: name at least one of {known}.", "known"),
     "node-replied-twice": say("a node replied twice."),
@@ -146,7 +146,7 @@ SENTENCES = {
     ),
     "recorded-round-unreadable": say("The recorded round '{file}' cannot be read ({why}): it was moved or changed."),
     "reference-of-one-class": say("The reference has only the class {name!r}: add rows of another one."),
-    "reply-of-several-models": say("node {node} replied with {records} ArrayRecords, but must with one.", "records"),
+    "reply-of-several-models": say("node {node} replied with {records} ArrayRecords; expected one.", "records"),
     "reply-without-count": say(
         "node {node} replied with {found} under '{key}', but the log needs its number of rows, at least 1: name its key by examples_key, and put Recording around 'weighted', not inside.",
         "key",
@@ -170,7 +170,7 @@ SENTENCES = {
     "selected-not-positions": say(
         "The selected clients of a round are {selected}, but must be a list of their positions 0, 1, …, at least one."
     ),
-    "selected-twice": say("The selected clients of a round are {selected}, but each may stand there once."),
+    "selected-twice": say("The selected clients of a round are {selected}, but each can be selected only once."),
     "single-row": say("A single row has nobody to be compared with: add rows."),
     "takes-no-part": say("{client} takes no part in the training[[ under {how!r}]]: {why}"),
     "test-is-the-reference": say(

@@ -12,7 +12,7 @@ SENTENCES = {
         "The label column '{label}' has {different} different whole numbers in {rows} rows, which may be classes or a quantity: say <task=classification> or <task=regression>."
     ),
     "column-holds-text": say(
-        "column '{column}' must be {kind}, but holds text[[ such as {example} (row {row})]]: correct or remove it.",
+        "column '{column}' must be {kind}, but holds text[[ such as {example} in row {row}]]: correct the cells, or choose the right file.",
         "column kind",
     ),
     "columns-missing": say(
@@ -73,7 +73,7 @@ SENTENCES = {
         "column '{column}' has {different} different texts in {rows} rows, so it looks like an identifier or free text: drop it, or name it as the id."
     ),
     "missing-values": say(
-        "column '{column}' has [[{count} ]]missing [[{count:either value values}|values]][[ in {rows} rows]]: fill or drop them, or ask for <missing=impute>.",
+        "column '{column}' has [[{count} ]]missing [[{count:either value values}|values]][[ in {rows} rows]]: fill in the gaps, drop those rows, or ask for <missing=impute>.",
         "column",
     ),
     "moments-width": say("The moments have {found} coordinates, the schema has {expected}.", "found expected"),
@@ -105,7 +105,7 @@ SENTENCES = {
         "The label column '{label}' holds text[[ such as {example!r}]], but <task=regression> needs numbers: choose another label column, or <task=classification>."
     ),
     "too-few-in-a-group": say(
-        "there are not min_group = {least} {what}, and nothing is said of smaller groups: add rows, or lower <min_group> if the owner agrees.",
+        "there are not min_group = {least} {what}, and smaller groups are kept secret: add rows, or lower <min_group> if the owner agrees.",
         "least what",
     ),
     "too-few-rows": say(

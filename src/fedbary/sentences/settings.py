@@ -8,7 +8,7 @@ SENTENCES = {
         "name owner expected",
         command="{option} must be {expected}. Got {got} instead.",
     ),
-    "no-protocol": say("There is no protocol {name!r}{guess}; there is {known}."),
+    "no-protocol": say("There is no protocol {name!r}{guess}; choose from {known}."),
     "one-client": say("One client alone has nobody to be compared with: give a reference, or more clients."),
     "no-client": say("There is no client to value: give at least one."),
     "not-unicode": say("The client name {name} is not valid Unicode: rename the client."),

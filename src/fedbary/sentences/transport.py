@@ -1,4 +1,4 @@
-"""Sentences of transport."""
+"""Points, weights and problems that no transport can be computed for."""
 
 from fedbary.sentences import say
 

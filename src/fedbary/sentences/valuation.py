@@ -29,7 +29,11 @@ SENTENCES = {
     "not-flagged": say("The rows were not flagged in this run: use a protocol with a reference."),
     "not-one-criterion": say("select needs one of k, share and quality. Got {given}."),
     "other-version": say(
-        "'{file}' has version {version}, this fedbary reads version {own}: open it with the fedbary that wrote it."
+        "'{file}' has version {version}, this fedbary reads version {own}: open it with the fedbary that wrote it, or compute it again."
+    ),
+    "part-damaged": say("'{file}' cannot be read ({why}): copy the result's folder again, or run the valuation again."),
+    "part-missing": say(
+        "The result in '{folder}' lacks its file {file}: copy the whole folder again, or run the valuation again."
     ),
     "result-damaged": say("'{file}' is not a fedbary result ({why}): run the valuation again."),
     "rows-at-their-owner": say("The row values of '{client}' never left its owner's machine: they are in {place}."),

@@ -1,4 +1,4 @@
-"""Sentences of views."""
+"""Pictures and reports that cannot be drawn or written."""
 
 from fedbary.sentences import say
 
@@ -14,7 +14,7 @@ SENTENCES = {
         "{shape} are {pixels} pixels, and the table has {fitting} blocks of so many coordinates (its blocks have {widths}): give the shape of one block, or images=None.",
         command="{shape} are {pixels} pixels, and the table has {fitting} blocks of so many coordinates (its blocks have {widths}): give the shape of one block, or --images none.",
     ),
-    "not-a-report": say("what is there is no report of fedbary and would be overwritten; choose another place"),
+    "not-a-report": say("this file is not a report of fedbary and would be overwritten; choose another name"),
     "other-rows": say(
         "The table has {rows} rows that are not the {valued} rows of '{client}' that were valued: give the same rows in the same order, with their ids (fb.read(file, label, id=...))."
     ),

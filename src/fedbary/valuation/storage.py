@@ -19,6 +19,8 @@ from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fedbary.valuation.result import Valuation
 
 VERSION = 2
@@ -66,8 +68,6 @@ def save(result: Valuation, folder: str | Path) -> Path:
 
 def load(folder: str | Path) -> Valuation:
     """Read a result folder."""
-    import pandas as pd
-
     from fedbary.valuation.result import Valuation
 
     home = Path(folder)
@@ -76,15 +76,15 @@ def load(folder: str | Path) -> Valuation:
     if index["rows"] is not None:
         rows = {
             name: ScoredRows(
-                pd.read_parquet(home / "rows" / f"{_safe(file)}.parquet"),
+                _read_frame(home, f"rows/{_safe(file)}.parquet"),
                 RowFacts.from_json(index["row_facts"][name]),
             )
             for name, file in index["rows"].items()
         }
     schema, target, scores = home / "schema.json", home / "target.npy", home / "scores.json"
     return Valuation(
-        clients=pd.read_parquet(home / "clients.parquet"),
-        history=pd.read_parquet(home / "history.parquet"),
+        clients=_read_frame(home, "clients.parquet"),
+        history=_read_frame(home, "history.parquet"),
         settings=index["settings"],
         schema=Schema.load(schema) if schema.is_file() else None,
         target=np.load(target, allow_pickle=False) if target.is_file() else None,
@@ -150,6 +150,17 @@ def _read_index(home: Path) -> dict[str, Any]:
     if version != VERSION:
         raise DataError("valuation.other-version", file=str(file), version=repr(version), own=VERSION)
     return dict(index)
+
+
+def _read_frame(home: Path, file: str) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(home / file)
+    except FileNotFoundError as error:
+        raise DataError("valuation.part-missing", folder=str(home), file=file) from error
+    except (ValueError, OSError) as error:  # pyarrow's errors are among these
+        raise DataError("valuation.part-damaged", file=str(home / file), why=str(error)) from error
 
 
 def _safe(file: str) -> str:

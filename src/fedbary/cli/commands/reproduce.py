@@ -31,7 +31,10 @@ def reproduce(
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
     output: Output = Path("fedbary-reproduce"),
     workers: Annotated[
-        int | None, typer.Option(help="Processes. Default: one per processor.", show_default=False, min=1)
+        int | None,
+        typer.Option(
+            help="Cells to compute at a time, each in its own process. Default: all cores.", show_default=False, min=1
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -115,7 +115,7 @@ def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
     promised = facts.guarantee.text(COMMAND)
     console.print(f"guarantee: {promised if facts.guarantee.code == PROVED else f'none: {promised}'}", markup=False)
     if facts.smallest_q is not None:
-        console.print(f"the first row is flagged from --fdr: {facts.smallest_q:.3f}", markup=False, highlight=False)
+        console.print(f"flags begin at --fdr {facts.smallest_q:.3f}", markup=False, highlight=False)
     if facts.noise_share is not None:
         console.print(f"estimated share of wrong labels: {facts.noise_share:.3f}", markup=False, highlight=False)
     if facts.untested and frame["flag"].notna().any():

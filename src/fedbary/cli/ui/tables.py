@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fedbary.cli.ui.terminal_text import visible
+from fedbary.cli.ui.terminal_text import one_line, visible
 from fedbary.wording import COMMAND, counted, number
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from fedbary.valuation.outcome import Outcome
     from fedbary.valuation.result import Valuation
 
 _BAR_WIDTH, _SHORTEST_BAR = 20, 5
@@ -127,14 +129,14 @@ def _room_for_bars(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> in
 def remarks(result: Valuation) -> Table | None:
     """What the outcomes and notes say at length, those in trouble first; None if there is nothing to say."""
     outcomes = sorted(result.outcomes.items(), key=lambda item: item[1].ok)
-    lines = []
-    for name, outcome in outcomes:
-        status = "" if outcome.ok else f"{outcome.status}: "
-        said = "; ".join(note.text(COMMAND) for note in outcome.notes)
-        if status or said:
-            lines.append(f"{name}: {status}{said}")
+    lines = [_remark(name, outcome) for name, outcome in outcomes if outcome.notes or not outcome.ok]
     lines += [note.text(COMMAND) for note in result.notes]
     return bulleted(lines) if lines else None
+
+
+def _remark(client: str, outcome: Outcome) -> str:
+    status = "" if outcome.ok else f"{outcome.status}: "
+    return f"{client}: {status}{'; '.join(note.text(COMMAND) for note in outcome.notes)}"
 
 
 def summary(result: Valuation) -> str:
@@ -163,7 +165,13 @@ def file_list(files: Mapping[str, str]) -> Table:
 
 
 def show_valuation(result: Valuation, files: Mapping[str, str]) -> None:
-    """The ranking, what is to be said of it, and where everything was written."""
+    """The ranking, what is to be said of it, and where everything was written; with --quiet, who failed and why."""
+    from fedbary.cli.ui.session import session
+
+    if session().quiet:
+        for name in (*result.failed, *result.without_rows):
+            print(f"error: {one_line(_remark(name, result.outcomes[name]))}", file=sys.stderr)
+        return
     console = screen()
     console.print(summary(result), "", ranking(result), "", sep="\n")
     notes = remarks(result)
