@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError, SchemaError
+from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.ledger import DECLINED, REFUSAL, REPLY, Entry, Ledger
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import Note
@@ -211,15 +211,28 @@ class GuardedClient:
         self._ledger.charge(entry, budget=self._policy.epsilon_budget, max_runs=self._policy.max_runs)
 
     def _failure(self, error: Exception) -> Failure:
-        found = Failure.of(error).redacted()
-        if self._epsilon and isinstance(error, (DataError, SchemaError)):
-            return Failure(Note("internal.withheld"), found.status)  # what rows hold is not covered by epsilon
-        return found
+        return redacted_failure(error, self._epsilon)
 
     def _record_refusal(self, entry: Entry, what: str, error: Exception) -> None:
         reason = str(self._failure(error).note)
         cost = entry.epsilon if what == REFUSAL else 0.0
         self._charge(replace(entry, what=what, note=reason, bytes=len(reason.encode()), epsilon=cost))
+
+
+def redacted_failure(error: Exception, epsilon: float | None) -> Failure:
+    """What may leave of an error; with ε not even its code, unless it is about what was asked and not about the rows.
+
+    Examples
+    --------
+    >>> from fedbary.errors import DataError
+    >>> error = DataError("data.no-rows", where="ward.csv")
+    >>> str(redacted_failure(error, None).note), str(redacted_failure(error, 1.0).note)
+    ('the table has no rows; expected at least one', "the owner's own log says why")
+    """
+    found = Failure.of(error).redacted()
+    if epsilon and not isinstance(error, (PrivacyError, ProtocolError, SettingsError)):
+        return Failure(Note("internal.withheld"), found.status)
+    return found
 
 
 def reply_bytes(reply: Reply) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from fedbary.data.atomic import write_arrays
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
-from fedbary.guard.guarded_client import GuardedClient
+from fedbary.guard.guarded_client import GuardedClient, redacted_failure
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node_config import NodeConfig, simulated_secret
 from fedbary.guard.owner_results import save_rows
@@ -76,18 +76,20 @@ def answer(
     The last message gets the same answer again, from the file, so that a server may repeat itself.
     """
     own = replace(envelope, name=config.name, settings="")
+    epsilon = None
     try:
-        reply, flagged = _answer(message, envelope, config, partition)
+        asked = Asked.from_json(envelope.settings)
+        epsilon = getattr(asked.protocol, "epsilon", None)
+        reply, flagged = _answer(message, envelope, asked, config, partition)
         return reply, replace(own, flagged=flagged)
     except Exception as error:
-        return Failure.of(error).redacted(), own
+        return redacted_failure(error, epsilon), own
 
 
 def _answer(
-    message: Message, envelope: Envelope, config: NodeConfig, partition: int | None
+    message: Message, envelope: Envelope, asked: Asked, config: NodeConfig, partition: int | None
 ) -> tuple[Reply | Failure, int | None]:
     folder = config.run_folder(envelope.session)
-    asked = Asked.from_json(envelope.settings)
     state = _load(folder)
     step = int(state.get("step", 0))
     if step and step == envelope.step and array_text(state["last.digest"]) == _question(message):
