@@ -226,10 +226,14 @@ def test_a_class_below_min_group_is_not_even_counted_for_the_server(federation):
 
 def test_with_epsilon_not_even_a_code_tells_what_is_wrong_with_the_rows(federation):
     frames = {code: spoil(rows(30, seed)) for seed, (code, spoil) in enumerate(SPOILT.items())}
-    found, *_ = federation(frames | {"fine": rows(30, 7)}, epsilon=1.0)
+    found, _, home = federation(frames | {"fine": rows(30, 7)}, epsilon=1.0)
     assert {name: outcome.notes for name, outcome in found.outcomes.items() if not outcome.ok} == {
         code: (Note("internal.withheld"),) for code in SPOILT
     }
+    for node, code in enumerate(SPOILT):
+        log = home / f"node-{node}" / "errors.log"  # in this test the nodes' folders lie beside the server's files
+        assert code in log.read_text(encoding="utf-8")
+        assert log.stat().st_mode & 0o077 == 0
 
 
 def test_only_the_coordinator_s_own_files_name_the_columns_that_a_client_described(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -137,11 +137,16 @@ class GuardedClient:
         self._answered[question] = digest
         return reply
 
-    def respond(self, message: Message) -> Reply | Failure:
-        """What leaves for a message, whatever happens: the answer, or a code with facts that may be passed on."""
+    def respond(self, message: Message, log: Callable[[Exception], None] | None = None) -> Reply | Failure:
+        """What leaves for a message, whatever happens: the answer, or a code with facts that may be passed on.
+
+        ``log`` is told the whole error, for the owner.
+        """
         try:
             return self.answer(message)
         except Exception as error:
+            if log is not None:
+                log(error)
             return self._failure(error)
 
     def flag_count(self) -> int | None:
