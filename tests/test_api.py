@@ -157,7 +157,7 @@ def test_missing_and_unknown_classes_are_noted():
     result = fb.value({"a": client}, frame(seed=1), seed=0)
     lacks, unknown = result.outcomes["a"].notes
     assert (lacks.code, lacks.facts["classes"]) == ("schema.lacks-classes", ("well",))
-    assert (unknown.code, unknown.facts["named"]) == ("schema.unknown-classes", ("cured",))
+    assert (unknown.code, unknown.facts["classes"]) == ("schema.unknown-classes", ("cured",))
     assert result.clients[["status", "notes"]].iloc[0].tolist() == ["ok", f"{lacks}; {unknown}"]
 
 

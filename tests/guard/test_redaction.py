@@ -184,14 +184,14 @@ def federation(tmp_path):
     rows(120, 9).to_csv(tmp_path / "reference.csv", index=False)
     config = {"reference": str(tmp_path / "reference.csv"), "timeout": 60.0, "poll": 0.001}
 
-    def run(frames, faults=None, out="out"):
+    def run(frames, faults=None, out="out", **more):
         nodes = {}
         for number, (name, frame) in enumerate(frames.items()):
             file = tmp_path / f"rows-{number}.csv"
             frame.to_csv(file, index=False)
             nodes[number] = {"data-path": str(file), "name": name, "state-path": str(tmp_path / out), "report": False}
         grid = InProcessGrid(app, nodes, faults)
-        result = valued(grid, RunConfig.of({**config, "num-nodes": len(nodes), "output": str(tmp_path / out)}))
+        result = valued(grid, RunConfig.of({**config, "num-nodes": len(nodes), "output": str(tmp_path / out), **more}))
         home = result.save(tmp_path / out)
         result.report(home / "report.html")
         return result, grid, home
@@ -215,9 +215,49 @@ def test_a_column_s_name_never_reaches_the_server(federation):
     assert not [text[:200] for text in seen if "Brown 1961" in text]
 
 
+def test_a_class_below_min_group_is_not_even_counted_for_the_server(federation):
+    frames = {"a": rows(30, 0), "b": rows(30, 1)}
+    frames["a"].loc[0, "label"] = SECRET
+    frames["b"].loc[:, "label"] = frames["b"]["label"].replace("yes", "perhaps")
+    found, *_ = federation(frames)
+    assert found.outcomes["a"].notes == ()
+    assert Note("schema.unknown-classes", {"count": 1, "classes": ("perhaps",)}) in found.outcomes["b"].notes
+
+
+def test_with_epsilon_not_even_a_code_tells_what_is_wrong_with_the_rows(federation):
+    frames = {code: spoil(rows(30, seed)) for seed, (code, spoil) in enumerate(SPOILT.items())}
+    found, _, home = federation(frames | {"fine": rows(30, 7)}, epsilon=1.0)
+    assert {name: outcome.notes for name, outcome in found.outcomes.items() if not outcome.ok} == {
+        code: (Note("internal.withheld"),) for code in SPOILT
+    }
+    for node, code in enumerate(SPOILT):
+        log = home / f"node-{node}" / "errors.log"  # in this test the nodes' folders lie beside the server's files
+        assert code in log.read_text(encoding="utf-8")
+        assert log.stat().st_mode & 0o077 == 0
+
+
+def test_only_the_coordinator_s_own_files_name_the_columns_that_a_client_described(tmp_path):
+    tables = {name: rows(60, seed) for seed, name in enumerate(("a", "b", "c"))}
+    tables["odd"] = rows(60, 4).rename(columns={"x1": SECRET})
+    tables["number"] = rows(60, 5).assign(label=np.linspace(0.5, 9.7, 60)).rename(columns={"label": SECRET})
+    engine = fb.LocalEngine(folder=tmp_path)
+    found = fb.value(
+        {name: fb.Table.from_frame(frame, frame.columns[-1]) for name, frame in tables.items()},
+        protocol=fb.Consensus(),
+        engine=engine,
+    )
+    assert {name: outcome.notes[0].code for name, outcome in found.outcomes.items() if not outcome.ok} == {
+        "odd": "schema.columns-unlike-the-others", "number": "schema.labels-unlike-the-others"
+    }  # fmt: skip
+    assert all("Brown 1961" in why for why in found.failed.values())
+    found.report(tmp_path / "report.html")
+    for name in ("report.html", "events.jsonl"):
+        assert "Brown 1961" not in (tmp_path / name).read_text(encoding="utf-8")
+
+
 CLAIMS = {
     "another code": [{"code": "valuation.no-row-values", "facts": {"why": "none"}}],
-    "free words": [{"code": "protocols.said", "facts": {"text": "no row values: none"}}],
+    "free words": [{"code": "games.said", "facts": {"text": "no row values: none"}}],
     "a verdict": [{"code": "verdict.harms", "facts": {"value": -1.0}}],
     "wrong kinds": [{"code": "schema.ignores-columns", "facts": {"count": "no row values", "why": "none"}}],
 }
@@ -268,6 +308,65 @@ def test_a_failure_cannot_claim_to_be_ok(federation):
     assert found.outcomes["a"].ok
 
 
+def in_head(**claims):
+    def fault(message, honest):
+        reply = honest()
+        for key, claim in claims.items():
+            reply.content["fedbary"][key] = claim
+        return reply
+
+    return fault
+
+
+def failing(code, **facts):
+    return in_head(failure="failed", note=json.dumps({"code": code, "facts": facts}))
+
+
+FREE = "buy {0.__class__} now"
+# What a node sends of itself, and the code under which the server keeps it.
+FORGED = {
+    "free words": (failing("games.said", text=FREE), "engines.failure-unreadable"),
+    "a verdict": (failing("verdict.harms", value=-1.0), "engines.failure-unreadable"),
+    "nested words": (
+        failing("internal.error", kind={"note": {"code": "games.said", "facts": {"text": FREE}}}),
+        "engines.failure-unreadable",
+    ),
+    "a place": (failing("data.no-rows", where=FREE, option=FREE), "data.no-rows"),
+    "an endless version": (in_head(version="x" * 100_000), "engines.other-version"),
+    "a kind that moves the cursor": (in_head(kind="\x1b[2J\x9b\u202e"), "engines.reply-not-asked"),
+}
+
+
+def test_forged_heads_and_failures_are_said_in_plain_and_short_words_of_this_package(federation):
+    frames = {"a": rows(30, 0), **{name: rows(30, seed) for seed, name in enumerate(FORGED, start=1)}}
+    found, _, home = federation(frames, {node: fault for node, (fault, _) in enumerate(FORGED.values(), start=1)})
+    first, *forged = found.outcomes.values()
+    assert first.ok
+    assert [outcome.notes[0].code for outcome in forged] == [code for _, code in FORGED.values()]
+    assert found.without_rows == ()
+    for outcome in forged:
+        assert is_plain(outcome.text)
+        assert len(outcome.text) < 200
+    for name in ("events.jsonl", "report.html", "valuation.json", "clients.csv"):
+        text = (home / name).read_text(encoding="utf-8")
+        assert not [one for one in ("__class__", "\x1b", "\x9b", "\u202e", "x" * 100) if one in text]
+    assert fb.Valuation.load(home).outcomes == found.outcomes
+
+
+def test_names_that_nodes_give_themselves_are_plain_and_different(federation):
+    names = ("a (2)", "a", "a", "a", "\ud800\x1b[2J", " ")
+    frames = {str(node): rows(30, node) for node in range(len(names))}
+    found, *_ = federation(frames, {node: in_head(name=name) for node, name in enumerate(names)})
+    assert list(found.outcomes) == ["a (2)", "a", "a (3)", "a (4)", "[2J", "node-5"]
+    assert list(found.clients["client"]) == list(found.outcomes)
+
+
+def test_more_flagged_rows_than_rows_are_not_believed(federation):
+    frames = {"a": rows(30, 0), "b": rows(30, 1)}
+    found, *_ = federation(frames, {0: in_head(flagged=31), 1: in_head(flagged=30)})
+    assert found.clients["flagged"].isna().tolist() == [True, False]
+
+
 def test_what_a_client_claims_changes_no_exit_code(tmp_path, monkeypatch, capsys):
     for name, seed in (("a", 0), ("b", 1), ("reference", 9)):
         rows(60, seed).to_csv(tmp_path / f"{name}.csv", index=False)
@@ -287,7 +386,7 @@ def test_what_a_client_claims_changes_no_exit_code(tmp_path, monkeypatch, capsys
 
 def test_only_codes_that_are_a_client_s_to_send_are_kept():
     own = Note("schema.ignores-columns", {"count": 2})
-    text = notes_to_text((own, Note("protocols.said", {"text": "hello"}), Note("valuation.no-row-values")))
+    text = notes_to_text((own, Note("games.said", {"text": "hello"}), Note("valuation.no-row-values")))
     assert reply_notes(Reply(0, {"notes": text})) == (own,)
     with pytest.raises(ProtocolError, check=coded("protocols.notes-unreadable")):
         reply_notes(Reply(0, {"notes": "hello"}))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import SchemaError, SettingsError
-from fedbary.space.description import describe
+from fedbary.space.description import Description, describe
 
 
 def people(rows=60, seed=0):
@@ -198,3 +198,26 @@ def test_classes_of_one_row_each_do_not_blow_distances_up(rows):
 def test_a_table_and_its_schema_agree_on_what_holds_classes(labels):
     table = fb.Table({"x": np.arange(300.0)}, labels)
     assert table.has_classes == (fb.fit_schema(table).label.kind == "classes")
+
+
+MALFORMED = {
+    "deep": lambda text: "[" * 100_000,
+    "a list": lambda text: "[1]",
+    "rows beyond all": lambda text: text.replace('"rows": 30', '"rows": 1' + "0" * 400),
+    "negative rows": lambda text: text.replace('"rows": 30', '"rows": -1'),
+    "a name that is a number": lambda text: text.replace('"name": "x"', '"name": 5'),
+    "an unknown kind of column": lambda text: text.replace('"kind": "block"', '"kind": "rumour"'),
+    "an unknown kind of label": lambda text: text.replace('"label_kind": "classes"', '"label_kind": ["classes"]'),
+    "a width that is a text": lambda text: text.replace('"width": 2', '"width": "2"'),
+}
+
+
+@pytest.mark.parametrize("how", MALFORMED)
+def test_a_description_that_makes_no_sense_is_refused_and_ends_nobody_else_s_run(how):
+    rng = np.random.default_rng(0)
+    text = describe(fb.Table.from_arrays(rng.normal(size=(30, 2)), ["a", "b"] * 15), fb.Space()).to_json()
+    assert Description.from_json(text).rows == 30
+    spoilt = MALFORMED[how](text)
+    assert spoilt != text
+    with pytest.raises(SchemaError, check=coded("schema.description-unreadable")):
+        Description.from_json(spoilt)

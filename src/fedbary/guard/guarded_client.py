@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError, SchemaError
+from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.ledger import DECLINED, REFUSAL, REPLY, Entry, Ledger
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import Note
@@ -137,11 +137,16 @@ class GuardedClient:
         self._answered[question] = digest
         return reply
 
-    def respond(self, message: Message) -> Reply | Failure:
-        """What leaves for a message, whatever happens: the answer, or a code with facts that may be passed on."""
+    def respond(self, message: Message, log: Callable[[Exception], None] | None = None) -> Reply | Failure:
+        """What leaves for a message, whatever happens: the answer, or a code with facts that may be passed on.
+
+        ``log`` is told the whole error, for the owner.
+        """
         try:
             return self.answer(message)
         except Exception as error:
+            if log is not None:
+                log(error)
             return self._failure(error)
 
     def flag_count(self) -> int | None:
@@ -211,15 +216,28 @@ class GuardedClient:
         self._ledger.charge(entry, budget=self._policy.epsilon_budget, max_runs=self._policy.max_runs)
 
     def _failure(self, error: Exception) -> Failure:
-        found = Failure.of(error).redacted()
-        if self._epsilon and isinstance(error, (DataError, SchemaError)):
-            return Failure(Note("internal.withheld"), found.status)  # what rows hold is not covered by epsilon
-        return found
+        return redacted_failure(error, self._epsilon)
 
     def _record_refusal(self, entry: Entry, what: str, error: Exception) -> None:
         reason = str(self._failure(error).note)
         cost = entry.epsilon if what == REFUSAL else 0.0
         self._charge(replace(entry, what=what, note=reason, bytes=len(reason.encode()), epsilon=cost))
+
+
+def redacted_failure(error: Exception, epsilon: float | None) -> Failure:
+    """What may leave of an error; with ε not even its code, unless it is about what was asked and not about the rows.
+
+    Examples
+    --------
+    >>> from fedbary.errors import DataError
+    >>> error = DataError("data.no-rows", where="ward.csv")
+    >>> str(redacted_failure(error, None).note), str(redacted_failure(error, 1.0).note)
+    ('the table has no rows; expected at least one', "the owner's own log says why")
+    """
+    found = Failure.of(error).redacted()
+    if epsilon and not isinstance(error, (PrivacyError, ProtocolError, SettingsError)):
+        return Failure(Note("internal.withheld"), found.status)
+    return found
 
 
 def reply_bytes(reply: Reply) -> int:

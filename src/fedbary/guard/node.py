@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.data.atomic import write_arrays
-from fedbary.errors import ProtocolError
+from fedbary.errors import ProtocolError, as_note
 from fedbary.guard.envelope import Envelope
-from fedbary.guard.guarded_client import GuardedClient
+from fedbary.guard.guarded_client import GuardedClient, redacted_failure
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node_config import NodeConfig, simulated_secret
 from fedbary.guard.owner_results import save_rows
@@ -33,11 +36,13 @@ from fedbary.protocols.messages import (
 )
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.rules import RowRules
+from fedbary.wording import as_plain
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
 
-STATE = "state.npz"
+STATE, LOG = "state.npz", "errors.log"
+_LONGEST_LINE = 2000
 # The last message of protocols that do not name one after which row values are final.
 FINISH = "finish"
 
@@ -76,18 +81,21 @@ def answer(
     The last message gets the same answer again, from the file, so that a server may repeat itself.
     """
     own = replace(envelope, name=config.name, settings="")
+    epsilon = None
     try:
-        reply, flagged = _answer(message, envelope, config, partition)
+        asked = Asked.from_json(envelope.settings)
+        epsilon = getattr(asked.protocol, "epsilon", None)
+        reply, flagged = _answer(message, envelope, asked, config, partition)
         return reply, replace(own, flagged=flagged)
     except Exception as error:
-        return Failure.of(error).redacted(), own
+        _log(error, config)
+        return redacted_failure(error, epsilon), own
 
 
 def _answer(
-    message: Message, envelope: Envelope, config: NodeConfig, partition: int | None
+    message: Message, envelope: Envelope, asked: Asked, config: NodeConfig, partition: int | None
 ) -> tuple[Reply | Failure, int | None]:
     folder = config.run_folder(envelope.session)
-    asked = Asked.from_json(envelope.settings)
     state = _load(folder)
     step = int(state.get("step", 0))
     if step and step == envelope.step and array_text(state["last.digest"]) == _question(message):
@@ -97,7 +105,7 @@ def _answer(
     client = _client(asked, config, partition, envelope.session)
     if state:
         client.restore(below(state, "client."))
-    reply = Reply(message.round) if message.kind == FINISH else _respond(client, message)
+    reply = Reply(message.round) if message.kind == FINISH else _respond(client, message, config)
     if isinstance(reply, Failure):
         # What was asked counts even where it was refused; otherwise a server could ask until it is answered.
         _save(folder, {**_without_client(state), **under("client.", client.state())})
@@ -113,13 +121,25 @@ def _answer(
     return reply, flagged
 
 
-def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
+def _respond(client: ClientProtocol, message: Message, config: NodeConfig) -> Reply | Failure:
     if isinstance(client, GuardedClient):
-        return client.respond(message)
+        return client.respond(message, log=lambda error: _log(error, config))
     try:
         return client.answer(message)
     except Exception as error:
+        _log(error, config)
         return Failure.of(error).redacted()
+
+
+def _log(error: Exception, config: NodeConfig) -> None:
+    """Write the whole text of an error down, for the owner alone."""
+    note = as_note(error)
+    line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {note.code} {as_plain(str(note), _LONGEST_LINE)}\n"
+    with suppress(OSError):  # a full disk must not hide why there is no answer
+        config.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = os.open(config.home / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(file, "a", encoding="utf-8") as log:
+            log.write(line)
 
 
 def _client(asked: Asked, config: NodeConfig, partition: int | None, session: str) -> ClientProtocol:

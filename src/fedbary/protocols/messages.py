@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool
 _LONGEST_NOTES = 20_000
+# What is raised on a data owner's machine has a code of one of these areas; all others are the server's to say.
+_OWNERS_AREAS = frozenset(
+    {"data", "engines", "guard", "internal", "protocols", "schema", "settings", "transport", "valuation", "views"}
+)
 State = Mapping[str, np.ndarray]
 
 
@@ -67,6 +71,15 @@ class Failure:
     def of(cls, error: BaseException) -> Failure:
         """What a client raised: a refusal where its owner's rules forbid the answer, else a fault."""
         return cls(as_note(error), Status.REFUSED if isinstance(error, PrivacyError) else Status.FAILED)
+
+    @classmethod
+    def claimed(cls, note: Note, status: Status) -> Failure:
+        """What another machine says of its failure; raises ValueError for what is not a data owner's to say."""
+        area, _, _ = note.code.partition(".")
+        nested = any(isinstance(fact, Note) for fact in note.facts.values())
+        if status is Status.OK or area not in _OWNERS_AREAS or nested:
+            raise ValueError("not a failure")
+        return cls(note.redacted(), status)
 
     @property
     def outcome(self) -> Outcome:
@@ -250,4 +263,5 @@ def reply_notes(reply: Reply) -> tuple[Note, ...]:
         notes = notes_from_text(scalar_text(reply, "notes", longest=_LONGEST_NOTES))
     except ValueError as error:
         raise ProtocolError("protocols.notes-unreadable") from error
-    return tuple(note.redacted() for note in notes if note.code in FIT_CODES)
+    own = (note.redacted() for note in notes if note.code in FIT_CODES)
+    return tuple(note for note in own if not any(isinstance(fact, Note) for fact in note.facts.values()))

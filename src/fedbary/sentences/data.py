@@ -3,7 +3,7 @@
 from fedbary.sentences import say
 
 SENTENCES = {
-    "array-kind": say("X is an array of {kind}; expected numbers: pass text features in a DataFrame", "kind"),
+    "array-kind": say("X is an array[[ of {kind}]]; expected numbers: pass text features in a DataFrame"),
     "array-lengths-differ": say("X has {rows} rows but y has {labels} labels; pass one for each row"),
     "array-names": say("{names} distinct names came for X of shape {shape}; name each column once"),
     "array-shape": say("X has shape {shape}; expected rows × features: for one feature, X.reshape(-1, 1)"),
@@ -16,7 +16,7 @@ SENTENCES = {
         "{clients} clients of {size} rows cannot be made of a table of {rows} rows; choose a size from 1 to {most}"
     ),
     "column-shape": say(
-        "column {column!r} is a {dimensions}-D array of {kind}; expected {expected}", "dimensions kind expected"
+        "column {column!r} is a {dimensions}-D array[[ of {kind}]]; expected {expected}", "dimensions expected"
     ),
     "column-twice": say("the column name {column!r} occurs more than once; rename or drop one of them"),
     "column-without-name": say(
@@ -48,7 +48,7 @@ SENTENCES = {
     ),
     "ids-shape": say("the ids {name!r} have shape {shape}; expected one id for each row"),
     "label-is-id": say("column {column!r} cannot be both the label and the id; choose another id"),
-    "labels-kind": say("the label column {name!r} holds {kind}; expected numbers, booleans or text", "kind"),
+    "labels-kind": say("the label column {name!r} holds [[{kind}|something else]]; expected numbers, booleans or text"),
     "labels-missing": say(
         "the label column {name!r} is missing in {missing} of {rows} rows; drop these rows or fill in their labels"
     ),
@@ -119,5 +119,5 @@ SENTENCES = {
     "vectors-not-numbers": say(
         "column {column!r} holds vectors that are not all numbers; convert them, or drop the column"
     ),
-    "vectors-shape": say("column {column!r} holds values of shape {shape}; expected flat vectors of numbers", "shape"),
+    "vectors-shape": say("column {column!r} holds values[[ of shape {shape}]]; expected flat vectors of numbers"),
 }

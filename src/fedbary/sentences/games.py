@@ -6,6 +6,7 @@ SENTENCES = {
     "budget-spent": say(
         "The game's budget ({limits}) is spent after {evaluations} evaluations in {seconds:.3g} s: raise it to go on."
     ),
+    "said": say("{text}", "text"),
     "too-many-players": say(
         "The 'game' parameter of exact_shapley must have at most {most} players, for it takes 2^N evaluations. Got {players} players instead: use permutation_shapley or group_testing_shapley."
     ),

@@ -25,14 +25,14 @@ SENTENCES = {
     ),
     "columns-unlike-the-others": say(
         "its columns differ from the other clients'[[; it lacks {missing:listed}]][[; it has {extra:listed}]]: use the same columns",
-        "missing extra",
+        "missing",
     ),
     "columns-without-names": say(
         "the columns have no names, but the schema names them ({names:quoted}): pass fb.Table.from_arrays(X, y, columns=[...]) or a DataFrame.",
         "names",
     ),
     "constant-column": say("column '{column}' is constant in the target, so it is centred but not scaled", "column"),
-    "description-length": say("the description of column '{column}' has the wrong length", "column"),
+    "description-length": say("the description of [[column '{column}'|a column]] has the wrong length"),
     "description-long-classes": say(
         "the description of the table names classes of more than {longest} characters", "longest"
     ),
@@ -62,8 +62,8 @@ SENTENCES = {
         "longest",
     ),
     "labels-unlike-the-others": say(
-        "its label column '{label}' holds {own}, the other clients have {others}: choose the right label column",
-        "label own others",
+        "its label column[[ '{label}']] holds {own}, the other clients have {others}: choose the right label column",
+        "own others",
     ),
     "lacks-classes": say(
         "[[has fewer than {least} rows of|lacks]] {count:either class classes} {classes:listed}", "least count classes"
@@ -112,10 +112,7 @@ SENTENCES = {
         "[[{rows:counted row} {rows:either is are}|the rows are]] fewer than min_group = {least}: add rows, or lower <min_group> if the owner agrees.",
         "least",
     ),
-    "unknown-classes": say(
-        "has {count:either class classes} unknown to the target[[: {named:listed}]][[, {unnamed} of them with fewer than {least} rows]]",
-        "count named unnamed least",
-    ),
+    "unknown-classes": say("has {count:either class classes} unknown to the target: {classes:listed}", "count classes"),
     "width": say(
         "column '{column}' has {width} coordinates, the schema has {expected}: use the same embedding or image size as the other parties.",
         "column width expected",

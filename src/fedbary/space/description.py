@@ -18,12 +18,13 @@ from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
-from fedbary.space.schema import LONGEST_CLASS
+from fedbary.space.schema import KINDS, LONGEST_CLASS, short
 
 Floats = NDArray[np.float64]
 
 # A text column with more different values than this, most of them seen once or twice, is an identifier.
 _MANY_CATEGORIES = 100
+_MOST_ROWS = 10**12
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,23 @@ class Description:
                 for column in content["columns"]
             )
             description = cls(**{**content, "columns": columns, "classes": tuple(map(str, content["classes"]))})
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            description._check()
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             raise SchemaError("schema.description-unreadable", why=str(error)) from error
-        description._check()
         return description
 
     def _check(self) -> None:
         numbers = [self.label_mean, self.label_variance]
+        names = [self.label_name, *(column.name for column in self.columns)]
+        if not all(isinstance(name, str) for name in names) or self.label_kind not in ("classes", "number"):
+            raise ValueError("a name is no text, or the label has no kind")
+        if any(column.kind not in KINDS or type(column.width) is not int for column in self.columns):
+            raise ValueError("a column has no kind or width")
+        if type(self.rows) is not int or not 1 <= self.rows <= _MOST_ROWS:
+            raise ValueError("the number of rows makes no sense")
         for column in self.columns:
             if column.kind != "categorical" and not len(column.mean) == len(column.variance) == column.width:
-                raise SchemaError("schema.description-length", column=column.name)
+                raise SchemaError("schema.description-length", column=short(column.name))
             numbers.extend(column.mean + column.variance)
         if not np.isfinite(numbers).all():
             raise SchemaError("schema.description-not-finite")

@@ -24,8 +24,8 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
     """Ordinary but noteworthy facts: ignored columns, classes the table lacks, classes the target lacks.
 
     These notes leave the owner's machine, so a class is told apart from an absent one only from
-    ``min_group`` different rows on, and an unknown class is named only from so many on. ``cloud`` is the table's
-    embedding, if it is at hand; it knows which rows are equal.
+    ``min_group`` different rows on, be it the target's or unknown to it. ``cloud`` is the table's embedding, if it is
+    at hand; it knows which rows are equal.
 
     Examples
     --------
@@ -59,14 +59,8 @@ def _class_notes(counts: Counter[str], classes: tuple[str, ...], min_group: int)
     elif lacking:
         facts = {"least": least, "count": len(lacking), "classes": tuple(lacking[:_MOST_NAMED])}
         notes.append(Note("schema.lacks-classes", facts))
-    unknown = [name for name in counts if name not in classes]
+    unknown = sorted(name for name in counts if name not in classes and counts[name] >= min_group)
     if unknown:
-        named = sorted(name for name in unknown if counts[name] >= min_group)
-        facts = {
-            "count": len(unknown),
-            "named": tuple(named[:_MOST_NAMED]) or None,
-            "unnamed": len(unknown) - len(named) or None,
-            "least": least,
-        }
+        facts = {"count": len(unknown), "classes": tuple(unknown[:_MOST_NAMED])}
         notes.append(Note("schema.unknown-classes", facts))
     return notes

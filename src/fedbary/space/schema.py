@@ -169,7 +169,7 @@ class Schema:
             raise SchemaError("schema.other-fingerprint", own=self.fingerprint, expected=fingerprint)
 
 
-_KINDS = ("block", "boolean", "numeric", "categorical")
+KINDS = ("block", "boolean", "numeric", "categorical")
 _COORDINATES = {"classes": ("onehot", "gaussian", "gaussian-full"), "number": ("numeric",)}
 
 
@@ -206,7 +206,7 @@ def _check(schema: Schema) -> None:
     scales = np.array([scale for column in schema.columns for scale in column.scale], dtype=float)
     means = np.array([mean for column in schema.columns for mean in column.mean], dtype=float)
     numbers = bool(np.isfinite(means).all() and np.isfinite(scales).all() and (scales > 0).all())
-    if len(set(names)) < len(names) or not kinds <= set(_KINDS) or not fits or not numbers:
+    if len(set(names)) < len(names) or not kinds <= set(KINDS) or not fits or not numbers:
         raise SchemaError("schema.impossible")
 
 

@@ -141,7 +141,7 @@ class Valuation:
     @property
     def without_rows(self) -> tuple[str, ...]:
         """Clients that were valued, but whose rows could not be."""
-        return tuple(name for name, outcome in self.outcomes.items() if outcome.has(NO_ROW_VALUES))
+        return tuple(name for name, outcome in self.outcomes.items() if outcome.ok and outcome.has(NO_ROW_VALUES))
 
     def report(
         self, path: str | Path, *, client: str | None = None, table: Any = None, images: ImageShape = "auto"

@@ -14,11 +14,12 @@ from fedbary.guard.envelope import Envelope
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 from fedbary.valuation.outcome import Status
+from fedbary.wording import as_plain
 
 VERSION = 2
 # A reply beyond this is an error or an attack; the largest honest one is a few megabytes.
 MOST_BYTES = 512 * 2**20
-_MOST_ARRAYS, _LONGEST_TEXT, _LONGEST_NOTE = 200, 64 * 2**20, 10_000
+_MOST_ARRAYS, _LONGEST_TEXT, _LONGEST_NOTE, _LONGEST_NAME = 200, 64 * 2**20, 10_000, 40
 _HEAD, _SCALARS, _ARRAYS = "fedbary", "scalars", "arrays"
 
 
@@ -54,7 +55,8 @@ def unpack_reply(content: RecordDict, asked: Envelope) -> tuple[Reply | Failure,
     if envelope.session != asked.session:
         raise ProtocolError("engines.reply-of-another-run")
     if (envelope.kind, envelope.round) != (asked.kind, asked.round):
-        raise ProtocolError("engines.reply-not-asked", kind=envelope.kind, round=envelope.round)
+        kind = as_plain(envelope.kind, _LONGEST_NAME)
+        raise ProtocolError("engines.reply-not-asked", kind=kind, round=envelope.round)
     if "failure" in head:
         return _failure(head), envelope
     if envelope.step != asked.step:
@@ -84,7 +86,8 @@ def _unpack(content: RecordDict) -> tuple[dict[str, Any], dict[str, Scalar], dic
         raise ProtocolError("engines.not-ours")
     head = dict(content[_HEAD])
     if head.get("version") != VERSION:
-        raise ProtocolError("engines.other-version", version=repr(head.get("version")), own=VERSION)
+        version = as_plain(repr(head.get("version")), _LONGEST_NAME)
+        raise ProtocolError("engines.other-version", version=version, own=VERSION)
     scalars, arrays = content.get(_SCALARS), content.get(_ARRAYS)
     if not isinstance(scalars, ConfigRecord) or not isinstance(arrays, ArrayRecord):
         raise ProtocolError("engines.incomplete")
@@ -93,7 +96,7 @@ def _unpack(content: RecordDict) -> tuple[dict[str, Any], dict[str, Scalar], dic
     plain: dict[str, Scalar] = {}
     for name, value in scalars.items():
         if not isinstance(value, (str, int, float, bool)) or (isinstance(value, str) and len(value) > _LONGEST_TEXT):
-            raise ProtocolError("engines.not-a-scalar", name=str(name)[:40])
+            raise ProtocolError("engines.not-a-scalar", name=as_plain(str(name), _LONGEST_NAME))
         plain[str(name)] = value
     try:
         return head, plain, {str(name): _array(array) for name, array in arrays.items()}
@@ -114,7 +117,8 @@ def _envelope(head: Mapping[str, Any]) -> Envelope:
         kind=_text(head, "kind", 64),
         round=_number(head, "round"),
         step=_number(head, "step"),
-        name=_text(head, "name", 200),
+        # It becomes the name of a file, a cell and a line of a terminal.
+        name=as_plain(_text(head, "name", 200), 200).strip(),
         settings=_text(head, "settings", 2**20),
         flagged=_number(head, "flagged") if "flagged" in head else None,
     )
@@ -123,10 +127,8 @@ def _envelope(head: Mapping[str, Any]) -> Envelope:
 def _failure(head: Mapping[str, Any]) -> Failure:
     """What a node says of its failure; foreign words are never shown, so that only codes count that are known here."""
     try:
-        note, status = Note.from_json(json.loads(_text(head, "note", _LONGEST_NOTE))), Status(head["failure"])
-        if status is Status.OK:
-            raise ValueError("a failure is not ok")
-        return Failure(note.redacted(), status)
+        note = Note.from_json(json.loads(_text(head, "note", _LONGEST_NOTE)))
+        return Failure.claimed(note, Status(head["failure"]))
     except (ValueError, RecursionError) as error:
         raise ProtocolError("engines.failure-unreadable") from error
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +123,8 @@ class FlowerEngine(Engine):
         if not self._row_values_after:
             valued = [name for name, outcome in result.outcomes.items() if outcome.ok]
             self.exchange({name: Message(FINISH, 2**30) for name in valued}, observer)
-        flagged = {str(node): count for node, count in self._flagged.items()}
+        rows = result.clients.set_index("client")["rows"].dropna().to_dict()
+        flagged = {str(node): count for node, count in self._flagged.items() if count <= rows.get(str(node), -1)}
         result = with_outcomes(result, result.outcomes, flagged=flagged)
         place = f"the output folder of its owner's node, under results/{self._session}"
         return replace(renamed(result, {name: self.label(name) for name in result.outcomes}), _rows_at=place)
@@ -143,11 +144,11 @@ class FlowerEngine(Engine):
     def label(self, client: str) -> str:
         """What the node calls itself, made different where two say the same."""
         if not self._labels:
-            taken: Counter[str] = Counter()
             for node in self._nodes:
                 wish = self._names.get(node) or f"node-{node}"
-                taken[wish] += 1
-                self._labels[str(node)] = wish if taken[wish] == 1 else f"{wish} ({taken[wish]})"
+                numbered = (f"{wish} ({number})" for number in count(2))
+                taken = set(self._labels.values())
+                self._labels[str(node)] = next(name for name in chain([wish], numbered) if name not in taken)
         return self._labels[client]
 
     def facts(self) -> dict[str, Any]:
