@@ -19,6 +19,7 @@ from fedbary.guard.ledger import Ledger
 from fedbary.guard.node_config import NodeConfig, simulated_secret
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
+from fedbary.notes import notes_from_text, notes_to_text
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -160,6 +161,7 @@ def _replied(message: Message, reply: Reply, step: int, flagged: int | None) -> 
         "step": np.array(step),
         "last.digest": text_array(_question(message)),
         "last.scalars": text_array(json.dumps(content, default=_plain)),
+        "last.notes": text_array(notes_to_text(reply.notes)),
         **under("last.array.", reply.arrays),
     }
 
@@ -183,7 +185,9 @@ def _load(folder: Path) -> dict[str, np.ndarray]:
 def _last_reply(state: State) -> tuple[Reply, int | None]:
     """What `_replied` holds."""
     content = json.loads(array_text(state["last.scalars"]))
-    return Reply(int(content["round"]), content["scalars"], below(state, "last.array.")), content["flagged"]
+    notes = notes_from_text(array_text(state["last.notes"]))
+    reply = Reply(int(content["round"]), content["scalars"], below(state, "last.array."), notes)
+    return reply, content["flagged"]
 
 
 def _plain(value: object) -> object:

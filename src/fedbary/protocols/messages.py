@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from fedbary.errors import PrivacyError, ProtocolError, as_note
-from fedbary.notes import Note, notes_from_text
+from fedbary.notes import Note
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.notes import FIT_CODES
 from fedbary.valuation.outcome import Outcome, Status
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fedbary.valuation.scored_rows import ScoredRows
 
 Scalar = str | int | float | bool
-_LONGEST_NOTES = 20_000
 State = Mapping[str, np.ndarray]
 
 
@@ -54,6 +53,7 @@ class Reply:
     round: int
     scalars: Mapping[str, Scalar] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -246,8 +246,4 @@ def scalar_text(reply: Reply, name: str, *, longest: int) -> str:
 
 def reply_notes(reply: Reply) -> tuple[Note, ...]:
     """What a client says of how its table fits; only codes that are a client's to send, and only public facts."""
-    try:
-        notes = notes_from_text(scalar_text(reply, "notes", longest=_LONGEST_NOTES))
-    except ValueError as error:
-        raise ProtocolError("protocols.notes-unreadable") from error
-    return tuple(note.redacted() for note in notes if note.code in FIT_CODES)
+    return tuple(note.redacted() for note in reply.notes if note.code in FIT_CODES)

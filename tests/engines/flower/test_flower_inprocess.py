@@ -427,10 +427,12 @@ def test_a_wrong_run_config_gets_one_sentence(config, code, named):
 
 
 def test_replies_survive_the_records_and_strangers_do_not():
-    reply = Reply(3, {"a": 1, "b": 2.5, "c": "x", "d": True}, {"m": np.arange(6.0).reshape(2, 3), "i": np.arange(3)})
+    notes = (Note("schema.ignores-columns", {"count": 2}),)
+    arrays = {"m": np.arange(6.0).reshape(2, 3), "i": np.arange(3)}
+    reply = Reply(3, {"a": 1, "b": 2.5, "c": "x", "d": True}, arrays, notes)
     envelope = Envelope("f" * 32, "step", 3, 2, name="north")
     again, head = unpack_reply(pack_reply(reply, envelope), envelope)
-    assert again.scalars == reply.scalars
+    assert (again.scalars, again.notes) == (reply.scalars, notes)
     assert head.name == "north"
     for name, array in reply.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)

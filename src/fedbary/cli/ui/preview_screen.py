@@ -66,6 +66,7 @@ def _show_exchange(console: Console, exchange: Exchange) -> None:
         (name, type(value).__name__, repr(value)) for name, value in reply.scalars.items()
     ]
     rows += [(name, f"{_shape(array)} {array.dtype}", _head(array)) for name, array in reply.arrays.items()]
+    rows += [("note", note.code, one_line(str(note.redacted()))) for note in reply.notes]
     if rows:
         console.print(table(("name", "kind", "value"), rows))
     else:
@@ -111,6 +112,7 @@ def for_programs(settings: Settings, found: list[Exchange]) -> dict[str, Any]:
                     name: {"shape": list(array.shape), "dtype": str(array.dtype), "values": array}
                     for name, array in exchange.reply.arrays.items()
                 },
+                "notes": [note.redacted().to_json() for note in exchange.reply.notes],
             }
         exchanges.append(content)
     options = asdict(settings)  # type: ignore[call-overload]
