@@ -7,9 +7,12 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError
+from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_folder import is_owned, load_owned, owned, save_owned
+from fedbary.guard.owner_results import save_rows
 from fedbary.notes import Note
 from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
 
@@ -26,6 +29,21 @@ def test_an_owners_view_comes_back_as_it_was(tmp_path):
     assert again.schema.fingerprint == schema.fingerprint
     np.testing.assert_array_equal(again.target, view.target)
     assert again.clients["flagged"].tolist() == [2]
+
+
+@pytest.mark.parametrize("with_reference", [True, False])
+def test_the_owner_s_settings_know_whether_there_was_a_reference(tmp_path, with_reference):
+    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(30, 2)), [0, 1] * 15)
+    asked, rules = fb.Interpolation(support=10, rounds=1), RowRules()
+    client = asked.client(table, rules=rules, seed=0)
+    reference = table if with_reference else None
+    server = asked.server(["me"], reference, asked.space(None), rules=rules, seed=0)
+    while tasks := server.tasks():
+        server.absorb({"me": client.answer(tasks["me"])})
+    config = NodeConfig(home=tmp_path, output=tmp_path, name="me")
+    save_rows(client, asked, rules, config, folder=tmp_path / "results", table=None)
+    kept = load_owned(tmp_path / "results").settings["reference_rows"]
+    assert kept == ("unknown" if with_reference else None)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"fedbary": "owner", "version": 9, "settings": {"owner": "me"}}'])

@@ -85,7 +85,7 @@ class ConsensusClient:
 
     def state(self) -> State:
         """What came from the server; the rows stay where they are."""
-        asked = {"asked": text_array(self._once.to_text()), "told": text_array(self._told.kind)}
+        asked = {"asked": text_array(self._once.to_text()), "label_kind": text_array(self._told.kind)}
         if self._schema is None:
             return asked
         return asked | {
@@ -99,7 +99,7 @@ class ConsensusClient:
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the table is another one."""
         self._once.from_text(array_text(state["asked"]))
-        self._told.kind = array_text(state["told"])
+        self._told.kind = array_text(state["label_kind"])
         if "schema" not in state:
             return
         self._embed(Schema.from_json(array_text(state["schema"])))
