@@ -148,7 +148,7 @@ class GuardedClient:
     def flag_count(self) -> int | None:
         """How many rows are flagged, if the owner shares that and they are ``min_group`` at least; else None.
 
-        A server that chose the scoring model could single out rows by a smaller count. With ε nothing is told, as it
+        A server that chose the scoring model could single out rows by a smaller count. With ε nothing is said, as it
         would not be covered.
         """
         if not self._policy.share_flag_counts or self._epsilon:

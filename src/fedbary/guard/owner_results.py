@@ -11,7 +11,7 @@ import numpy as np
 from fedbary.errors import FedbaryError
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.owner_folder import owned, save_owned
+from fedbary.guard.owner_folder import owner_view, save_owner_view
 from fedbary.protocols.messages import ClientProtocol, Settings, State, array_text, below
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
@@ -41,8 +41,8 @@ def save_rows(
     facts = _facts(settings, rules, state, target) | {"label": config.label, "id": config.id}
     if table is not None:
         rows = replace(rows, facts=replace(rows.facts, table=order_digest(table)))
-    view = owned(config.name, rows, facts, schema, target)
-    save_owned(view, folder)
+    view = owner_view(config.name, rows, facts, schema, target)
+    save_owner_view(view, folder)
     if table is not None:
         _draw(view, config.name, table, folder)
 

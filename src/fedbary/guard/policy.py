@@ -165,7 +165,7 @@ class OwnerPolicy:
 
     def _limits(self, settings: Settings) -> Iterator[tuple[str, str, int]]:
         """Each limit's key, the field that it bounds, and what the server asks for."""
-        # Coalition rides on a consensus, with settings of its own.
+        # A coalition's base protocol has settings of its own.
         for part in (settings, getattr(settings, "consensus", None)):
             for field in ("rounds", "starts", "points_per_class"):
                 if hasattr(part, field):

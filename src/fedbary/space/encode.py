@@ -82,8 +82,8 @@ def _encode_categories(table: Table, values: NDArray[np.generic], column: Column
     position = {name: index for index, name in enumerate(column.categories)}
     coordinates = np.zeros((len(texts), column.coordinates))
     other = len(column.categories)
-    places = [other if text is None else position.get(text, other) for text in texts]
-    coordinates[np.arange(len(texts)), places] = 1.0
+    codes = [other if text is None else position.get(text, other) for text in texts]
+    coordinates[np.arange(len(texts)), codes] = 1.0
     return coordinates
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import fedbary as fb
-from fedbary.guard.owner_folder import owned
+from fedbary.guard.owner_folder import owner_view
 from fedbary.notes import Note
 from fedbary.valuation.row_values import row_frame
 from fedbary.valuation.scored_rows import PROVED, RowFacts, ScoredRows
@@ -68,4 +68,4 @@ def view_of(table: fb.Table, frame, client: str = "shelter", facts: RowFacts = F
     """What the owner of this table would hold after a run."""
     schema = fb.fit_schema(table, fb.Space(missing="impute"))
     target = np.random.default_rng(3).normal(size=(6, schema.point_width))
-    return owned(client, ScoredRows(frame, facts), SETTINGS | settings, schema, target)
+    return owner_view(client, ScoredRows(frame, facts), SETTINGS | settings, schema, target)

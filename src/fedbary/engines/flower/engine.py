@@ -103,7 +103,7 @@ class FlowerEngine(Engine):
             envelope = Envelope(self._session, message.kind, message.round, step, settings=self._settings)
             questions[int(name)] = pack_message(message, envelope), envelope
 
-        def heard(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
+        def on_answer(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
             if envelope.name and envelope.name != self._names.get(node):
                 self._names[node] = envelope.name
                 self._labels = {}
@@ -113,9 +113,9 @@ class FlowerEngine(Engine):
                 self._failed.add(node)
             if envelope.flagged is not None:
                 self._flagged[node] = envelope.flagged
-            observer.heard(self.label(str(node)), reply)
+            observer.answered(self.label(str(node)), reply)
 
-        answers = exchange(self._grid, questions, self._patience, heard=heard)
+        answers = exchange(self._grid, questions, self._patience, on_answer=on_answer)
         return {name: answers[int(name)] for name in tasks}
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:
