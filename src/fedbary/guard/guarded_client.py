@@ -157,7 +157,7 @@ class GuardedClient:
         if flags.isna().any():
             return None
         count = int(flags.astype(bool).sum())
-        if min(count, len(flags) - count) < int(getattr(self._settings, "min_group", 1)):
+        if min(count, len(flags) - count) < self._settings.min_group:
             return None
         reply = Reply(0, {"flagged": count})
         digest = reply_digest(reply)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.atomic import write_arrays
+from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.node_config import NodeConfig, simulated_secret
+from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import notes_from_text, notes_to_text
@@ -32,6 +32,7 @@ from fedbary.protocols.messages import (
     text_array,
     under,
 )
+from fedbary.protocols.randomness import shared_secret
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.rules import RowRules
 
@@ -53,9 +54,7 @@ class Asked:
 
     def to_json(self) -> str:
         """As text for every message, so that a node needs nothing but the message."""
-        from dataclasses import asdict
-
-        content = {"protocol": self.protocol.name, "options": asdict(self.protocol), "rules": asdict(self.rules)}  # type: ignore[call-overload]
+        content = {"protocol": self.protocol.name, "options": asdict(self.protocol), "rules": asdict(self.rules)}
         return json.dumps(content | {"simulation": dict(self.simulation)}, sort_keys=True)
 
     @classmethod
@@ -89,7 +88,7 @@ def _answer(
 ) -> tuple[Reply | Failure, int | None]:
     folder = config.run_folder(envelope.session)
     asked = Asked.from_json(envelope.settings)
-    state = _load(folder)
+    state = read_arrays(folder / STATE)
     step = int(state.get("step", 0))
     if step and step == envelope.step and array_text(state["last.digest"]) == _question(message):
         return _last_reply(state)
@@ -127,7 +126,7 @@ def _client(asked: Asked, config: NodeConfig, partition: int | None, session: st
     """The owner's half behind its policy and ledger; in a simulation the owners are one, who needs neither."""
     table = _table(config, _sorted(asked.simulation), partition)
     if partition is not None:
-        secret = simulated_secret(int(asked.simulation.get("run_seed", 0)))
+        secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
         return asked.protocol.client(table, rules=asked.rules, seed=secret)
     policy = OwnerPolicy() if config.policy is None else OwnerPolicy.load(config.policy)
     return GuardedClient.for_table(
@@ -172,14 +171,6 @@ def _without_client(state: State) -> dict[str, np.ndarray]:
 
 def _save(folder: Path, state: State) -> None:
     write_arrays(folder / STATE, state, mode=0o600)
-
-
-def _load(folder: Path) -> dict[str, np.ndarray]:
-    file = folder / STATE
-    if not file.is_file():
-        return {}
-    with np.load(file, allow_pickle=False) as stored:
-        return {key: stored[key] for key in stored.files}
 
 
 def _last_reply(state: State) -> tuple[Reply, int | None]:

@@ -62,7 +62,7 @@ def _facts(settings: Settings, rules: RowRules, state: State, target: np.ndarray
     alone = described or "consensus" in (settings.name, base_protocol)
     return {
         "protocol": settings.name,
-        **asdict(settings),  # type: ignore[call-overload]
+        **asdict(settings),
         **asdict(rules),
         "reference_rows": None if alone else "unknown",
         **({} if base_protocol is None else {"base_protocol": base_protocol}),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -92,7 +92,9 @@ NO_ANSWER = Failure(Note("protocols.no-answer"), Status.SILENT)
 
 
 class Settings(Protocol):
-    """A protocol as a user chooses it: frozen settings that make its two halves."""
+    """A protocol as a user chooses it: a frozen dataclass of settings that makes its two halves."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def name(self) -> str:
@@ -100,8 +102,13 @@ class Settings(Protocol):
         ...
 
     @property
+    def min_group(self) -> int:
+        """Fewest different rows behind anything that leaves a party."""
+        ...
+
+    @property
     def row_values_after(self) -> frozenset[str]:
-        """After which messages a client's row values are final; where there is none, the end must be told."""
+        """After which messages a client's row values are final; where there is none, the engine says when."""
         ...
 
     def space(self, space: Space | None) -> Space:

@@ -63,7 +63,7 @@ def preview(
     name = protocol or ("sketch" if reference or message else "consensus")
     asked = chosen_protocol(name, **({} if epsilon is None else {"epsilon": epsilon}))
     own = OwnerPolicy(protocols=(name,)) if policy is None else OwnerPolicy.load(policy)
-    asked = replace(asked, min_group=own.min_group if min_group is None else min_group)  # type: ignore[type-var]
+    asked = replace(asked, min_group=own.min_group if min_group is None else min_group)
     _check_sources(asked, reference, message, others)
     settings = own.applied(asked)
     table = read(file, label, id=row_id)

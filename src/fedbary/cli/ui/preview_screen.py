@@ -86,7 +86,7 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
 
     from fedbary.views.report.learned import learned
 
-    facts: dict[str, Any] = {"protocol": settings.name, **asdict(settings)}  # type: ignore[call-overload]
+    facts: dict[str, Any] = {"protocol": settings.name, **asdict(settings)}
     facts |= {
         "reference_rows": 1 if with_reference else None,
         "base_protocol": "sketch" if with_reference else "consensus",
@@ -115,5 +115,5 @@ def for_programs(settings: Settings, found: list[Exchange]) -> dict[str, Any]:
                 "notes": [note.redacted().to_json() for note in exchange.reply.notes],
             }
         exchanges.append(content)
-    options = asdict(settings)  # type: ignore[call-overload]
+    options = asdict(settings)
     return {"protocol": settings.name, "settings": options, "answers": exchanges}
