@@ -216,7 +216,7 @@ def test_a_column_s_name_never_reaches_the_server(federation):
 
 CLAIMS = {
     "another code": [{"code": "valuation.no-row-values", "facts": {"why": "none"}}],
-    "free words": [{"code": "protocols.said", "facts": {"text": "no row values: none"}}],
+    "free words": [{"code": "protocols.saturated", "facts": {"text": "no row values: none"}}],
     "a verdict": [{"code": "verdict.harms", "facts": {"value": -1.0}}],
     "wrong kinds": [{"code": "schema.ignores-columns", "facts": {"count": "no row values", "why": "none"}}],
 }
@@ -285,5 +285,5 @@ def test_what_a_client_claims_changes_no_exit_code(tmp_path, monkeypatch, capsys
 
 def test_only_codes_that_are_a_client_s_to_send_are_kept():
     own = Note("schema.ignores-columns", {"count": 2})
-    claimed = (own, Note("protocols.said", {"text": "hello"}), Note("valuation.no-row-values"))
+    claimed = (own, Note("internal.error", {"kind": "hello"}), Note("valuation.no-row-values"))
     assert reply_notes(Reply(0, notes=claimed)) == (own,)

@@ -128,7 +128,6 @@ SENTENCES = {
     "rows-before-sketch": say("Row values need the server's sketch first."),
     "rows-before-target": say("Row values need the federation's target first."),
     "rows-changed": say("the rows changed since the run was interrupted: start it anew."),
-    "said": say("{text}", "text"),
     "saturated": say("saturated: most rows are farther away than the cost cap"),
     "server-array": say("The server's array '{name}' is missing or not finite.", "name"),
     "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),

@@ -278,7 +278,7 @@ def _scores(name: str, found: Estimate, seconds: float) -> ClientScores:
 
 
 def _with_scores(result: Valuation, scores: ClientScores, silent: set[str]) -> Valuation:
-    notes = [*result.notes, *(Note("protocols.said", {"text": text}) for text in scores.notes)]
+    notes = [*result.notes, *scores.notes]
     if not (np.nan_to_num(scores.values) > 0).any():
         notes.append(Note("protocols.nothing-to-share"))
     outcomes = {
