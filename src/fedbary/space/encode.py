@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fedbary.data.columns import Kind, kind_of
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError
-from fedbary.space.schema import ColumnSpec, Schema, short
+from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +98,3 @@ def category_texts(values: NDArray[np.generic]) -> list[str | None]:
 def _refuse_missing(table: Table, column: str, count: int, missing: str) -> None:
     if missing == "refuse":
         raise SchemaError("schema.missing-values", where=table.origin, column=column, count=int(count), rows=len(table))
-
-
-def _some(names: list[str], most: int = 5) -> str:
-    return ", ".join(f"'{short(name)}'" for name in names[:most]) + (", …" if len(names) > most else "")
