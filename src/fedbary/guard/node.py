@@ -105,7 +105,7 @@ def _answer(
     flagged = None
     if message.kind == FINISH or message.kind in asked.protocol.row_values_after:
         # In a simulation nobody would look at a report of each of perhaps a thousand clients.
-        table = _table(config, _sorted(asked.simulation), None) if partition is None and config.report else None
+        table = _table(config, _as_json(asked.simulation), None) if partition is None and config.report else None
         results = config.output / envelope.session
         save_rows(client, asked.protocol, asked.rules, config, folder=results, table=table)
         flagged = client.flag_count() if isinstance(client, GuardedClient) else None
@@ -124,7 +124,7 @@ def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
 
 def _client(asked: Asked, config: NodeConfig, partition: int | None, session: str) -> ClientProtocol:
     """The owner's half behind its policy and ledger; in a simulation the owners are one, who needs neither."""
-    table = _table(config, _sorted(asked.simulation), partition)
+    table = _table(config, _as_json(asked.simulation), partition)
     if partition is not None:
         secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
         return asked.protocol.client(table, rules=asked.rules, seed=secret)
@@ -140,7 +140,7 @@ def _client(asked: Asked, config: NodeConfig, partition: int | None, session: st
     )
 
 
-def _sorted(simulation: Mapping[str, Any]) -> str:
+def _as_json(simulation: Mapping[str, Any]) -> str:
     return json.dumps(dict(simulation), sort_keys=True)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.columns import missing_rows
 from fedbary.data.table import Table
@@ -19,8 +18,6 @@ from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
 from fedbary.space.schema import LONGEST_CLASS
-
-Floats = NDArray[np.float64]
 
 # A text column with more different values than this, most of them seen once or twice, is an identifier.
 _MANY_CATEGORIES = 100

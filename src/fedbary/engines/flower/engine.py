@@ -87,7 +87,7 @@ class FlowerEngine(Engine):
         self._settings = Asked(work.protocol, work.rules, self._simulation).to_json()
         self._row_values_after = work.protocol.row_values_after
         if state:
-            self._go_on(state)
+            self._resume_from(state)
             self._wait(lambda online: set(self._nodes) - self._failed <= online)
         else:
             self._nodes = self._attending(observer)
@@ -174,7 +174,7 @@ class FlowerEngine(Engine):
             time.sleep(self._patience.poll)
         return found
 
-    def _go_on(self, state: State) -> None:
+    def _resume_from(self, state: State) -> None:
         content = json.loads(array_text(state["flower"]))
         self._session, self._nodes = content["session"], content["nodes"]
         self._steps, self._names = dict(content["steps"]), dict(content["names"])

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
@@ -40,8 +39,6 @@ from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
-
-Floats = NDArray[np.float64]
 
 _EXCESS_DRAWS = 3
 # A private interval is widened so that it misses at most this often.
