@@ -79,12 +79,12 @@ def shortened(name: str, longest: int = 60) -> str:
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
 
 
-def tenths(value: float) -> str:
+def two_decimals(value: float) -> str:
     """A number between 0 and 1 to two decimals, as a quality is read.
 
     Examples
     --------
-    >>> tenths(0.98765), tenths(float("nan"))
+    >>> two_decimals(0.98765), two_decimals(float("nan"))
     ('0.99', '–')
     """
     return "–" if dash(value) == "–" else f"{value:.2f}"

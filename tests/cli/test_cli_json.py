@@ -47,7 +47,7 @@ def test_check(parsed, sites, spoil):
     assert parsed("value", sites, *BASE, "-o", "out", code=3)
     content = parsed("check", sites / "north.csv", "--id", "id", "--schema", "out/schema.json")
     assert (content["schema"], content["refusals"]) == (fb.Schema.load("out/schema.json").fingerprint, [])
-    assert content["told"][0] == "40 rows"
+    assert content["would_send"][0] == "40 rows"
     numbers = parsed("check", sites / "north.csv", "--label", "age", "--id", "id")
     assert numbers["label"]["low"] <= numbers["label"]["mean"] <= numbers["label"]["high"]
 

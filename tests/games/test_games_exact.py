@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from codes import coded, parameter
 from fedbary.errors import SettingsError
 from fedbary.games import Game, exact_shapley, fitted_values, leave_one_out
+from fedbary.notes import Note
 
 numbers = st.floats(-10, 10)
 tables = st.integers(1, 5).flatmap(lambda players: st.lists(numbers, min_size=2**players, max_size=2**players))
@@ -116,7 +117,7 @@ def test_out_of_budget_the_values_fit_what_is_known():
 def test_without_both_ends_there_is_no_estimate_and_it_says_so():
     found = exact_shapley(Game(list("abc"), lambda coalitions: coalitions.sum(axis=1), max_evaluations=1))
     assert np.isnan(found.values).all()
-    assert "no estimate" in found.notes[-1]
+    assert found.notes[-1].code == "games.no-estimate"
 
 
 def test_leave_one_out_is_what_is_lost_without_the_player():
@@ -130,7 +131,7 @@ def test_leave_one_out_is_what_is_lost_without_the_player():
     np.testing.assert_allclose(cut.values, [1.0, -2.0, np.nan])
     np.testing.assert_array_equal(cut.standard_errors, [0.0, 0.0, np.nan])
     assert not cut.converged
-    assert cut.notes[-1] == "1 of 3 values are unknown (NaN)."
+    assert cut.notes[-1] == Note("games.unknown-values", {"unknown": 1, "players": 3})
     assert cut.values[0] == 1.0
 
 

@@ -19,6 +19,7 @@ from fedbary.games import (
     exact_shapley,
     permutation_shapley,
 )
+from fedbary.notes import Note
 
 
 @pytest.mark.parametrize("guided", [False, True], ids=["plain", "guided"])
@@ -123,7 +124,7 @@ def test_a_limit_reached_before_the_values_are_steady_is_not_convergence():
     game = oracles.glove(5, 5).game
     cut = permutation_shapley(game, seed=0, stop=RelativeChange(1e-4) | MaxPermutations(50))
     assert (cut.converged, cut.permutations) == (False, 50)
-    assert "before the values were steady" in cut.notes[0]
+    assert cut.notes == (Note("games.not-steady", {"permutations": 50}),)
     usual = permutation_shapley(game, seed=0)
     assert usual.converged
     assert 30 < usual.permutations < 1000
@@ -137,7 +138,7 @@ def test_a_budget_of_evaluations_leaves_the_completed_permutations(guided):
     assert found.evaluations == 300
     assert found.permutations >= 9
     assert found.values.sum() == pytest.approx(30.0)
-    assert "max_evaluations=300" in found.notes[0]
+    assert "max_evaluations=300" in found.notes[0].facts["limits"]
 
 
 def test_a_budget_that_completes_no_permutation_leaves_a_fit():
@@ -149,7 +150,7 @@ def test_a_budget_that_completes_no_permutation_leaves_a_fit():
     for found in (none, some):
         assert np.isnan(found.standard_errors).all()
         assert (found.converged, found.permutations) == (False, 0)
-        assert "least-squares fit" in found.notes[-1]
+        assert found.notes[-1].code == "games.fitted"
 
 
 def test_a_budget_of_seconds_leaves_the_completed_permutations():

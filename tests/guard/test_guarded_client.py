@@ -1,5 +1,7 @@
 """A guarded client: its owner's policy and ledger come before every answer, and words that leave tell nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,9 +79,19 @@ def test_every_answer_is_a_line_before_it_leaves(tables, ledger):
     (line,) = ledger.read().entries
     assert (line.kind, line.protocol, line.run, line.what) == ("sketch", "sketch", "may", "reply")
     assert (line.bytes, line.digest) == (reply_bytes(reply), reply_digest(reply))
-    assert line.scalars == tuple(reply.scalars)
+    assert reply.notes
+    assert line.scalars == (*reply.scalars, "notes")
     assert line.epsilon == 0.0
     assert mine.row_values().frame["value"].notna().all()
+
+
+def test_notes_leave_too_and_are_counted(ledger):
+    bare = Reply(0, {"cost": 1.0})
+    noted = replace(bare, notes=(Note("schema.ignores-columns", {"count": 2}),))
+    assert reply_bytes(noted) > reply_bytes(bare)
+    assert reply_digest(noted) != reply_digest(bare)
+    wrapped(Counting(noted), ledger, fb.Sketch()).answer(Message("sketch", 0))
+    assert ledger.read().entries[0].scalars == ("cost", "notes")
 
 
 def test_the_owner_s_policy_is_applied_to_the_half_that_answers(tables, ledger):

@@ -7,9 +7,12 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError
-from fedbary.guard.owner_folder import is_owned, load_owned, owned, save_owned
+from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.owner_folder import is_owner_folder, load_owner_view, owner_view, save_owner_view
+from fedbary.guard.owner_results import save_rows
 from fedbary.notes import Note
 from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
 
@@ -18,8 +21,8 @@ def test_an_owners_view_comes_back_as_it_was(tmp_path):
     frame = row_frame(table.row_names, np.arange(6.0), flag=np.arange(6) < 2)
     rows = ScoredRows(frame, RowFacts(Note("valuation.flags-proved", {"rate": 0.1}), smallest_q=0.25, table="f00"))
     schema = fb.fit_schema(table)
-    view = owned("me <b>", rows, {"protocol": "sketch", "fdr": 0.1}, schema, np.ones((3, schema.point_width)))
-    again = load_owned(save_owned(view, tmp_path))
+    view = owner_view("me <b>", rows, {"protocol": "sketch", "fdr": 0.1}, schema, np.ones((3, schema.point_width)))
+    again = load_owner_view(save_owner_view(view, tmp_path))
     pd.testing.assert_frame_equal(again.rows("me <b>"), frame)
     assert again.row_facts("me <b>") == rows.facts
     assert again.settings == view.settings == {"protocol": "sketch", "fdr": 0.1, "owner": "me <b>"}
@@ -28,9 +31,24 @@ def test_an_owners_view_comes_back_as_it_was(tmp_path):
     assert again.clients["flagged"].tolist() == [2]
 
 
+@pytest.mark.parametrize("with_reference", [True, False])
+def test_the_owner_s_settings_know_whether_there_was_a_reference(tmp_path, with_reference):
+    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(30, 2)), [0, 1] * 15)
+    asked, rules = fb.Interpolation(support=10, rounds=1), RowRules()
+    client = asked.client(table, rules=rules, seed=0)
+    reference = table if with_reference else None
+    server = asked.server(["me"], reference, asked.space(None), rules=rules, seed=0)
+    while tasks := server.tasks():
+        server.absorb({"me": client.answer(tasks["me"])})
+    config = NodeConfig(home=tmp_path, output=tmp_path, name="me")
+    save_rows(client, asked, rules, config, folder=tmp_path / "results", table=None)
+    kept = load_owner_view(tmp_path / "results").settings["reference_rows"]
+    assert kept == ("unknown" if with_reference else None)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"fedbary": "owner", "version": 9, "settings": {"owner": "me"}}'])
 def test_a_damaged_or_foreign_file_is_named(tmp_path, text):
-    assert not is_owned(tmp_path)
+    assert not is_owner_folder(tmp_path)
     (tmp_path / "owner.json").write_text(text)
     with pytest.raises(DataError, check=coded("guard.not-an-owner-folder")):
-        load_owned(tmp_path)
+        load_owner_view(tmp_path)

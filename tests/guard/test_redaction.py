@@ -2,6 +2,7 @@
 
 import json
 import string
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -11,9 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fedbary as fb
-from codes import coded
 from fedbary.cli import main
-from fedbary.errors import ProtocolError
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.messages import Reply, reply_notes
 from fedbary.protocols.sketch.client import SketchClient
@@ -257,7 +256,7 @@ def test_only_the_coordinator_s_own_files_name_the_columns_that_a_client_describ
 
 CLAIMS = {
     "another code": [{"code": "valuation.no-row-values", "facts": {"why": "none"}}],
-    "free words": [{"code": "games.said", "facts": {"text": "no row values: none"}}],
+    "free words": [{"code": "protocols.saturated", "facts": {"text": "no row values: none"}}],
     "a verdict": [{"code": "verdict.harms", "facts": {"value": -1.0}}],
     "wrong kinds": [{"code": "schema.ignores-columns", "facts": {"count": "no row values", "why": "none"}}],
 }
@@ -266,8 +265,7 @@ CLAIMS = {
 def claiming(notes):
     def fault(message, honest):
         reply = honest()
-        if "notes" in reply.content["scalars"]:
-            reply.content["scalars"]["notes"] = notes if isinstance(notes, str) else json.dumps(notes)
+        reply.content["fedbary"]["notes"] = notes if isinstance(notes, str) else json.dumps(notes)
         return reply
 
     return fault
@@ -289,9 +287,9 @@ def test_notes_that_cannot_be_read_take_out_their_client_alone(federation):
     frames = {name: rows(30, seed) for seed, name in enumerate(("a", "b", "c"))}
     found, *_ = federation(frames, {1: claiming("no row values: none")})
     assert {name: outcome.status for name, outcome in found.outcomes.items()} == {
-        "a": Status.OK, "b": Status.FAILED, "c": Status.OK
+        "a": Status.OK, "node-1": Status.FAILED, "c": Status.OK
     }  # fmt: skip
-    assert found.outcomes["b"].notes == (Note("protocols.notes-unreadable"),)
+    assert found.outcomes["node-1"].notes == (Note("engines.notes-unreadable"),)
 
 
 def test_a_failure_cannot_claim_to_be_ok(federation):
@@ -377,7 +375,7 @@ def test_what_a_client_claims_changes_no_exit_code(tmp_path, monkeypatch, capsys
 
     def claimed(self, message):
         reply = answer(self, message)
-        return Reply(reply.round, {**reply.scalars, "notes": json.dumps(CLAIMS["another code"])}, reply.arrays)
+        return replace(reply, notes=tuple(map(Note.from_json, CLAIMS["another code"])))
 
     monkeypatch.setattr(SketchClient, "answer", claimed)
     assert main([*arguments, "-o", str(tmp_path / "claimed")]) == honest == 0
@@ -386,7 +384,5 @@ def test_what_a_client_claims_changes_no_exit_code(tmp_path, monkeypatch, capsys
 
 def test_only_codes_that_are_a_client_s_to_send_are_kept():
     own = Note("schema.ignores-columns", {"count": 2})
-    text = notes_to_text((own, Note("games.said", {"text": "hello"}), Note("valuation.no-row-values")))
-    assert reply_notes(Reply(0, {"notes": text})) == (own,)
-    with pytest.raises(ProtocolError, check=coded("protocols.notes-unreadable")):
-        reply_notes(Reply(0, {"notes": "hello"}))
+    claimed = (own, Note("internal.error", {"kind": "hello"}), Note("valuation.no-row-values"))
+    assert reply_notes(Reply(0, notes=claimed)) == (own,)

@@ -71,7 +71,7 @@ def test_every_point_that_leaves_a_client_is_the_mean_of_enough_rows(rng):
     reply = client_of(settings, cloud(rng.standard_normal((42, 2)))).answer(message)
     assert len(message.arrays["eta_q"]) == 100
     assert len(reply.arrays["eta_p"]) == 42 // 5
-    assert set(reply.scalars) == {"rows", "notes"}
+    assert set(reply.scalars) == {"rows"}
 
 
 def test_a_second_gamma_is_refused_even_after_a_restart(rng):

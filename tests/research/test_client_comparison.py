@@ -148,13 +148,12 @@ def test_a_log_with_another_start_serves_the_methods_that_do_not_retrain(federat
 
 
 def test_scores_survive_a_file(tmp_path):
-    scores = fb.ClientScores(
-        "x", ("a", "<b>"), np.array([np.nan, -1.0]), np.array([0.0, np.nan]), 3, 1.5, False, ("n",)
-    )
+    notes = (fb.Note("research.in-round", {"round": 2, "why": fb.Note("games.no-estimate")}),)
+    scores = fb.ClientScores("x", ("a", "<b>"), np.array([np.nan, -1.0]), np.array([0.0, np.nan]), 3, 1.5, False, notes)
     again = fb.ClientScores.load(scores.save(tmp_path / "x.json"))
     np.testing.assert_array_equal(again.values, scores.values)
     np.testing.assert_array_equal(again.standard_errors, scores.standard_errors)
-    assert (again.clients, again.converged, again.notes) == (("a", "<b>"), False, ("n",))
+    assert (again.clients, again.converged, again.notes) == (("a", "<b>"), False, notes)
     assert np.isnan(again.shares).all()
     (tmp_path / "x.json").write_text("[]")
     with pytest.raises(fb.FedbaryError, check=coded("valuation.scores-damaged")):

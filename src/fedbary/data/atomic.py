@@ -45,3 +45,13 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], *, mode: in
             np.savez(file, allow_pickle=False, **arrays)
 
     return write_atomically(path, write, mode=mode)
+
+
+def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
+    """What `write_arrays` wrote; nothing where there is no file."""
+    import numpy as np
+
+    if not Path(path).is_file():
+        return {}
+    with np.load(path, allow_pickle=False) as stored:
+        return {key: stored[key] for key in stored.files}

@@ -128,18 +128,6 @@ def require_column(names: Sequence[str], wanted: str, *, role: str) -> None:
     )
 
 
-def some(names: Sequence[Any], most: int = 5) -> str:
-    """Quote the first few names of a list.
-
-    Examples
-    --------
-    >>> some(["a", "b", "c"], most=2)
-    "'a', 'b', …"
-    """
-    quoted = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{quoted}, …" if len(names) > most else quoted or "none"
-
-
 def _texts(values: list[str | None]) -> Array:
     column = np.empty(len(values), dtype=object)
     column[:] = values

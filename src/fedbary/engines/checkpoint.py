@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.data.atomic import write_arrays
+from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.engines.run import Engine, Observer
 from fedbary.errors import ProtocolError
 from fedbary.protocols.messages import ServerProtocol, State, below, under
@@ -60,11 +60,8 @@ class Checkpoint(Observer):
         self._file.unlink(missing_ok=True)
 
 
-def _read(file: Path) -> dict[str, np.ndarray]:
-    if not file.is_file():
-        return {}
+def _read(file: Path) -> State:
     try:
-        with np.load(file, allow_pickle=False) as stored:
-            return {key: stored[key] for key in stored.files}
+        return read_arrays(file)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise ProtocolError("engines.checkpoint-damaged", file=str(file), why=str(error)) from error

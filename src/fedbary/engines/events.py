@@ -75,7 +75,7 @@ class EventLog:
 
 
 class EventObserver(Observer):
-    """Turns what it sees into events and tells them to listeners."""
+    """Turns what it sees into events for its listeners."""
 
     def __init__(self, *listeners: Listener) -> None:
         self._listeners = listeners
@@ -86,25 +86,25 @@ class EventObserver(Observer):
 
     def joined(self, clients: Sequence[str], wanted: int) -> None:
         """``nodes-joined``."""
-        self._tell(Event("nodes-joined", total=wanted, done=len(clients), detail=" ".join(clients)))
+        self._emit(Event("nodes-joined", total=wanted, done=len(clients), detail=" ".join(clients)))
 
     def started(self, clients: Sequence[str]) -> None:
         """``run-started``."""
         self._clients = len(clients)
-        self._tell(Event("run-started", total=self._clients))
+        self._emit(Event("run-started", total=self._clients))
 
     def busy(self, what: str) -> None:
         """``server-busy``."""
-        self._tell(Event("server-busy", detail=what))
+        self._emit(Event("server-busy", detail=what))
 
     def asked(self, kind: str, clients: Sequence[str], *, total: int | None = None) -> None:
         """``round-started``."""
         self._close_round()
         self._exchange, self._done, self._kind = self._exchange + 1, 0, kind
         self._total = len(clients) if total is None else total
-        self._tell(Event("round-started", self._exchange, kind, total=self._total, clients=tuple(clients)))
+        self._emit(Event("round-started", self._exchange, kind, total=self._total, clients=tuple(clients)))
 
-    def heard(self, client: str, answer: Reply | Failure) -> None:
+    def answered(self, client: str, answer: Reply | Failure) -> None:
         """``client-replied`` or ``client-failed``."""
         self._done += 1
         kind, detail, code = "client-replied", "", ""
@@ -112,7 +112,7 @@ class EventObserver(Observer):
             self._failed.add(client)
             why = answer.note.redacted()
             kind, detail, code = "client-failed", str(why), why.code
-        self._tell(Event(kind, self._exchange, self._kind, client, self._done, self._total, detail, code))
+        self._emit(Event(kind, self._exchange, self._kind, client, self._done, self._total, detail, code))
 
     def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
         """``round-finished`` and, where there is news, ``distances``."""
@@ -120,7 +120,7 @@ class EventObserver(Observer):
         now = {engine.label(name): float(f"{distance:.6g}") for name, distance in protocol.so_far().items()}
         if now and now != self._distances:
             self._distances = now
-            self._tell(Event("distances", self._exchange, values=now))
+            self._emit(Event("distances", self._exchange, values=now))
 
     def finished(self, result: Valuation) -> None:
         """Clients whose answer the server refused, and ``run-finished``."""
@@ -129,14 +129,14 @@ class EventObserver(Observer):
             if not outcome.ok and name not in self._failed:
                 why = outcome.notes[0].redacted()
                 total = self._clients
-                self._tell(Event("client-failed", self._exchange, "", name, total, total, str(why), why.code))
-        self._tell(Event("run-finished", total=self._clients))
+                self._emit(Event("client-failed", self._exchange, "", name, total, total, str(why), why.code))
+        self._emit(Event("run-finished", total=self._clients))
 
     def _close_round(self) -> None:
         if self._kind:
-            self._tell(Event("round-finished", self._exchange, self._kind, total=self._total))
+            self._emit(Event("round-finished", self._exchange, self._kind, total=self._total))
             self._kind = ""
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)

@@ -72,7 +72,7 @@ class LocalEngine(Engine):
         answers: dict[str, Reply | Failure] = {}
         for name, answer in zip(tasks, self.map(_answer, jobs), strict=True):
             answers[name] = answer
-            observer.heard(name, answer)
+            observer.answered(name, answer)
         return answers
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:
@@ -87,7 +87,7 @@ class LocalEngine(Engine):
                 missing[name] = found.note
             else:
                 rows[name] = found
-            observer.heard(name, found if isinstance(found, Failure) else Reply(0))
+            observer.answered(name, found if isinstance(found, Failure) else Reply(0))
         return with_rows(result, rows, missing)
 
     def state(self) -> State:

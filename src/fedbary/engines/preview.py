@@ -11,18 +11,18 @@ from fedbary.valuation.result import Valuation
 
 
 class PreviewEngine(LocalEngine):
-    """For an owner who wants to see beforehand what would leave; ``overheard`` are messages and their answers."""
+    """For an owner who wants to see beforehand what would leave; ``recorded`` are messages and their answers."""
 
     def __init__(self) -> None:
         super().__init__(workers=1)
-        self.overheard: list[tuple[Message, Reply | Failure]] = []
+        self.recorded: list[tuple[Message, Reply | Failure]] = []
 
     def exchange(self, tasks: Mapping[str, Message], observer: Observer = SILENT) -> dict[str, Reply | Failure]:
         """As usual, and written down."""
         answers = super().exchange(tasks, observer)
         first = next(iter(self._clients))
         if first in tasks:
-            self.overheard.append((tasks[first], answers[first]))
+            self.recorded.append((tasks[first], answers[first]))
         return answers
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:  # noqa: ARG002

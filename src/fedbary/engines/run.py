@@ -46,7 +46,7 @@ class Observer:
     def asked(self, kind: str, clients: Sequence[str], *, total: int | None = None) -> None:
         """A round begins; of ``total`` clients only some may be known by name."""
 
-    def heard(self, client: str, answer: Reply | Failure) -> None:
+    def answered(self, client: str, answer: Reply | Failure) -> None:
         """A client answered, or did not."""
 
     def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
@@ -138,10 +138,10 @@ class Observers(Observer):
         for member in self._members:
             member.asked(kind, clients, total=total)
 
-    def heard(self, client: str, answer: Reply | Failure) -> None:
+    def answered(self, client: str, answer: Reply | Failure) -> None:
         """Pass it on."""
         for member in self._members:
-            member.heard(client, answer)
+            member.answered(client, answer)
 
     def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
         """Pass it on."""

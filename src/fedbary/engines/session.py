@@ -14,11 +14,11 @@ from fedbary.engines.checkpoint import Checkpoint
 from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import EventLog, EventObserver, Listener
 from fedbary.engines.local import one_thread
-from fedbary.engines.run import Engine, Observer, Observers, Work, run
+from fedbary.engines.run import SILENT, Engine, Observer, Observers, Work, run
 from fedbary.notes import Note
 from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Settings
-from fedbary.protocols.randomness import derived_seed
+from fedbary.protocols.randomness import shared_secret
 from fedbary.space.row_identity import content_digest
 
 if TYPE_CHECKING:
@@ -43,12 +43,13 @@ def run_session(
     progress: Listener | None = None,
 ) -> Valuation:
     """Ask who takes part, run the protocol with them, and say in the result how it was made."""
-    # In one process the owners' secrets are one: clients with equal rows then get equal distances.
-    work = Work(protocol, rules, tables, derived_seed(seed, "clients"))
+    work = Work(protocol, rules, tables, shared_secret(seed))
     log = None if engine.folder is None else EventLog(engine.folder / EVENTS, append=engine.resume)
-    events = EventObserver(*(listener for listener in (progress, log) if listener is not None))
     checkpoint = None if engine.folder is None else Checkpoint(engine.folder, resume=engine.resume)
-    observer: Observer = events if checkpoint is None else Observers(events, checkpoint)
+    listeners = [listener for listener in (progress, log) if listener is not None]
+    observer: Observer = EventObserver(*listeners) if listeners else SILENT
+    if checkpoint is not None:
+        observer = Observers(observer, checkpoint)
     # Only the log hears of a bad end: whoever listens here meets the exception itself.
     with one_thread(), nullcontext() if log is None else log.until_stopped():
         clients = engine.clients(work, {} if checkpoint is None else checkpoint.engine, observer)
@@ -79,7 +80,7 @@ def _settings(rules: RowRules, seed: int, reference: Table | None, engine: Engin
 def _identity(protocol: Settings, space: Space, settings: Mapping[str, Any], clients: list[str]) -> str:
     """What must be the same for a checkpoint to fit: the settings and who takes part."""
     content = {
-        **asdict(protocol),  # type: ignore[call-overload]
+        **asdict(protocol),
         "protocol": protocol.name,
         "space": asdict(space),
         **settings,

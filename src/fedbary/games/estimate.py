@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.games.game import Game, Spent
+from fedbary.notes import Note
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ class Estimate:
         False if the game's budget ran out, or if a limit ended the run before the estimate was as steady as asked.
     permutations : int
         Permutations the values are a mean of; 0 where the method has none.
-    notes : tuple of str
+    notes : tuple of Note
         What a reader of the values should know.
 
     Examples
@@ -46,7 +47,7 @@ class Estimate:
     seconds: float
     converged: bool
     permutations: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @classmethod
     def of(
@@ -58,7 +59,7 @@ class Estimate:
         since: Spent,
         converged: bool = True,
         permutations: int = 0,
-        notes: tuple[str, ...] = (),
+        notes: tuple[Note, ...] = (),
     ) -> Estimate:
         """Join values with the names of a game's players and with what it has spent ``since`` the start."""
         return cls(

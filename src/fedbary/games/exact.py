@@ -12,6 +12,7 @@ from fedbary.errors import SettingsError
 from fedbary.games.estimate import Estimate
 from fedbary.games.fitted import unfinished
 from fedbary.games.game import BudgetSpent, Game
+from fedbary.notes import Note
 
 # Coalitions that are handed to the utility at a time.
 _AT_A_TIME = 2**16
@@ -77,13 +78,13 @@ def leave_one_out(game: Game) -> Estimate:
     """
     since = game.spent
     coalitions = np.vstack([np.ones((1, len(game)), dtype=bool), ~np.eye(len(game), dtype=bool)])
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     try:
         utilities = game.values(coalitions)
     except BudgetSpent as spent:
         utilities = game.known_values(coalitions)
         missing = int(np.isnan(utilities[0] - utilities[1:]).sum())
-        notes = (str(spent), f"{missing} of {len(game)} values are unknown (NaN).")
+        notes = (spent.note, Note("games.unknown-values", {"unknown": missing, "players": len(game)}))
     values: NDArray[np.float64] = utilities[0] - utilities[1:]
     errors = np.where(np.isnan(values), np.nan, 0.0)
     return Estimate.of(game, values, errors, since=since, converged=not notes, notes=notes)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fedbary.games.estimate import Estimate
 from fedbary.games.game import BudgetSpent, Game, Spent
+from fedbary.notes import Note
 
 Floats = NDArray[np.float64]
 
@@ -51,12 +52,8 @@ def unfinished(game: Game, spent: BudgetSpent, *, since: Spent) -> Estimate:
     """Make the estimate of a method whose budget ran out before it had anything of its own to show."""
     values = fitted_values(game)
     if np.isnan(values).any():
-        fallback = "The utilities of all and of no players are not both known, so there is no estimate."
+        fallback = Note("games.no-estimate")
     else:
-        fallback = (
-            f"Too few for an estimate: the values are a least-squares fit to the {len(game.known_coalitions())} "
-            "coalitions that are known (an equal split where these do not tell), with errors unknown."
-        )
-    return Estimate.of(
-        game, values, np.full(len(game), np.nan), since=since, converged=False, notes=(str(spent), fallback)
-    )
+        fallback = Note("games.fitted", {"coalitions": len(game.known_coalitions())})
+    unknown = np.full(len(game), np.nan)
+    return Estimate.of(game, values, unknown, since=since, converged=False, notes=(spent.note, fallback))

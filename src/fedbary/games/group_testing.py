@@ -9,6 +9,7 @@ from fedbary.checks import number, whole
 from fedbary.games.estimate import Estimate
 from fedbary.games.fitted import unfinished
 from fedbary.games.game import BudgetSpent, Game
+from fedbary.notes import Note
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ def group_testing_shapley(
     draws = _Draws(players, seed)
     terms = np.empty((0, players))
     errors = np.full(players, np.nan)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     try:
         total, empty = game.total, game.empty
         if players == 1:
@@ -89,9 +90,10 @@ def group_testing_shapley(
     except BudgetSpent as spent:
         if len(terms) < 2:
             return unfinished(game, spent, since=since)
-        notes = (str(spent), f"The values are from {len(terms)} of {samples} samples.")
+        notes = (spent.note, Note("games.fewer-samples", {"drawn": len(terms), "samples": samples}))
     if wanted is not None and not notes and not _small(errors, wanted):
-        notes = (f"After all {samples} samples the largest standard error is {errors.max():.3g}, not {wanted:.3g}.",)
+        facts = {"samples": samples, "error": float(errors.max()), "wanted": wanted}
+        notes = (Note("games.error-too-large", facts),)
     values = total / players + terms.mean(axis=0)
     return Estimate.of(game, values, errors, since=since, converged=not notes, notes=notes)
 

@@ -15,6 +15,7 @@ from fedbary.games.fitted import unfinished
 from fedbary.games.game import BudgetSpent, Game
 from fedbary.games.history import History
 from fedbary.games.stopping import MaxPermutations, RelativeChange, Stopping
+from fedbary.notes import Note
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -81,7 +82,7 @@ def permutation_shapley(
     since = game.spent
     orders = _orders(players, seed, guided)
     history: History | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     try:
         history = History(np.empty((0, players)), total=game.total, sweep=players if guided else 1)
         while not history.permutations or not stop.met(history):
@@ -92,10 +93,10 @@ def permutation_shapley(
     except BudgetSpent as spent:
         if history is None or not history.permutations:
             return unfinished(game, spent, since=since)
-        notes = (str(spent),)
+        notes = (spent.note,)
     unsettled = stop.settled(history) is False
     if unsettled and not notes:
-        notes = (f"A limit ended the run after {history.permutations} permutations, before the values were steady.",)
+        notes = (Note("games.not-steady", {"permutations": history.permutations}),)
     return Estimate.of(
         game,
         history.means,

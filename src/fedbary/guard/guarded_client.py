@@ -14,12 +14,13 @@ import numpy as np
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.ledger import DECLINED, REFUSAL, REPLY, Entry, Ledger
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.notes import Note
+from fedbary.notes import Note, notes_to_text
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
     Message,
     Reply,
+    Scalar,
     Settings,
     State,
     array_text,
@@ -70,7 +71,7 @@ class GuardedClient:
     >>> rows, policy = digits.train.take(range(50)), OwnerPolicy(epsilon_budget=1.0)
     >>> mine = GuardedClient.for_table(rows, asked, policy=policy, ledger=ledger, run="may", seed=7)
     >>> sorted(mine.answer(server.tasks()["me"]).scalars)
-    ['cost', 'error', 'lower', 'noise', 'notes', 'relaxed', 'rows']
+    ['cost', 'error', 'lower', 'noise', 'relaxed', 'rows']
     >>> ledger.spent()
     1.0
     """
@@ -152,7 +153,7 @@ class GuardedClient:
     def flag_count(self) -> int | None:
         """How many rows are flagged, if the owner shares that and they are ``min_group`` at least; else None.
 
-        A server that chose the scoring model could single out rows by a smaller count. With ε nothing is told, as it
+        A server that chose the scoring model could single out rows by a smaller count. With ε nothing is said, as it
         would not be covered.
         """
         if not self._policy.share_flag_counts or self._epsilon:
@@ -161,7 +162,7 @@ class GuardedClient:
         if flags.isna().any():
             return None
         count = int(flags.astype(bool).sum())
-        if min(count, len(flags) - count) < int(getattr(self._settings, "min_group", 1)):
+        if min(count, len(flags) - count) < self._settings.min_group:
             return None
         reply = Reply(0, {"flagged": count})
         digest = reply_digest(reply)
@@ -241,8 +242,9 @@ def redacted_failure(error: Exception, epsilon: float | None) -> Failure:
 
 
 def reply_bytes(reply: Reply) -> int:
-    """Size of a reply's content: the bytes of its arrays, and its scalars as text."""
-    return len(_scalars_text(reply)) + sum(np.asarray(array).nbytes for array in reply.arrays.values())
+    """Size of a reply's content: the bytes of its arrays, and its scalars and notes as text."""
+    text = json.dumps(_scalars(reply), default=str)
+    return len(text.encode()) + sum(np.asarray(array).nbytes for array in reply.arrays.values())
 
 
 def reply_digest(reply: Reply) -> str:
@@ -255,7 +257,7 @@ def reply_digest(reply: Reply) -> str:
     >>> reply_digest(Reply(0, {"rows": 7})) == reply_digest(Reply(1, {"rows": 7}))
     True
     """
-    return Message("reply", 0, dict(reply.scalars), dict(reply.arrays)).digest
+    return Message("reply", 0, _scalars(reply), reply.arrays).digest
 
 
 def _filled(entry: Entry, reply: Reply, digest: str) -> Entry:
@@ -263,7 +265,7 @@ def _filled(entry: Entry, reply: Reply, digest: str) -> Entry:
         name: tuple(int(n) for n in np.asarray(array).shape) for name, array in reply.arrays.items()
     }
     return replace(
-        entry, what=REPLY, bytes=reply_bytes(reply), arrays=shapes, scalars=tuple(reply.scalars), digest=digest
+        entry, what=REPLY, bytes=reply_bytes(reply), arrays=shapes, scalars=tuple(_scalars(reply)), digest=digest
     )
 
 
@@ -271,5 +273,7 @@ def _fingerprint(settings: Settings) -> str:
     return hashlib.sha256(repr(settings).encode()).hexdigest()
 
 
-def _scalars_text(reply: Reply) -> bytes:
-    return json.dumps(dict(reply.scalars), default=str).encode()
+def _scalars(reply: Reply) -> dict[str, Scalar]:
+    """Everything in a reply but its arrays, by name."""
+    notes = tuple(note.redacted() for note in reply.notes)
+    return {**reply.scalars, **({"notes": notes_to_text(notes)} if notes else {})}

@@ -6,9 +6,7 @@ import json
 import zipfile
 from pathlib import Path
 
-import numpy as np
-
-from fedbary.data.atomic import write_arrays
+from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.errors import DataError
 from fedbary.protocols.messages import Message, array_text, below, text_array, under
 
@@ -40,8 +38,7 @@ def load_message(path: str | Path) -> Message:
         with zipfile.ZipFile(file) as archive:
             if sum(part.file_size for part in archive.infolist()) > _MOST_BYTES:
                 raise DataError("guard.message-too-large", file=str(file), megabytes=_MOST_BYTES // 2**20)
-        with np.load(file, allow_pickle=False) as stored:
-            arrays = {key: stored[key] for key in stored.files}
+        arrays = read_arrays(file)
         head = json.loads(array_text(arrays["message"]))
         return Message(str(head["kind"]), int(head["round"]), dict(head["scalars"]), below(arrays, "array."))
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:

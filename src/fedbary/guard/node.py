@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.atomic import write_arrays
+from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.errors import ProtocolError, as_note
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.guarded_client import GuardedClient, redacted_failure
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.node_config import NodeConfig, simulated_secret
+from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
+from fedbary.notes import notes_from_text, notes_to_text
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -34,6 +35,7 @@ from fedbary.protocols.messages import (
     text_array,
     under,
 )
+from fedbary.protocols.randomness import shared_secret
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.rules import RowRules
 from fedbary.wording import as_plain
@@ -57,9 +59,7 @@ class Asked:
 
     def to_json(self) -> str:
         """As text for every message, so that a node needs nothing but the message."""
-        from dataclasses import asdict
-
-        content = {"protocol": self.protocol.name, "options": asdict(self.protocol), "rules": asdict(self.rules)}  # type: ignore[call-overload]
+        content = {"protocol": self.protocol.name, "options": asdict(self.protocol), "rules": asdict(self.rules)}
         return json.dumps(content | {"simulation": dict(self.simulation)}, sort_keys=True)
 
     @classmethod
@@ -96,7 +96,7 @@ def _answer(
     message: Message, envelope: Envelope, asked: Asked, config: NodeConfig, partition: int | None
 ) -> tuple[Reply | Failure, int | None]:
     folder = config.run_folder(envelope.session)
-    state = _load(folder)
+    state = read_arrays(folder / STATE)
     step = int(state.get("step", 0))
     if step and step == envelope.step and array_text(state["last.digest"]) == _question(message):
         return _last_reply(state)
@@ -113,7 +113,7 @@ def _answer(
     flagged = None
     if message.kind == FINISH or message.kind in asked.protocol.row_values_after:
         # In a simulation nobody would look at a report of each of perhaps a thousand clients.
-        table = _table(config, _sorted(asked.simulation), None) if partition is None and config.report else None
+        table = _table(config, _as_json(asked.simulation), None) if partition is None and config.report else None
         results = config.output / envelope.session
         save_rows(client, asked.protocol, asked.rules, config, folder=results, table=table)
         flagged = client.flag_count() if isinstance(client, GuardedClient) else None
@@ -144,9 +144,9 @@ def _log(error: Exception, config: NodeConfig) -> None:
 
 def _client(asked: Asked, config: NodeConfig, partition: int | None, session: str) -> ClientProtocol:
     """The owner's half behind its policy and ledger; in a simulation the owners are one, who needs neither."""
-    table = _table(config, _sorted(asked.simulation), partition)
+    table = _table(config, _as_json(asked.simulation), partition)
     if partition is not None:
-        secret = simulated_secret(int(asked.simulation.get("run_seed", 0)))
+        secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
         return asked.protocol.client(table, rules=asked.rules, seed=secret)
     policy = OwnerPolicy() if config.policy is None else OwnerPolicy.load(config.policy)
     return GuardedClient.for_table(
@@ -160,7 +160,7 @@ def _client(asked: Asked, config: NodeConfig, partition: int | None, session: st
     )
 
 
-def _sorted(simulation: Mapping[str, Any]) -> str:
+def _as_json(simulation: Mapping[str, Any]) -> str:
     return json.dumps(dict(simulation), sort_keys=True)
 
 
@@ -180,6 +180,7 @@ def _replied(message: Message, reply: Reply, step: int, flagged: int | None) -> 
         "step": np.array(step),
         "last.digest": text_array(_question(message)),
         "last.scalars": text_array(json.dumps(content, default=_plain)),
+        "last.notes": text_array(notes_to_text(reply.notes)),
         **under("last.array.", reply.arrays),
     }
 
@@ -192,18 +193,12 @@ def _save(folder: Path, state: State) -> None:
     write_arrays(folder / STATE, state, mode=0o600)
 
 
-def _load(folder: Path) -> dict[str, np.ndarray]:
-    file = folder / STATE
-    if not file.is_file():
-        return {}
-    with np.load(file, allow_pickle=False) as stored:
-        return {key: stored[key] for key in stored.files}
-
-
 def _last_reply(state: State) -> tuple[Reply, int | None]:
     """What `_replied` holds."""
     content = json.loads(array_text(state["last.scalars"]))
-    return Reply(int(content["round"]), content["scalars"], below(state, "last.array.")), content["flagged"]
+    notes = notes_from_text(array_text(state["last.notes"]))
+    reply = Reply(int(content["round"]), content["scalars"], below(state, "last.array."), notes)
+    return reply, content["flagged"]
 
 
 def _plain(value: object) -> object:

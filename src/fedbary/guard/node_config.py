@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.errors import DataError, ProtocolError, SettingsError
-from fedbary.protocols.randomness import derived_seed
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
@@ -97,11 +96,6 @@ class NodeConfig:
         if not text.isdecimal():
             raise DataError("guard.secret-damaged")
         return int(text)
-
-
-def simulated_secret(seed: int) -> int:
-    """In a simulation the owners are one, and so is their secret, as in one process."""
-    return derived_seed(seed, "clients")
 
 
 def _default_name(config: Mapping[str, Any], node: int) -> str:

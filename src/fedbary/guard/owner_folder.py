@@ -27,7 +27,7 @@ _INDEX, _ROWS, _SCHEMA, _TARGET = "owner.json", "rows.parquet", "schema.json", "
 _MOST_BYTES = 2**20
 
 
-def owned(
+def owner_view(
     client: str, rows: ScoredRows, settings: Mapping[str, Any], schema: Schema | None = None, target: Any = None
 ) -> Valuation:
     """One owner's view of a run: its own row values, and nothing about anybody else.
@@ -37,7 +37,7 @@ def owned(
     >>> import numpy as np
     >>> from fedbary.valuation.row_values import row_frame
     >>> rows = ScoredRows(row_frame(np.arange(2), np.zeros(2)))
-    >>> owned("me", rows, {"protocol": "sketch"}).rows("me")["row"].tolist()
+    >>> owner_view("me", rows, {"protocol": "sketch"}).rows("me")["row"].tolist()
     [0, 1]
     """
     import pandas as pd
@@ -54,8 +54,8 @@ def owned(
     return with_rows(view, {client: rows})
 
 
-def save_owned(view: Valuation, folder: str | Path) -> Path:
-    """Write an owner's view to a folder that exists; `load_owned` reads it back."""
+def save_owner_view(view: Valuation, folder: str | Path) -> Path:
+    """Write an owner's view to a folder that exists; `load_owner_view` reads it back."""
     home, client = Path(folder), str(view.settings["owner"])
     rows = view.rows(client)
     for suffix in ("csv", "parquet"):
@@ -71,12 +71,12 @@ def save_owned(view: Valuation, folder: str | Path) -> Path:
     return home
 
 
-def is_owned(folder: str | Path) -> bool:
+def is_owner_folder(folder: str | Path) -> bool:
     """Whether a folder is one that a node wrote for its owner."""
     return (Path(folder) / _INDEX).is_file()
 
 
-def load_owned(folder: str | Path) -> Valuation:
+def load_owner_view(folder: str | Path) -> Valuation:
     """Read what a node wrote for its owner."""
     import pandas as pd
 
@@ -93,7 +93,7 @@ def load_owned(folder: str | Path) -> Valuation:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError("guard.not-an-owner-folder", folder=str(home), why=str(error)) from error
     schema, target = home / _SCHEMA, home / _TARGET
-    return owned(
+    return owner_view(
         client,
         rows,
         settings,

@@ -11,7 +11,7 @@ import numpy as np
 from fedbary.errors import FedbaryError
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.owner_folder import owned, save_owned
+from fedbary.guard.owner_folder import owner_view, save_owner_view
 from fedbary.protocols.messages import ClientProtocol, Settings, State, array_text, below
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
@@ -41,8 +41,8 @@ def save_rows(
     facts = _facts(settings, rules, state, target) | {"label": config.label, "id": config.id}
     if table is not None:
         rows = replace(rows, facts=replace(rows.facts, table=order_digest(table)))
-    view = owned(config.name, rows, facts, schema, target)
-    save_owned(view, folder)
+    view = owner_view(config.name, rows, facts, schema, target)
+    save_owner_view(view, folder)
     if table is not None:
         _draw(view, config.name, table, folder)
 
@@ -55,15 +55,16 @@ def _compared_with(state: State) -> tuple[Schema | None, np.ndarray | None]:
 
 
 def _facts(settings: Settings, rules: RowRules, state: State, target: np.ndarray | None) -> dict[str, Any]:
-    """The settings in force, and what a report needs to say what was told."""
+    """The settings in force, and what a report needs to say what the server learned."""
     base_protocol = array_text(state["protocol"]) if settings.name == "coalition" else None
-    # Clients describe themselves only where there is no reference to fit a space to.
-    alone = "consensus" in (settings.name, base_protocol) or bool(array_text(state["told"]) if "told" in state else "")
+    # Only where there is no reference to fit a space to do clients describe themselves, which fixes their label's kind.
+    described = "label_kind" in state and array_text(state["label_kind"]) != ""
+    alone = described or "consensus" in (settings.name, base_protocol)
     return {
         "protocol": settings.name,
-        **asdict(settings),  # type: ignore[call-overload]
+        **asdict(settings),
         **asdict(rules),
-        "reference_rows": None if alone else "not told",
+        "reference_rows": None if alone else "unknown",
         **({} if base_protocol is None else {"base_protocol": base_protocol}),
         **({} if target is None else {"sketch_points": len(target)}),
     }

@@ -99,7 +99,7 @@ class OwnerPolicy:
         name = str(settings.name)
         if name not in self.protocols or type(settings) is not PROTOCOLS.get(name):
             raise PrivacyError("guard.protocol-not-allowed", protocol=name, allowed=json.dumps(list(self.protocols)))
-        min_group = int(getattr(settings, "min_group", 0))
+        min_group = settings.min_group
         if min_group < self.min_group:
             raise PrivacyError("guard.min-group", asked=min_group, least=self.min_group)
         if getattr(settings, "allow_reconstruction", False):
@@ -116,8 +116,8 @@ class OwnerPolicy:
         ``seed``, its secret, must never come from a server.)
         """
         self.check(settings)
-        has = {field.name for field in fields(settings)}  # type: ignore[arg-type]
-        stricter: dict[str, Any] = {"min_group": max(int(settings.min_group), self.min_group)}  # type: ignore[attr-defined]
+        has = {field.name for field in fields(settings)}
+        stricter: dict[str, Any] = {"min_group": max(settings.min_group, self.min_group)}
         if "allow_reconstruction" in has:
             stricter["allow_reconstruction"] = False
         if isinstance(settings, Sketch):
@@ -127,7 +127,7 @@ class OwnerPolicy:
                 stricter["policy"] = "coarsen" if getattr(settings, "epsilon", None) is None else "dp"
             if isinstance(settings, Interpolation):
                 stricter["t"] = None
-        return replace(settings, **stricter)  # type: ignore[type-var]
+        return replace(settings, **stricter)
 
     def to_toml(self) -> str:
         """The policy as a file that explains its keys; `load` reads it back."""
@@ -165,7 +165,7 @@ class OwnerPolicy:
 
     def _limits(self, settings: Settings) -> Iterator[tuple[str, str, int]]:
         """Each limit's key, the field that it bounds, and what the server asks for."""
-        # Coalition rides on a consensus, with settings of its own.
+        # A coalition's base protocol has settings of its own.
         for part in (settings, getattr(settings, "consensus", None)):
             for field in ("rounds", "starts", "points_per_class"):
                 if hasattr(part, field):

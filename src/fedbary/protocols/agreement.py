@@ -27,7 +27,8 @@ from fedbary.space.encode import column_kind
 from fedbary.space.fit import agree, needs_moments, with_moments
 from fedbary.space.moments import Moments, table_moments
 from fedbary.space.options import Space
-from fedbary.space.schema import Schema, short
+from fedbary.space.schema import Schema
+from fedbary.wording import on_one_line
 
 _LONGEST_DESCRIPTION = 64 * 2**20
 
@@ -122,4 +123,4 @@ def require_own_kinds(table: Table, schema: Schema) -> None:
         if column.name in table.columns:
             own = column_kind(table.columns[column.name])
             if (own == "categorical") != (column.kind == "categorical"):
-                raise PrivacyError("protocols.kind-differs", column=short(column.name), kind=column.kind, own=own)
+                raise PrivacyError("protocols.kind-differs", column=on_one_line(column.name), kind=column.kind, own=own)

@@ -11,10 +11,10 @@ ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Host:
-    """What an engine lends to a server: its workers, and somebody to tell what the server is busy with."""
+    """What an engine lends to a server: its workers, and a way to say what the server is busy with."""
 
     map: ParallelMap = map
-    tell: Callable[[str], None] = lambda _: None
+    busy: Callable[[str], None] = lambda _: None
 
 
 ALONE = Host()

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from fedbary.errors import PrivacyError, ProtocolError, as_note
-from fedbary.notes import Note, notes_from_text
+from fedbary.notes import Note
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.notes import FIT_CODES
 from fedbary.valuation.outcome import Outcome, Status
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fedbary.valuation.scored_rows import ScoredRows
 
 Scalar = str | int | float | bool
-_LONGEST_NOTES = 20_000
 # What is raised on a data owner's machine has a code of one of these areas; all others are the server's to say.
 _OWNERS_AREAS = frozenset(
     {"data", "engines", "guard", "internal", "protocols", "schema", "settings", "transport", "valuation", "views"}
@@ -58,6 +57,7 @@ class Reply:
     round: int
     scalars: Mapping[str, Scalar] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,9 @@ NO_ANSWER = Failure(Note("protocols.no-answer"), Status.SILENT)
 
 
 class Settings(Protocol):
-    """A protocol as a user chooses it: frozen settings that make its two halves."""
+    """A protocol as a user chooses it: a frozen dataclass of settings that makes its two halves."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def name(self) -> str:
@@ -113,8 +115,13 @@ class Settings(Protocol):
         ...
 
     @property
+    def min_group(self) -> int:
+        """Fewest different rows behind anything that leaves a party."""
+        ...
+
+    @property
     def row_values_after(self) -> frozenset[str]:
-        """After which messages a client's row values are final; where there is none, the end must be told."""
+        """After which messages a client's row values are final; where there is none, the engine says when."""
         ...
 
     def space(self, space: Space | None) -> Space:
@@ -259,9 +266,5 @@ def scalar_text(reply: Reply, name: str, *, longest: int) -> str:
 
 def reply_notes(reply: Reply) -> tuple[Note, ...]:
     """What a client says of how its table fits; only codes that are a client's to send, and only public facts."""
-    try:
-        notes = notes_from_text(scalar_text(reply, "notes", longest=_LONGEST_NOTES))
-    except ValueError as error:
-        raise ProtocolError("protocols.notes-unreadable") from error
-    own = (note.redacted() for note in notes if note.code in FIT_CODES)
+    own = (note.redacted() for note in reply.notes if note.code in FIT_CODES)
     return tuple(note for note in own if not any(isinstance(fact, Note) for fact in note.facts.values()))

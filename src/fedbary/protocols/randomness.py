@@ -16,6 +16,11 @@ def generator(seed: int, *path: str | int) -> np.random.Generator:
     return np.random.default_rng(derived_seed(seed, *path))
 
 
+def shared_secret(seed: int) -> int:
+    """The clients' secret where one process or simulation holds them all: equal rows then get equal distances."""
+    return derived_seed(seed, "clients")
+
+
 def derived_seed(seed: int, *path: str | int) -> int:
     """A 63-bit seed for this place in a run; different paths give unrelated seeds."""
     digest = hashlib.blake2b(json.dumps([seed, *path]).encode(), digest_size=8).digest()

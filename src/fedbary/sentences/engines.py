@@ -34,6 +34,7 @@ SENTENCES = {
     "not-a-scalar": say("the scalar '{name}' of the message is neither a number nor a text", "name"),
     "not-a-text": say("the '{key}' of the message is not a text of at most {longest} characters", "key longest"),
     "not-ours": say("the message is not one of fedbary's"),
+    "notes-unreadable": say("the notes of the reply cannot be read"),
     "one-node-twice": say("'node_of_client' gives two of the chosen clients the same node: each has its own."),
     "only-weightless-nodes": say(
         "In round {round} only nodes of weight 0 replied, so there is nothing to average: give them a weight, or ask other nodes with SelectedNodes."

@@ -81,7 +81,6 @@ SENTENCES = {
     "no-sensitivity": say("A private release needs a finite, positive sensitivity."),
     "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
     "not-started": say("The client was asked to go on before it was started."),
-    "notes-unreadable": say("the notes of the reply cannot be read"),
     "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
     "one-row-weighs-too-much": say(
         "One row makes up {share:.0%} of the table, so an average over min_group = {least} rows would still show it: remove the copies, add rows, or lower <min_group> if the owner agrees.",

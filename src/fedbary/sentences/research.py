@@ -172,6 +172,16 @@ SENTENCES = {
     ),
     "selected-twice": say("The selected clients of a round are {selected}, but each can be selected only once."),
     "single-row": say("A single row has nobody to be compared with: add rows."),
+    "client-failed": say("{client}: {why}"),
+    "in-round": say("round {round}: {why}", "round why"),
+    "later-rounds-count-zero": say(
+        "The budget was spent after {played} of {rounds} rounds; the others count 0.", "played rounds"
+    ),
+    "later-rounds-left-out": say(
+        "The budget was spent after {played} of {rounds} rounds; the others do not count.", "played rounds"
+    ),
+    "never-selected": say("no round selected {client}, so it has no value"),
+    "round-counts-zero": say("round {round} counts 0: {why}", "round why"),
     "takes-no-part": say("{client} takes no part in the training[[ under {how!r}]]: {why}"),
     "test-is-the-reference": say(
         "The test rows are the reference, which already valued the clients: keep other rows for testing."

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.columns import missing_rows
 from fedbary.data.table import Table
@@ -18,9 +17,8 @@ from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
-from fedbary.space.schema import KINDS, LONGEST_CLASS, short
-
-Floats = NDArray[np.float64]
+from fedbary.space.schema import KINDS, LONGEST_CLASS
+from fedbary.wording import on_one_line
 
 # A text column with more different values than this, most of them seen once or twice, is an identifier.
 _MANY_CATEGORIES = 100
@@ -94,7 +92,7 @@ class Description:
             raise ValueError("the number of rows makes no sense")
         for column in self.columns:
             if column.kind != "categorical" and not len(column.mean) == len(column.variance) == column.width:
-                raise SchemaError("schema.description-length", column=short(column.name))
+                raise SchemaError("schema.description-length", column=on_one_line(column.name))
             numbers.extend(column.mean + column.variance)
         if not np.isfinite(numbers).all():
             raise SchemaError("schema.description-not-finite")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fedbary.data.columns import Kind, kind_of
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError
-from fedbary.space.schema import ColumnSpec, Schema, short
+from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
 
@@ -82,8 +82,8 @@ def _encode_categories(table: Table, values: NDArray[np.generic], column: Column
     position = {name: index for index, name in enumerate(column.categories)}
     coordinates = np.zeros((len(texts), column.coordinates))
     other = len(column.categories)
-    places = [other if text is None else position.get(text, other) for text in texts]
-    coordinates[np.arange(len(texts)), places] = 1.0
+    codes = [other if text is None else position.get(text, other) for text in texts]
+    coordinates[np.arange(len(texts)), codes] = 1.0
     return coordinates
 
 
@@ -98,7 +98,3 @@ def category_texts(values: NDArray[np.generic]) -> list[str | None]:
 def _refuse_missing(table: Table, column: str, count: int, missing: str) -> None:
     if missing == "refuse":
         raise SchemaError("schema.missing-values", where=table.origin, column=column, count=int(count), rows=len(table))
-
-
-def _some(names: list[str], most: int = 5) -> str:
-    return ", ".join(f"'{short(name)}'" for name in names[:most]) + (", …" if len(names) > most else "")

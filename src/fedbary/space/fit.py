@@ -16,7 +16,8 @@ from fedbary.space.description import ColumnDescription, Description, describe
 from fedbary.space.encode import encode
 from fedbary.space.moments import Moments, merged, table_moments
 from fedbary.space.options import Space
-from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema, short
+from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
+from fedbary.wording import on_one_line
 
 Floats = NDArray[np.float64]
 
@@ -159,7 +160,7 @@ def _difference(description: Description, shape: tuple[tuple[tuple[str, str, int
     layout, kind = shape
     if description.label_kind != kind:
         words = {"classes": "classes", "number": "a number"}
-        facts = {"label": short(description.label_name), "own": words[description.label_kind], "others": words[kind]}
+        facts = {"label": on_one_line(description.label_name), "own": words[description.label_kind], "others": words[kind]}
         return Note("schema.labels-unlike-the-others", facts)
     own, others = dict.fromkeys(description.layout), dict.fromkeys(layout)
     missing = tuple(name for name, *_ in (item for item in others if item not in own))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fedbary.data.columns import holds_classes
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.options import Task
-from fedbary.space.schema import LabelSpec, short
+from fedbary.space.schema import LabelSpec
 
 Floats = NDArray[np.float64]
 
@@ -123,7 +123,3 @@ def _matrix_root(covariance: Floats) -> Floats:
 
 def _is_whole(text: str) -> bool:
     return text.lstrip("-").isdigit()
-
-
-def _some(names: tuple[str, ...], most: int = 5) -> str:
-    return ", ".join(map(short, names[:most])) + (", …" if len(names) > most else "")

@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 def encoded_means(table: Table, schema: Schema, groups: NDArray[np.int64], *, min_group: int) -> tuple[Floats, float]:
     """Means of the groups 0, 1, … in the coordinates of `encode`, and the rows' summed squared distance from them.
 
-    Rows whose group is −1 are left out. A number that fewer than ``min_group`` rows of a group have is not told: the
-    schema's own mean stands for it.
+    Rows whose group is −1 are left out. A number that fewer than ``min_group`` rows of a group have is not released:
+    the schema's own mean stands for it.
     """
     encode(table, schema)  # complains about columns that are missing, of another kind or width, or have holes
     parts = [_column_means(table, column, groups, min_group) for column in schema.columns]

@@ -24,7 +24,6 @@ VERSION = 2
 MAX_BYTES = 256 * 2**20
 # A class name beyond this is free text, and every party would have to carry it in its schema.
 LONGEST_CLASS = 200
-_NAME_LENGTH = 40
 
 
 @dataclass(frozen=True)
@@ -208,19 +207,6 @@ def _check(schema: Schema) -> None:
     numbers = bool(np.isfinite(means).all() and np.isfinite(scales).all() and (scales > 0).all())
     if len(set(names)) < len(names) or not kinds <= set(KINDS) or not fits or not numbers:
         raise SchemaError("schema.impossible")
-
-
-def short(name: str) -> str:
-    r"""A name as a sentence can hold it: on one line, and cut where it gets long.
-
-    Examples
-    --------
-    >>> from fedbary.space.schema import short
-    >>> short("a\nb"), len(short("b" * 1000))
-    ('a b', 41)
-    """
-    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in name[: 4 * _NAME_LENGTH]).split())
-    return plain if len(plain) <= _NAME_LENGTH and len(name) <= 4 * _NAME_LENGTH else plain[:_NAME_LENGTH] + "…"
 
 
 def _canonical(content: dict[str, Any]) -> str:

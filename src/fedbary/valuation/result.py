@@ -84,7 +84,7 @@ class Valuation:
         return f"Valuation({len(self.clients)} clients{failed}, protocol {self.settings.get('protocol', 'unknown')!r})"
 
     def rows(self, client: str) -> pd.DataFrame:
-        """Row values of one client, worst last in meaning: a higher ``value`` is better data.
+        """Row values of one client, in the order of its rows; a higher ``value`` is better data.
 
         Raises
         ------
@@ -102,8 +102,8 @@ class Valuation:
         order = self.clients["share"]
         if self.scores is not None:
             order = self.scores.to_frame().set_index("client")["value"].reindex(self.clients["client"])
-        places = order.reset_index(drop=True).sort_values(ascending=False, na_position="last", kind="stable").index
-        return self.clients.iloc[places].reset_index(drop=True)
+        best_first = order.reset_index(drop=True).sort_values(ascending=False, na_position="last", kind="stable").index
+        return self.clients.iloc[best_first].reset_index(drop=True)
 
     def select(self, *, k: int | None = None, share: float | None = None, quality: float | None = None) -> list[str]:
         """Names of the best clients, best first, by exactly one criterion.

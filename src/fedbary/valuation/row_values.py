@@ -96,13 +96,8 @@ def classified_rows(
     others = own.copy()
     others[known, codes[known]] = -np.inf
     suggestions = np.array(classes)[np.argmax(others, axis=1)]  # the best other class of every row
-    scored = _scored(row_names, channels, suggestions, rules, calibrated_gradient)
-    facts = replace(
-        scored.facts,
-        guarantee=_guarantee(rules, assumed=_ASSUMED.get(adapt)),
-        noise_share=noise_share(own[known], codes[known]),
-    )
-    return replace(scored, facts=facts)
+    facts = RowFacts(_guarantee(rules, assumed=_ASSUMED.get(adapt)), noise_share(own[known], codes[known]))
+    return _scored(row_names, channels, suggestions, rules, calibrated_gradient, facts=facts)
 
 
 def measured_rows(
@@ -124,7 +119,7 @@ def measured_rows(
     ):
         calibration = Calibration.of(clean)
         channels[name] = Channel(scores, calibration.p_values(scores), calibration.surprise(scores))
-    return _scored(row_names, channels, suggestions, rules, calibrated_gradient)
+    return _scored(row_names, channels, suggestions, rules, calibrated_gradient, facts=RowFacts(_guarantee(rules)))
 
 
 def row_frame(row: np.ndarray, value: np.ndarray, **columns: Any) -> pd.DataFrame:
@@ -213,6 +208,8 @@ def _scored(
     suggestions: NDArray[np.generic],
     rules: RowRules,
     gradient: Floats | None,
+    *,
+    facts: RowFacts,
 ) -> ScoredRows:
     label, feature = channels["label"], channels["feature"]
     worst = np.maximum(label.surprise, feature.surprise)
@@ -242,8 +239,7 @@ def _scored(
         suggested_label=suggestions,
     )
     smallest = 2.0 * min(float(np.nanmin(values, initial=1.0)) for values in adjusted.values())
-    facts = RowFacts(_guarantee(rules), smallest_q=min(1.0, smallest), untested=int(np.isnan(least).sum()))
-    return ScoredRows(frame, facts)
+    return ScoredRows(frame, replace(facts, smallest_q=min(1.0, smallest), untested=int(np.isnan(least).sum())))
 
 
 def _guarantee(rules: RowRules, assumed: str | None = None) -> Note:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
 
-VERSION = 1
+VERSION = 2
 _MOST_BYTES = 64 * 2**20
 
 
@@ -58,7 +59,7 @@ class ClientScores:
     evaluations: int = 0
     seconds: float = 0.0
     converged: bool = True
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = ()
 
     @property
     def shares(self) -> Floats:
@@ -108,6 +109,7 @@ class ClientScores:
             "version": VERSION,
             "values": _without_nan(self.values),
             "standard_errors": _without_nan(self.standard_errors),
+            "notes": [note.to_json() for note in self.notes],
         }
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         return write_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
@@ -134,7 +136,7 @@ class ClientScores:
                 evaluations=int(content["evaluations"]),
                 seconds=float(content["seconds"]),
                 converged=bool(content["converged"]),
-                notes=tuple(map(str, content["notes"])),
+                notes=tuple(map(Note.from_json, content["notes"])),
             )
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise DataError("valuation.scores-damaged", file=str(file), why=str(error)) from error

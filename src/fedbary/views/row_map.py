@@ -61,19 +61,19 @@ def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = N
     """
     import pandas as pd
 
-    places, kinds = _drawn(rows), _kinds(rows)
+    chosen, kinds = _drawn(rows), _kinds(rows)
     own = features(table, schema)
     others = _target_features(target, own.shape[1])
     flat = _flattened(own, others)
-    mine, theirs = flat[: len(own)][places], flat[len(own) :]
+    mine, theirs = flat[: len(own)][chosen], flat[len(own) :]
     names, labels = table.row_names.astype(object), given_labels(table, schema)
     points = pd.DataFrame(
         {
-            "row": [str(names[place]) for place in places],
+            "row": [str(names[row]) for row in chosen],
             "x": mine[:, 0],
             "y": mine[:, 1],
-            "kind": [kinds[place] for place in places],
-            "label": [labels[place] for place in places],
+            "kind": [kinds[row] for row in chosen],
+            "label": [labels[row] for row in chosen],
         }
     )
     around = pd.DataFrame({"row": "", "x": theirs[:, 0], "y": theirs[:, 1], "kind": TARGET, "label": ""})

@@ -19,7 +19,7 @@ from fedbary.engines.flower.engine import FlowerEngine
 from fedbary.engines.flower.server_app import valued
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.owner_folder import load_owned
+from fedbary.guard.owner_folder import load_owner_view
 from fedbary.notes import Note
 from fedbary.protocols.messages import Reply
 from fedbary.valuation.outcome import Status
@@ -126,7 +126,7 @@ def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path, optio
     assert all(said in text for said in ("This report holds rows of", "Where the rows lie", "Stars are points"))
     assert "nothing left it" not in text
 
-    view = load_owned(folder)
+    view = load_owner_view(folder)
     assert view.settings["owner"] == "site 0"
     assert view.target.shape[1] == view.schema.point_width
     (folder / "report.html").unlink()
@@ -427,10 +427,12 @@ def test_a_wrong_run_config_gets_one_sentence(config, code, named):
 
 
 def test_replies_survive_the_records_and_strangers_do_not():
-    reply = Reply(3, {"a": 1, "b": 2.5, "c": "x", "d": True}, {"m": np.arange(6.0).reshape(2, 3), "i": np.arange(3)})
+    notes = (Note("schema.ignores-columns", {"count": 2}),)
+    arrays = {"m": np.arange(6.0).reshape(2, 3), "i": np.arange(3)}
+    reply = Reply(3, {"a": 1, "b": 2.5, "c": "x", "d": True}, arrays, notes)
     envelope = Envelope("f" * 32, "step", 3, 2, name="north")
     again, head = unpack_reply(pack_reply(reply, envelope), envelope)
-    assert again.scalars == reply.scalars
+    assert (again.scalars, again.notes) == (reply.scalars, notes)
     assert head.name == "north"
     for name, array in reply.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.games import Game, exact_shapley
+from fedbary.notes import Note
 from fedbary.research.baselines.clients import METHODS, Setting, prepare
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.federation import Federation
@@ -115,7 +116,7 @@ def test_a_client_that_was_never_selected_has_no_similarity(name):
     trained = log(clients=3, selected=[[0, 1], [1, 0]])
     found = METHODS[name].compute(Setting(trained, curved, evaluate_own=lambda _, w: curved(w)))
     assert np.isnan(found.values[2])
-    assert "no round selected c2" in found.notes[0]
+    assert found.notes[0] == Note("research.never-selected", {"client": "c2"})
     assert np.isfinite(found.shares[:2]).all()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import fedbary as fb
-from fedbary.guard.owner_folder import owned
+from fedbary.guard.owner_folder import owner_view
 from fedbary.notes import Note
 from fedbary.valuation.row_values import row_frame
 from fedbary.valuation.scored_rows import PROVED, RowFacts, ScoredRows
@@ -12,7 +12,7 @@ HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<a href='https://x.y'>k</a>", "[/oops]", "=1+1",
     "\"it's\"", "x" * 300, "\u202eمستشفى", "👩‍🔬",
 ]  # fmt: skip
-SETTINGS = {"protocol": "sketch", "min_group": 5, "fdr": 0.1, "sketch_points": 12, "reference_rows": "not told"}
+SETTINGS = {"protocol": "sketch", "min_group": 5, "fdr": 0.1, "sketch_points": 12, "reference_rows": "unknown"}
 FACTS = RowFacts(Note(PROVED, {"rate": 0.1}), noise_share=0.1, smallest_q=0.02)
 
 
@@ -68,4 +68,4 @@ def view_of(table: fb.Table, frame, client: str = "shelter", facts: RowFacts = F
     """What the owner of this table would hold after a run."""
     schema = fb.fit_schema(table, fb.Space(missing="impute"))
     target = np.random.default_rng(3).normal(size=(6, schema.point_width))
-    return owned(client, ScoredRows(frame, facts), SETTINGS | settings, schema, target)
+    return owner_view(client, ScoredRows(frame, facts), SETTINGS | settings, schema, target)

@@ -73,7 +73,7 @@ def _for_programs(table: Table, schema: Schema | None) -> dict[str, Any]:
     if schema is None:
         return content | {"refusals": _refusals(table)}
     learned, refusals = _learned(table, schema)
-    return content | {"schema": schema.fingerprint, "told": learned, "refusals": refusals}
+    return content | {"schema": schema.fingerprint, "would_send": learned, "refusals": refusals}
 
 
 def _show_refusals(console: Console, table: Table) -> None:

@@ -63,7 +63,7 @@ def preview(
     name = protocol or ("sketch" if reference or message else "consensus")
     asked = chosen_protocol(name, **({} if epsilon is None else {"epsilon": epsilon}))
     own = OwnerPolicy(protocols=(name,)) if policy is None else OwnerPolicy.load(policy)
-    asked = replace(asked, min_group=own.min_group if min_group is None else min_group)  # type: ignore[type-var]
+    asked = replace(asked, min_group=own.min_group if min_group is None else min_group)
     _check_sources(asked, reference, message, others)
     settings = own.applied(asked)
     table = read(file, label, id=row_id)
@@ -74,7 +74,7 @@ def preview(
         question = load_message(message)
     rest = [read(path, label, id=row_id) for path in others or ()]
     target = None if reference is None else read_reference(reference, label, row_id).replace(origin="reference")
-    found = _overhear(asked, settings, [table, *rest], target, question)
+    found = _rehearse(asked, settings, [table, *rest], target, question)
     if json:
         write_json(for_programs(settings, found))
     else:
@@ -90,7 +90,7 @@ def _check_sources(asked: Settings, reference: Path | None, message: Path | None
         raise SettingsError("cli.preview-needs-reference", protocol=asked.name)
 
 
-def _overhear(
+def _rehearse(
     asked: Settings, settings: Settings, tables: list[Table], reference: Table | None, message: Message | None
 ) -> list[Exchange]:
     """One message, or the whole protocol, in this process; returns what concerns the first client."""
@@ -113,5 +113,5 @@ def _overhear(
             run(server, engine)
     return [
         Exchange(question, None, answer) if isinstance(answer, Failure) else Exchange(question, answer, None)
-        for question, answer in engine.overheard
+        for question, answer in engine.recorded
     ]

@@ -66,6 +66,7 @@ def _show_exchange(console: Console, exchange: Exchange) -> None:
         (name, type(value).__name__, repr(value)) for name, value in reply.scalars.items()
     ]
     rows += [(name, f"{_shape(array)} {array.dtype}", _head(array)) for name, array in reply.arrays.items()]
+    rows += [("note", note.code, one_line(str(note.redacted()))) for note in reply.notes]
     if rows:
         console.print(table(("name", "kind", "value"), rows))
     else:
@@ -85,7 +86,7 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
 
     from fedbary.views.report.learned import learned
 
-    facts: dict[str, Any] = {"protocol": settings.name, **asdict(settings)}  # type: ignore[call-overload]
+    facts: dict[str, Any] = {"protocol": settings.name, **asdict(settings)}
     facts |= {
         "reference_rows": 1 if with_reference else None,
         "base_protocol": "sketch" if with_reference else "consensus",
@@ -111,7 +112,8 @@ def for_programs(settings: Settings, found: list[Exchange]) -> dict[str, Any]:
                     name: {"shape": list(array.shape), "dtype": str(array.dtype), "values": array}
                     for name, array in exchange.reply.arrays.items()
                 },
+                "notes": [note.redacted().to_json() for note in exchange.reply.notes],
             }
         exchanges.append(content)
-    options = asdict(settings)  # type: ignore[call-overload]
+    options = asdict(settings)
     return {"protocol": settings.name, "settings": options, "answers": exchanges}

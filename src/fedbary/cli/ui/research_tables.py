@@ -60,7 +60,7 @@ def show_clients(result: Comparison, output: Path, *, json: bool) -> None:
         console.print(shares, "", sep="\n")
     console.print(_costs(result))
     lines = [f"{name}: {why.text(COMMAND)}" for name, why in result.failed.items()]
-    lines += [f"{name}: {note}" for name, scores in result.scores.items() for note in scores.notes[:1]]
+    lines += [f"{name}: {note.text(COMMAND)}" for name, scores in result.scores.items() for note in scores.notes[:1]]
     lines += [note.text(COMMAND) for note in result.notes]
     _show_end(lines, output, "scores.csv, summary.csv, comparison.json, scores/")
 

@@ -11,7 +11,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
-from fedbary.notes import Note
+from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 from fedbary.valuation.outcome import Status
 from fedbary.wording import as_plain
@@ -19,7 +19,8 @@ from fedbary.wording import as_plain
 VERSION = 2
 # A reply beyond this is an error or an attack; the largest honest one is a few megabytes.
 MOST_BYTES = 512 * 2**20
-_MOST_ARRAYS, _LONGEST_TEXT, _LONGEST_NOTE, _LONGEST_NAME = 200, 64 * 2**20, 10_000, 40
+_MOST_ARRAYS, _LONGEST_TEXT, _LONGEST_NAME = 200, 64 * 2**20, 40
+_LONGEST_NOTE, _LONGEST_NOTES = 10_000, 20_000
 _HEAD, _SCALARS, _ARRAYS = "fedbary", "scalars", "arrays"
 
 
@@ -45,6 +46,8 @@ def pack_reply(reply: Reply | Failure, envelope: Envelope) -> RecordDict:
     if isinstance(reply, Failure):
         failure = {"failure": str(reply.status), "note": reply.note.redacted().to_text()}
         return _pack({**head, **failure, "round": envelope.round}, {}, {})
+    if reply.notes:
+        head["notes"] = notes_to_text(tuple(note.redacted() for note in reply.notes))
     return _pack({**head, "round": reply.round}, reply.scalars, reply.arrays)
 
 
@@ -61,7 +64,7 @@ def unpack_reply(content: RecordDict, asked: Envelope) -> tuple[Reply | Failure,
         return _failure(head), envelope
     if envelope.step != asked.step:
         raise ProtocolError("engines.node-lost-its-state", given=envelope.step, expected=asked.step)
-    return Reply(envelope.round, scalars, arrays), envelope
+    return Reply(envelope.round, scalars, arrays, _notes(head)), envelope
 
 
 def _pack(head: Mapping[str, Any], scalars: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> RecordDict:
@@ -131,6 +134,13 @@ def _failure(head: Mapping[str, Any]) -> Failure:
         return Failure.claimed(note, Status(head["failure"]))
     except (ValueError, RecursionError) as error:
         raise ProtocolError("engines.failure-unreadable") from error
+
+
+def _notes(head: Mapping[str, Any]) -> tuple[Note, ...]:
+    try:
+        return notes_from_text(_text(head, "notes", _LONGEST_NOTES))
+    except ValueError as error:
+        raise ProtocolError("engines.notes-unreadable") from error
 
 
 def _text(head: Mapping[str, Any], key: str, longest: int) -> str:

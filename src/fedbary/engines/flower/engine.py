@@ -87,7 +87,7 @@ class FlowerEngine(Engine):
         self._settings = Asked(work.protocol, work.rules, self._simulation).to_json()
         self._row_values_after = work.protocol.row_values_after
         if state:
-            self._go_on(state)
+            self._resume_from(state)
             self._wait(lambda online: set(self._nodes) - self._failed <= online)
         else:
             self._nodes = self._attending(observer)
@@ -103,7 +103,7 @@ class FlowerEngine(Engine):
             envelope = Envelope(self._session, message.kind, message.round, step, settings=self._settings)
             questions[int(name)] = pack_message(message, envelope), envelope
 
-        def heard(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
+        def on_answer(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
             if envelope.name and envelope.name != self._names.get(node):
                 self._names[node] = envelope.name
                 self._labels = {}
@@ -113,9 +113,9 @@ class FlowerEngine(Engine):
                 self._failed.add(node)
             if envelope.flagged is not None:
                 self._flagged[node] = envelope.flagged
-            observer.heard(self.label(str(node)), reply)
+            observer.answered(self.label(str(node)), reply)
 
-        answers = exchange(self._grid, questions, self._patience, heard=heard)
+        answers = exchange(self._grid, questions, self._patience, on_answer=on_answer)
         return {name: answers[int(name)] for name in tasks}
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:
@@ -175,7 +175,7 @@ class FlowerEngine(Engine):
             time.sleep(self._patience.poll)
         return found
 
-    def _go_on(self, state: State) -> None:
+    def _resume_from(self, state: State) -> None:
         content = json.loads(array_text(state["flower"]))
         self._session, self._nodes = content["session"], content["nodes"]
         self._steps, self._names = dict(content["steps"]), dict(content["names"])

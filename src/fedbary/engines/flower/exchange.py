@@ -29,7 +29,7 @@ _ERRORS = {
     7: Failure(Note("engines.app-refused"), Status.REFUSED),
     8: Failure(Note("engines.app-crashed")),
 }
-Heard = Callable[[int, Reply | Failure, Envelope], None]
+OnAnswer = Callable[[int, Reply | Failure, Envelope], None]
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Patience:
 
 
 def exchange(
-    grid: Grid, questions: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience, *, heard: Heard
+    grid: Grid, questions: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience, *, on_answer: OnAnswer
 ) -> dict[int, Reply | Failure]:
     """Ask nodes and wait for their answers; what is missing or makes no sense is a `Failure`.
 
-    A question may be repeated, because a node answers the same one with the same answer. ``heard`` is called with
+    A question may be repeated, because a node answers the same one with the same answer. ``on_answer`` is called with
     every answer as it comes.
     """
     answers: dict[int, Reply | Failure] = {}
@@ -54,18 +54,18 @@ def exchange(
     for first in range(0, len(nodes), _WAVE):
         silent: Sequence[int] = nodes[first : first + _WAVE]
         for _ in range(patience.retries + 1):
-            answers |= _asked_once(grid, {node: questions[node] for node in silent}, patience, heard)
+            answers |= _asked_once(grid, {node: questions[node] for node in silent}, patience, on_answer)
             silent = [node for node in silent if node not in answers]
             if not silent:
                 break
         for node in silent:
             answers[node] = Failure(Note("engines.no-answer", {"seconds": patience.timeout}), Status.SILENT)
-            heard(node, answers[node], questions[node][1])
+            on_answer(node, answers[node], questions[node][1])
     return answers
 
 
 def _asked_once(
-    grid: Grid, questions: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience, heard: Heard
+    grid: Grid, questions: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience, on_answer: OnAnswer
 ) -> dict[int, Reply | Failure]:
     messages = [
         FlowerMessage(content, dst_node_id=node, message_type=MESSAGE_TYPE, ttl=patience.timeout + 5.0)
@@ -80,7 +80,7 @@ def _asked_once(
             node = waiting.pop(reply.metadata.reply_to_message_id, None)
             if node is not None:
                 answers[node], envelope = _read(reply, questions[node][1])
-                heard(node, answers[node], envelope)
+                on_answer(node, answers[node], envelope)
         if waiting:
             time.sleep(min(patience.poll, max(end - time.monotonic(), 0.0)))
     return answers

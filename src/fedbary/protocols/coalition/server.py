@@ -146,7 +146,7 @@ class CoalitionServer:
             return result
         started = time.perf_counter()
         players = [name for name in self._names if name in play.groups]  # not in the order of replies
-        self._host.tell(f"playing coalitions of {len(players)} clients")
+        self._host.busy(f"playing coalitions of {len(players)} clients")
         found = shapley(players, play.utility(self._settings.utility, players), self._settings, seed=self._seed)
         scores = _scores(self._settings.name, found, time.perf_counter() - started).among(tuple(self._names))
         silent = {name for name in players if not len(play.groups[name].points)}
@@ -278,7 +278,7 @@ def _scores(name: str, found: Estimate, seconds: float) -> ClientScores:
 
 
 def _with_scores(result: Valuation, scores: ClientScores, silent: set[str]) -> Valuation:
-    notes = [*result.notes, *(Note("games.said", {"text": text}) for text in scores.notes)]
+    notes = [*result.notes, *scores.notes]
     if not (np.nan_to_num(scores.values) > 0).any():
         notes.append(Note("protocols.nothing-to-share"))
     outcomes = {

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError, ProtocolError
-from fedbary.notes import notes_to_text
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.consensus.groups import (
@@ -86,7 +85,7 @@ class ConsensusClient:
 
     def state(self) -> State:
         """What came from the server; the rows stay where they are."""
-        asked = {"asked": text_array(self._once.to_text()), "told": text_array(self._told.kind)}
+        asked = {"asked": text_array(self._once.to_text()), "label_kind": text_array(self._told.kind)}
         if self._schema is None:
             return asked
         return asked | {
@@ -100,7 +99,7 @@ class ConsensusClient:
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the table is another one."""
         self._once.from_text(array_text(state["asked"]))
-        self._told.kind = array_text(state["told"])
+        self._told.kind = array_text(state["label_kind"])
         if "schema" not in state:
             return
         self._embed(Schema.from_json(array_text(state["schema"])))
@@ -156,13 +155,14 @@ class ConsensusClient:
         target = SketchPoints.from_arrays(vars(self._target()), self._cap, width=schema.point_width)
         found = exact_answer(cloud, target, improved=False)
         told = self._told.of(schema.label.kind)
-        notes = notes_to_text(fit_notes(told, schema, cloud, min_group=self._policy.min_group))
+        notes = fit_notes(told, schema, cloud, min_group=self._policy.min_group)
         scores = score_rows(told, schema, target, self._arrays)
         first = np.unique(cloud.point_of_row, return_index=True)[1]
         return Reply(
             message.round,
-            {"rows": len(self._table), "cost": found.cost, "relaxed": found.relaxed, "notes": notes},
+            {"rows": len(self._table), "cost": found.cost, "relaxed": found.relaxed},
             profiles(scores, first, min_group=self._policy.min_group),
+            notes,
         )
 
     def _scores(self, message: Message) -> Reply:

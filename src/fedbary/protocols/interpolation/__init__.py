@@ -116,11 +116,11 @@ class Interpolation:
         return InterpolationClient(self, table, rules=rules, seed=seed)
 
 
-def draw_t(settings: Interpolation, seed: int, party: str, number: int) -> float:
-    """The fixed t, or the one that a party draws for itself in this round.
+def draw_t(settings: Interpolation, seed: int, stream: str, number: int) -> float:
+    """The fixed t, or one drawn for this round; each of a run's ``stream``s of draws is its own.
 
     (0.5, 1) rather than (0, 1): short steps waste rounds (docs/decisions/003-random-t.md).
     """
     from fedbary.protocols.randomness import generator
 
-    return float(generator(seed, party, number).uniform(0.5, 1.0)) if settings.t is None else settings.t
+    return float(generator(seed, stream, number).uniform(0.5, 1.0)) if settings.t is None else settings.t

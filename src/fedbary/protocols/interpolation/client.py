@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
-from fedbary.notes import Note, notes_to_text
+from fedbary.notes import Note
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.first_question import FirstQuestion, ReleasedRows
 from fedbary.protocols.interpolation import Interpolation, draw_t
@@ -110,7 +111,7 @@ class InterpolationClient:
         self._gamma_weights = np.full(size, 1.0 / size)
         self._measures, self._round, self._plan = {}, 0, None
         notes = fit_notes(released, schema, self._cloud, min_group=self._policy.min_group)
-        return self._reply(0, {"rows": len(self._table), "notes": notes_to_text(notes)})
+        return replace(self._reply(0, rows=len(self._table)), notes=notes)
 
     def _step(self, message: Message) -> Reply:
         """Move γ: η_P from the own rows, then the interpolation between η_P and the server's η_Q."""
@@ -140,7 +141,7 @@ class InterpolationClient:
         self._round, self._plan = message.round, None
         return self._reply(message.round)
 
-    def _reply(self, number: int, extra: dict[str, str | int] | None = None) -> Reply:
+    def _reply(self, number: int, **counts: int) -> Reply:
         distance = self._towards_rows(self._ready()).distance
         arrays = {"gamma": self._gamma}
         if self._policy.interpolation == "exact":
@@ -148,7 +149,7 @@ class InterpolationClient:
         if self._policy.gradient.startswith("server") and "eta_p" in self._measures:
             arrays["eta_p"] = self._measures["eta_p"]
             arrays["eta_p_weights"] = self._measures["eta_p_weights"]
-        return Reply(number, {"distance": distance, **(extra or {})}, arrays)
+        return Reply(number, {"distance": distance, **counts}, arrays)
 
     def _take_scores(self, message: Message) -> Reply:
         """Final message: the reference (``access``) or the server's scores of the support points."""

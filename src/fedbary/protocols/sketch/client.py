@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
-from fedbary.notes import notes_to_text
-from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
+from fedbary.notes import Note
+from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer, private_answer
 from fedbary.protocols.sketch.scoring import score_rows
@@ -43,7 +44,7 @@ class SketchClient:
         self._cap = 0.0
         self._potentials: Floats | None = None
         # What left for each question, by the digest of its message; None where it could not be answered.
-        self._answered: dict[str, dict[str, Scalar] | None] = {}
+        self._answered: dict[str, Reply | None] = {}
 
     def answer(self, message: Message) -> Reply:
         """Answer the sketch with scalars; the same message gets the same answer, with the same noise."""
@@ -59,9 +60,9 @@ class SketchClient:
         self._check_rows(cloud)
         self._schema, self._cloud, self._arrays, self._cap = schema, cloud, arrays, cap
         self._potentials = None
-        scalars = self._answered[digest] or self._scalars(schema, cloud, sketch)
-        self._answered[digest] = scalars
-        return Reply(message.round, dict(scalars))
+        reply = self._answered[digest] or self._reply(schema, cloud, sketch)
+        self._answered[digest] = reply
+        return replace(reply, round=message.round)
 
     def row_values(self) -> ScoredRows:
         """Both channels, value, flags, reasons and suggestions; never part of a reply."""
@@ -87,7 +88,11 @@ class SketchClient:
         """What came from the server and what went to it; the rows stay where they are."""
         if not self._answered:
             return {}
-        answered = {"answered": text_array(json.dumps(self._answered))}
+        left = {
+            digest: reply and {"scalars": reply.scalars, "notes": [note.to_json() for note in reply.notes]}
+            for digest, reply in self._answered.items()
+        }
+        answered = {"answered": text_array(json.dumps(left))}
         if self._schema is None:
             return answered
         return {
@@ -101,7 +106,10 @@ class SketchClient:
         """Go on from what `state` returned."""
         if not state:
             return
-        self._answered = json.loads(array_text(state["answered"]))
+        self._answered = {
+            digest: left and Reply(0, left["scalars"], notes=tuple(Note.from_json(note) for note in left["notes"]))
+            for digest, left in json.loads(array_text(state["answered"])).items()
+        }
         if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
@@ -109,7 +117,7 @@ class SketchClient:
         self._cap = float(state["cap"])
         self._arrays = below(state, "array.")
 
-    def _scalars(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> dict[str, Scalar]:
+    def _reply(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> Reply:
         """Everything that leaves this machine."""
         private = self._policy.epsilon is not None
         if private:
@@ -121,15 +129,15 @@ class SketchClient:
         self._potentials = found.potentials
         # Which classes a table lacks is not covered by epsilon.
         notes = () if private else fit_notes(self._table, schema, cloud, min_group=self._policy.min_group)
-        return {
+        scalars = {
             "rows": cloud.rows,
             "cost": found.cost,
             "lower": found.lower,
             "relaxed": found.relaxed,
             "error": found.error,
-            "notes": notes_to_text(notes),
             **({"noise": found.noise} if private else {}),
         }
+        return Reply(0, scalars, notes=notes)
 
     def _private(self, schema: Schema, cloud: Points, sketch: SketchPoints) -> Answer:
         assert self._policy.epsilon is not None

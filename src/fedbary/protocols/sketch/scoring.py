@@ -38,7 +38,7 @@ def fit_scoring(
     clean_cloud: Points,
     min_group: int,
     seed: int,
-    tell: Callable[[str], None],
+    busy: Callable[[str], None],
 ) -> dict[str, np.ndarray]:
     """Fit on the sketch rows and score the calibration rows; without them (crossfit) the rows themselves, out of fold.
 
@@ -57,7 +57,7 @@ def fit_scoring(
         return {}
     codes = class_positions(names[rows], classes)
     found = fit_scoring_model(
-        encode(fitted, schema)[rows], codes, classes, copies=copies[rows], min_group=min_group, seed=seed, tell=tell
+        encode(fitted, schema)[rows], codes, classes, copies=copies[rows], min_group=min_group, seed=seed, busy=busy
     )
     if calibration is None:
         clean = CleanRows(found.log_probabilities, codes, found.feature_scores)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
@@ -41,8 +40,6 @@ from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 
-Floats = NDArray[np.float64]
-
 _EXCESS_DRAWS = 3
 # A private interval is widened so that it misses at most this often.
 _MISS = 0.05
@@ -72,7 +69,7 @@ class SketchServer:
         self._notes: dict[str, tuple[Note, ...]] = {}
         self._failures: dict[str, Failure] = {}
         self._done = False
-        self._prepare(reference, host.tell)
+        self._prepare(reference, host.busy)
 
     def tasks(self) -> Mapping[str, Message]:
         """The one message, to everybody."""
@@ -174,7 +171,7 @@ class SketchServer:
         """Root of the mean squared distance of the reference from its centre."""
         return self._spread
 
-    def _prepare(self, reference: Table, tell: Callable[[str], None]) -> None:
+    def _prepare(self, reference: Table, busy: Callable[[str], None]) -> None:
         settings = self._settings
         seed = derived_seed(self._seed, "sketch") % 2**31
         fitted, calibration = reference, None
@@ -182,7 +179,7 @@ class SketchServer:
             check_table(reference, self._space)  # complains about the whole table, not about a half of it
             fitted, calibration = split_reference(reference, seed=seed)
         self._schema = fit_schema(fitted, self._space, seed=seed)
-        tell("sketching the reference")
+        busy("sketching the reference")
         cloud = embed(fitted, self._schema)
         if cloud.distinct < settings.min_group:
             raise DataError(
@@ -205,7 +202,7 @@ class SketchServer:
             clean_cloud=self._clean,
             min_group=settings.min_group,
             seed=seed,
-            tell=tell,
+            busy=busy,
         )
         self._target_rows, self._calibration_rows = len(fitted), 0 if calibration is None else len(calibration)
         centre = cloud.weights @ cloud.points

@@ -45,7 +45,7 @@ class TriangleClient(InterpolationClient):
         self._measures = {"eta_q": eta_q, "eta_q_weights": np.full(len(eta_q), 1.0 / len(eta_q))}
         return reply
 
-    def _reply(self, number: int, extra: dict[str, str | int] | None = None) -> Reply:
+    def _reply(self, number: int, **counts: int) -> Reply:
         cloud = self._ready()
         eta_p, _ = interpolate(self._towards_rows(cloud), self._gamma, cloud.points, float(self._policy.t or 0.0))
-        return Reply(number, dict(extra or {}), {"eta_p": eta_p})
+        return Reply(number, counts, {"eta_p": eta_p})

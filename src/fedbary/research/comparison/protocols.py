@@ -12,6 +12,7 @@ from fedbary.api import value
 from fedbary.data.table import Table
 from fedbary.engines.local import LocalEngine
 from fedbary.errors import FedbaryError
+from fedbary.notes import Note
 from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
@@ -59,7 +60,11 @@ def protocol_scores(
     reference = target if method.uses_reference else None
     result = value(tables, reference, protocol=method.protocol, seed=seed, engine=engine)
     elapsed = time.perf_counter() - started
-    notes = tuple(f"{client}: {why}" for client, why in result.failed.items())
+    notes = tuple(
+        Note("research.client-failed", {"client": name, "why": outcome.notes[0]})
+        for name, outcome in result.outcomes.items()
+        if not outcome.ok
+    )
     if result.scores is not None:
         return replace(result.scores, method=name, seconds=elapsed, notes=(*result.scores.notes, *notes))
     distance = result.clients.set_index("client")["distance"].reindex(list(tables)).to_numpy(dtype=float)

@@ -77,7 +77,7 @@ def fit_scoring_model(
     copies: Integers | None = None,
     min_group: int = 5,
     seed: int = 0,
-    tell: Callable[[str], None] = lambda _: None,
+    busy: Callable[[str], None] = lambda _: None,
 ) -> Fitted:
     """Fit shared, class and linear parts to scaled feature rows with class codes 0…K−1.
 
@@ -93,13 +93,13 @@ def fit_scoring_model(
     found = _OutOfFold(len(codes), len(classes))
     folds = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
     for number, (inside, outside) in enumerate(folds.split(values, codes), start=1):
-        tell(f"fitting the scoring model, fold {number} of {folds.n_splits}")
+        busy(f"fitting the scoring model, fold {number} of {folds.n_splits}")
         _try_everything(found, values, codes, inside=inside, outside=outside, min_group=min_group, seed=seed)
 
     chosen = _choose(found, log_prior, codes)
     looks = chosen.log_probabilities.argmax(axis=1)
     centre, scale = class_spread(found.feature[chosen.feature], looks, len(classes))
-    tell("fitting the scoring model, all rows")
+    busy("fitting the scoring model, all rows")
     (per_class, a, epsilon), (class_count, b), strength = chosen.shared, chosen.by_class, chosen.linear
     metric = shared_metric(values, codes)
     rotated = metric.rotate(values)

@@ -16,7 +16,6 @@ from fedbary.valuation.scoring.components import CLASS_SHRINKAGE, ClassMetric, S
 from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # A model is a few matrices; a larger one is not what a server of this protocol sends.
 MAX_BYTES = 256 * 2**20

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.verdict import Advice, Opinion
 from fedbary.views.report.learned import learned, spent
-from fedbary.wording import dash, number, percent, shortened, tenths
+from fedbary.wording import dash, number, percent, shortened, two_decimals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +156,7 @@ def _client(
         "share_interval": ""
         if dash(client["share_high"]) == "–"
         else f"{percent(client['share_low']).removesuffix(' %')} – {percent(client['share_high'])}",
-        "quality": tenths(client["quality"]),
+        "quality": two_decimals(client["quality"]),
         "flagged": dash(client["flagged"]),
         "advice": str(opinion.advice),
         "look": {advice: look for advice, _, look in _GROUPS}[opinion.advice],

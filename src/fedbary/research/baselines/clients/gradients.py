@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
+from fedbary.notes import Note
 from fedbary.research.baselines.clients.client_game import Budget, Setting, need
 from fedbary.research.training.training_log import TrainingLog
 from fedbary.valuation.scores import ClientScores
@@ -69,10 +70,10 @@ def fedce(setting: Setting) -> ClientScores:
         raise SettingsError("research.fedce-of-one-client")
     f = np.full(count, 1.0 / count)
     cosines, accuracies, rounds = np.zeros(count), np.zeros(count), np.zeros(count)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     for number, played in enumerate(log.rounds):
         if not budget.affords(len(log.rounds[number - 1].selected) if number else 0):
-            notes = (f"The budget was spent after {number} of {len(log.rounds)} rounds; the others do not count.",)
+            notes = (Note("research.later-rounds-left-out", {"played": number, "rounds": len(log.rounds)}),)
             break
         if number:
             _add_minus_accuracies(setting, number - 1, accuracies, budget)
@@ -101,10 +102,12 @@ def _add_minus_accuracies(setting: Setting, number: int, accuracies: Floats, bud
         budget.spent += 1
 
 
-def _scores(method: str, setting: Setting, values: Floats, budget: Budget, notes: tuple[str, ...] = ()) -> ClientScores:
+def _scores(
+    method: str, setting: Setting, values: Floats, budget: Budget, notes: tuple[Note, ...] = ()
+) -> ClientScores:
     """Nothing is sampled, so errors are 0; a client that no round selected has no value."""
     never = [name for name, value in zip(setting.clients, values, strict=True) if np.isnan(value)]
-    silent = tuple(f"no round selected {name}, so it has no value" for name in never)
+    silent = tuple(Note("research.never-selected", {"client": name}) for name in never)
     return ClientScores(
         method,
         setting.clients,

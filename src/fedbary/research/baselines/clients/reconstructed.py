@@ -19,6 +19,7 @@ from fedbary.games import (
     group_testing_shapley,
     permutation_shapley,
 )
+from fedbary.notes import Note
 from fedbary.research.baselines.clients.client_game import Budget, Setting, in_blocks, scores_of
 from fedbary.valuation.scores import ClientScores
 
@@ -83,11 +84,11 @@ def _rounds(method: str, setting: Setting, solve: Solve, *, between: float = 0.0
     """Sum the values of all rounds' games; clients that a round did not select get nothing from it."""
     log, budget = setting.log, Budget.of(setting)
     values, variances = np.zeros(len(log.names)), np.zeros(len(log.names))
-    converged, notes, missing = True, list[str](), 0
+    converged, notes, missing = True, list[Note](), 0
     for number, played in enumerate(log.rounds):
         if budget.empty:
             converged = False
-            notes.append(f"The budget was spent after {number} of {len(log.rounds)} rounds; the others count 0.")
+            notes.append(Note("research.later-rounds-count-zero", {"played": number, "rounds": len(log.rounds)}))
             missing += len(log.rounds) - number
             break
         counts = log.counts[played.selected].astype(float)
@@ -96,13 +97,13 @@ def _rounds(method: str, setting: Setting, solve: Solve, *, between: float = 0.0
         budget.spent += game.evaluations
         if estimate is not None and np.isnan(estimate.values).any():
             converged, missing = False, missing + 1
-            notes.append(f"round {number} counts 0: {estimate.notes[0]}")
+            notes.append(Note("research.round-counts-zero", {"round": number, "why": estimate.notes[0]}))
         elif estimate is not None:
             weight = decay**number
             values[played.selected] += weight * estimate.values
             variances[played.selected] += (weight * estimate.standard_errors) ** 2
             converged &= estimate.converged
-            notes += [f"round {number}: {note}" for note in estimate.notes]
+            notes += [Note("research.in-round", {"round": number, "why": note}) for note in estimate.notes]
     if missing:  # how far off the rounds that were not played leave the sum, nobody knows
         variances[:] = np.nan
     if missing == len(log.rounds):
