@@ -20,7 +20,6 @@ SENTENCES = {
     "not-steady": say(
         "A limit ended the run after {permutations} permutations, before the values were steady.", "permutations"
     ),
-    "said": say("{text}", "text"),
     "too-many-players": say(
         "The 'game' parameter of exact_shapley must have at most {most} players, for it takes 2^N evaluations. Got {players} players instead: use permutation_shapley or group_testing_shapley."
     ),

@@ -160,7 +160,8 @@ def _difference(description: Description, shape: tuple[tuple[tuple[str, str, int
     layout, kind = shape
     if description.label_kind != kind:
         words = {"classes": "classes", "number": "a number"}
-        facts = {"label": on_one_line(description.label_name), "own": words[description.label_kind], "others": words[kind]}
+        label = on_one_line(description.label_name)
+        facts = {"label": label, "own": words[description.label_kind], "others": words[kind]}
         return Note("schema.labels-unlike-the-others", facts)
     own, others = dict.fromkeys(description.layout), dict.fromkeys(layout)
     missing = tuple(name for name, *_ in (item for item in others if item not in own))
