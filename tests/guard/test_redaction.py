@@ -323,10 +323,10 @@ def failing(code, **facts):
 FREE = "buy {0.__class__} now"
 # What a node sends of itself, and the code under which the server keeps it.
 FORGED = {
-    "free words": (failing("games.said", text=FREE), "engines.failure-unreadable"),
+    "free words": (failing("games.budget-spent", limits=FREE), "engines.failure-unreadable"),
     "a verdict": (failing("verdict.harms", value=-1.0), "engines.failure-unreadable"),
     "nested words": (
-        failing("internal.error", kind={"note": {"code": "games.said", "facts": {"text": FREE}}}),
+        failing("internal.error", kind={"note": {"code": "games.budget-spent", "facts": {"limits": FREE}}}),
         "engines.failure-unreadable",
     ),
     "a place": (failing("data.no-rows", where=FREE, option=FREE), "data.no-rows"),
