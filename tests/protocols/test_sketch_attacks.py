@@ -166,7 +166,7 @@ def test_the_difference_of_two_numbers_reads_one_row_from_a_trusting_client_only
     client = client_of(table, policy="coarsen")
     read_marginal_row(client, X, schema)
     found = next(iter(client._answered.values()))
-    assert found["relaxed"] == found["cost"]  # nothing to subtract
+    assert found.scalars["relaxed"] == found.scalars["cost"]  # nothing to subtract
 
 
 def read_distance_of_two_rows(client, X, schema):
@@ -327,10 +327,10 @@ def test_fresh_clients_draw_fresh_noise(victim):
 def test_the_state_holds_what_left_and_no_row(victim, settings):
     table, X, schema = victim
     client = client_of(table, **settings)
-    sent = client.answer(message(schema, np.ones(WIDTH), [1.0])).scalars
+    sent = client.answer(message(schema, np.ones(WIDTH), [1.0]))
     state = client.state()
     assert set(state) == {"answered", "schema", "cap", "array.points", "array.weights", "array.variances"}
-    assert list(json.loads(array_text(state["answered"])).values()) == [dict(sent)]
+    assert list(json.loads(array_text(state["answered"])).values()) == [{"scalars": dict(sent.scalars), "notes": []}]
     content = b"".join(np.ascontiguousarray(array).tobytes() for array in state.values())
     assert not any(value.tobytes() in content or repr(float(value)).encode() in content for value in X.ravel())
 
