@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from fedbary.sentences import Sentence, sentence
+from fedbary.sentences.internal import SENTENCES
 from fedbary.wording import PYTHON, Dialect, as_plain, filled, is_plain
 
 Fact = Union[str, int, float, bool, tuple[str, ...], "Note", None]
@@ -82,7 +83,7 @@ class Note:
         return sentence(self.code) or _UNKNOWN
 
 
-_UNKNOWN = Sentence("for a reason that this version of fedbary does not know")
+_UNKNOWN = SENTENCES["unknown-code"]
 
 
 def notes_to_text(notes: tuple[Note, ...]) -> str:
