@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.space.schema_bounds import LARGEST, SMALLEST
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring.mixture import grouped_by_class
 
 Floats = NDArray[np.float64]
 
 _MOST_POINTS = 20_000
+# Share of its rows that the smallest group of any reference has.
+_LEAST_MASS = 1e-9
 _MOST_GROUPS = 300
 _CAP_QUANTILE = 0.99
 
@@ -44,10 +47,10 @@ class SketchPoints:
         )
         size = len(weights)
         fits = points.shape == (size, width) and variances.shape == (size,) and 1 <= size <= _MOST_POINTS
-        finite = all(np.isfinite(values).all() for values in (points, weights, variances))
-        if not fits or not finite or not np.isfinite(cap) or cap <= 0:
+        finite = all((np.abs(values) <= LARGEST).all() for values in (points, weights, variances))
+        if not fits or not finite or not SMALLEST <= cap <= LARGEST:
             raise ProtocolError("protocols.sketch-shape")
-        if (weights <= 0).any() or abs(float(weights.sum()) - 1.0) > 1e-9 or (variances < 0).any():
+        if (weights < _LEAST_MASS).any() or abs(float(weights.sum()) - 1.0) > 1e-9 or (variances < 0).any():
             raise ProtocolError("protocols.sketch-masses")
         return cls(points, weights, variances, cap)
 
