@@ -7,8 +7,6 @@ Whether a schema is refused depends on the schema alone.
 
 from __future__ import annotations
 
-from math import isfinite
-from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,9 +44,11 @@ def require_plausible(schema: Schema) -> None:
     if schema.missing not in ("refuse", "impute") or sum(c.coordinates for c in columns) > _MOST_COORDINATES:
         raise SchemaError("schema.impossible")
     for column in columns:
-        if not all(_bounded(mean) for mean in column.mean) or not all(_is_scale(scale) for scale in column.scale):
+        if not all(_bounded(mean) for mean in column.mean) or not all(
+            _bounded(scale, SMALLEST) for scale in column.scale
+        ):
             raise SchemaError("schema.beyond-bounds", what=f"scaling of column '{column.name}'")
-    if not (_bounded(label.mean) and _is_scale(label.scale) and _bounded(label.weight) and label.weight >= 0):
+    if not (_bounded(label.mean) and _bounded(label.scale, SMALLEST) and _bounded(label.weight, 0.0)):
         raise SchemaError("schema.beyond-bounds", what="label")
     if schema.projection is not None and not _orthonormal(schema.projection.directions, columns):
         raise SchemaError("schema.beyond-bounds", what="projection")
@@ -76,13 +76,8 @@ def _names(names: tuple[object, ...]) -> bool:
     return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
-def _bounded(number: object) -> bool:
-    fits = isinstance(number, Real) and not isinstance(number, bool)
-    return fits and isfinite(number) and abs(number) <= LARGEST  # type: ignore[arg-type]
-
-
-def _is_scale(number: object) -> bool:
-    return _bounded(number) and number >= SMALLEST  # type: ignore[operator]
+def _bounded(number: object, least: float = -LARGEST) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and least <= number <= LARGEST
 
 
 def _orthonormal(directions: NDArray[np.float64], columns: tuple[ColumnSpec, ...]) -> bool:

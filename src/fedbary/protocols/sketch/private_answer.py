@@ -46,12 +46,18 @@ def private_answer(table: Table, schema: Schema, sketch: SketchPoints, epsilon: 
     from the noisy cost; it is the server's business. This holds for one answer: fresh noise for the same rows costs ε
     again.
     """
-    rows, units = len(table), units_per_row(len(table))
+    rows = len(table)
     try:
         found = released_sums(table, schema, sketch)
     except Exception:
         logging.getLogger("fedbary.owner").exception("A private answer failed inside; the server got noise instead.")
-        found = Sums(nearest=GRID * rows, transport=GRID * rows * units)
+        found = Sums(nearest=GRID * rows, transport=GRID * rows * units_per_row(rows))
+    return noisy_answer(found, rows, sketch, epsilon)
+
+
+def noisy_answer(found: Sums, rows: int, sketch: SketchPoints, epsilon: float) -> Answer:
+    """The sums with noise, as costs per row; all after the noise is post-processing."""
+    units = units_per_row(rows)
     transport = release(found.transport, sensitivity=GRID * units, epsilon=epsilon / 2.0)
     nearest = release(found.nearest, sensitivity=GRID, epsilon=epsilon / 2.0)
     cost, noise = (sketch.cap * (number / (GRID * rows * units)) for number in (transport.value, transport.scale))

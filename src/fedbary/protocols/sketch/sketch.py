@@ -56,7 +56,14 @@ class SketchPoints:
 
 
 def make_sketch(
-    points: Floats, weights: Floats, classes: NDArray[np.int64], size: int | None, *, min_group: int, seed: int
+    points: Floats,
+    weights: Floats,
+    classes: NDArray[np.int64],
+    size: int | None,
+    *,
+    min_group: int,
+    seed: int,
+    private: bool = False,
 ) -> SketchPoints:
     """Group points, never across ``classes`` except where a class has fewer than ``min_group`` points.
 
@@ -64,6 +71,9 @@ def make_sketch(
 
     Small classes are merged into the nearest group, so every group has at least ``min_group`` points; the means
     and variances stay exact, so the interval of the protocol holds for any grouping.
+
+    The cap bounds what a single row can do: almost no pair of a clean point and a group costs more. For ``private``
+    answers the noise is as large as the cap, so it is twice what almost no clean point costs at its nearest group.
     """
     if size is None:
         size = max(int(classes.max()) + 1, min(_MOST_GROUPS, len(points) // (2 * min_group)), 1)
@@ -72,8 +82,10 @@ def make_sketch(
     groups = _merge_small(points, weights, groups, min_group)
     means, masses, variances = _summaries(points, weights, groups)
     costs = cost_matrix(points, means, 2)
-    # A cap that almost no pair of clean points reaches: it bounds what a single row can do.
-    return SketchPoints(means, masses, variances, float(np.quantile(costs, _CAP_QUANTILE)) or 1.0)
+    cap = float(np.quantile(costs, _CAP_QUANTILE)) or 1.0
+    if private:
+        cap = min(cap, 2.0 * float(np.quantile(costs.min(axis=1), _CAP_QUANTILE))) or cap
+    return SketchPoints(means, masses, variances, cap)
 
 
 def coarsened(sketch: SketchPoints, least_mass: float) -> SketchPoints:
