@@ -96,13 +96,9 @@ def _name(cell: object) -> str | None:
     """The category of a cell, the same for 1, 1.0, True, "1" and " 1.0": a column's type depends on all of its rows."""
     if cell is None or (isinstance(cell, float) and isnan(cell)):
         return None
-    text = str(cell).strip()
-    try:
-        return str(int(text))
-    except ValueError:
-        number = _number(text)
+    number = _number(cell)
     if not isfinite(number):
-        return text
+        return str(cell).strip()
     return str(int(number)) if number == int(number) else repr(number)
 
 
