@@ -59,7 +59,6 @@ def test_settings_that_only_call_themselves_a_protocol_are_refused():
         min_group=st.integers(1, 20),
         epsilon=st.none() | st.floats(1e-3, 1e6),
         policy=st.sampled_from(["trusted", "coarsen"]),
-        max_sketches=st.none() | st.integers(1, 10**6),
         lower=st.sampled_from(["improved", "triangle"]),
     ),
     least=st.integers(1, 20),
@@ -72,7 +71,6 @@ def test_no_sketch_settings_are_looser_than_the_owner_s(asked, least):
         return
     used = own.applied(asked)
     assert used.min_group >= max(least, asked.min_group)
-    assert used.most_sketches == 1
     assert used.policy != "trusted"
     assert used.epsilon == asked.epsilon
     assert own.applied(used) == used
@@ -88,7 +86,6 @@ def test_an_untrusted_server_neither_fixes_t_nor_turns_off_coarsening():
 def test_a_trusted_server_gets_what_it_asks_for_within_limits():
     own = OwnerPolicy(protocols=EVERYTHING, trust_server=True)
     assert own.applied(fb.Sketch()).policy == "trusted"
-    assert own.applied(fb.Sketch(max_sketches=1000)).most_sketches == 16
     assert own.applied(fb.Interpolation(t=0.5)).t == 0.5
     assert own.applied(fb.Consensus(rounds=4)) == fb.Consensus(rounds=4)
 
@@ -101,7 +98,7 @@ HARMLESS = {
     "interpolation": {"support", "p", "tolerance", "gradient"},
     "triangle": {"support", "t", "p"},
 }
-BOUNDED = {"min_group", "epsilon", "policy", "max_sketches", "rounds", "starts", "points_per_class"}
+BOUNDED = {"min_group", "epsilon", "policy", "rounds", "starts", "points_per_class"}
 BOUNDED |= {"t", "allow_reconstruction", "interpolation"}
 
 

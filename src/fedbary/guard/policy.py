@@ -18,7 +18,6 @@ from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
 
 _LARGEST_FILE = 2**16
-_TRUSTED_SKETCHES = 16
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
@@ -120,8 +119,6 @@ class OwnerPolicy:
         stricter: dict[str, Any] = {"min_group": max(settings.min_group, self.min_group)}
         if "allow_reconstruction" in has:
             stricter["allow_reconstruction"] = False
-        if isinstance(settings, Sketch):
-            stricter["max_sketches"] = min(settings.most_sketches, _TRUSTED_SKETCHES) if self.trust_server else 1
         if not self.trust_server:
             if getattr(settings, "policy", "") == "trusted":
                 stricter["policy"] = "coarsen" if getattr(settings, "epsilon", None) is None else "dp"
