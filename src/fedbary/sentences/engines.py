@@ -15,6 +15,7 @@ SENTENCES = {
     "checkpoint-of-another-run": say(
         "The checkpoint '{file}' belongs to a run with other settings or clients: use the same ones, or another folder."
     ),
+    "claims-name": say("claims to be {name!r}", "name"),
     "failure-unreadable": say("the reply says that it failed, but not in a way that this fedbary can read"),
     "flower-error": say("Flower reports error {number}", "number"),
     "incomplete": say("the message lacks its scalars or arrays"),
@@ -22,7 +23,7 @@ SENTENCES = {
     "no-clients": say("There is no client to value: give their data, or an engine that reaches them."),
     "no-node-chosen": say("No node was chosen, so nobody would train: name at least one."),
     "no-node-of-client": say(
-        "'node_of_client' names no node for the chosen client {client!r}: add Flower's node id of every client."
+        "Neither 'node_of_client' nor the result names a node of the chosen client {client!r}: pass Flower's node id of every client."
     ),
     "no-weight": say("The chosen clients have no weight by {by!r}: choose by other means, or other clients."),
     "nobody-chosen": say("No client meets the criterion, so nobody would train: lower it."),
