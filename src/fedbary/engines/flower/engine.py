@@ -69,6 +69,7 @@ class FlowerEngine(Engine):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.resume = folder, resume
         self._grid, self._attendance, self._simulation = grid, attendance, dict(simulation or {})
+        self.networked = not simulation  # simulated nodes are one party's
         self._patience = patience or Patience()
         self._session = secrets.token_hex(16)
         self._settings = ""

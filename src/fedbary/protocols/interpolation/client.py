@@ -32,7 +32,7 @@ class InterpolationClient:
     def __init__(self, settings: Interpolation, table: Table, *, rules: RowRules, seed: int) -> None:
         self._policy = settings
         self._table = table
-        self._seed = seed
+        self._t_seed = seed
         self._rules = rules
         self._first_question = FirstQuestion()
         self._released = ReleasedRows(table, min_group=settings.min_group)
@@ -70,8 +70,9 @@ class InterpolationClient:
         return ScoredRows(frame, RowFacts(Note("valuation.flags-paper-rule")) if by_sign else RowFacts())
 
     def state(self) -> State:
-        """γ, the round and what came from the server; the rows stay where they are."""
+        """γ, the round, what t is drawn with, and what came from the server; the rows stay where they are."""
         asked = {"asked": text_array(self._first_question.to_text()), "label_kind": text_array(self._released.kind)}
+        asked["t_seed"] = np.array(self._t_seed)
         if self._schema is None:
             return asked
         return asked | {
@@ -87,6 +88,7 @@ class InterpolationClient:
         """Go on from what `state` returned; refuses if the table is another one."""
         self._first_question.from_text(array_text(state["asked"]))
         self._released.kind = array_text(state["label_kind"])
+        self._t_seed = int(state["t_seed"])
         if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
@@ -128,12 +130,12 @@ class InterpolationClient:
             self._towards_rows(cloud),
             self._gamma,
             cloud.points,
-            draw_t(self._policy, self._seed, "eta", message.round),
+            draw_t(self._policy, self._t_seed, "eta", message.round),
             mode=mode,
         )
         between = solve(eta_p, eta_q, eta_p_weights, eta_q_weights, p=self._policy.p)
         self._gamma, self._gamma_weights = interpolate(
-            between, eta_p, eta_q, draw_t(self._policy, self._seed, "gamma", message.round), mode=mode
+            between, eta_p, eta_q, draw_t(self._policy, self._t_seed, "gamma", message.round), mode=mode
         )
         self._measures = {
             "eta_q": eta_q, "eta_q_weights": eta_q_weights, "eta_p": eta_p, "eta_p_weights": eta_p_weights
