@@ -43,6 +43,7 @@ SENTENCES = {
     "other-version": say("the message has version {version}, this fedbary speaks {own}: update it", "version own"),
     "question-late": say("the question did not reach the node in time"),
     "reply-not-asked": say("the reply is to '{kind}', round {round}, which was not asked now", "kind round"),
+    "reply-of-another-node": say("the reply does not repeat what only this node was told"),
     "reply-of-another-run": say("the reply belongs to another run"),
     "resume-without-folder": say("<resume> needs the folder of the interrupted run: pass folder=... too."),
     "rows-are-at-the-nodes": say("Over this engine the rows stay at the nodes: leave out the clients' data."),

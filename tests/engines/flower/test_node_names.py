@@ -146,6 +146,24 @@ def test_a_node_that_answers_nothing_is_known_by_its_registration(federation):
     assert result.outcomes["clinic 1"].notes == ()
 
 
+def test_an_answer_in_the_name_of_another_node_is_refused(federation):
+    """Flower looks whose key a request is signed with, not in whose name the reply inside it speaks."""
+    nodes, config = federation
+    sent = {}
+
+    def overheard(message, honest):
+        sent["reply"] = honest()
+        return sent["reply"]
+
+    def in_its_name(message, honest):
+        return FlowerMessage(sent["reply"].content, reply_to=message)
+
+    result = valued(InProcessGrid(app, nodes, {1: overheard, 2: in_its_name}), config)
+    assert {name: outcome.notes[0].code for name, outcome in result.outcomes.items() if not outcome.ok} == {
+        "clinic 2": "engines.reply-of-another-node"
+    }
+
+
 @given(st.dictionaries(st.integers(1, 99), st.sampled_from(["a", "A", "ａ", "a (node-1)", "a (node-2)", "node-1", ""])))
 def test_labels_are_all_different_even_where_names_look_like_labels(names):
     known = NodeNames(simulated=False)

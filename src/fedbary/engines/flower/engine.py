@@ -103,7 +103,8 @@ class FlowerEngine(Engine):
         questions: dict[int, tuple[RecordDict, Envelope]] = {}
         for name, message in tasks.items():
             step = self._steps.get(int(name), 0) + 1
-            envelope = Envelope(self._session, message.kind, message.round, step, settings=self._settings)
+            head = message.kind, message.round, step
+            envelope = Envelope(self._session, *head, settings=self._settings, nonce=secrets.token_hex(16))
             questions[int(name)] = pack_message(message, envelope), envelope
 
         def on_answer(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
