@@ -76,6 +76,18 @@ def test_two_runs_cannot_be_subtracted(tmp_path):
     assert np.median(errors) > 0.01
 
 
+def test_inside_one_run_t_hides_nothing_from_a_server_that_chooses_its_measure(tmp_path):
+    """The bound on what leaves is `min_group`, not t: one far coordinate shows t, and with it the averages of η_P."""
+    client = guarded(tmp_path)()
+    eta_q = np.zeros_like(start(client, 7).arrays["gamma"])
+    eta_q[:, 0] = 1e4
+    gamma = step(client, 1, eta_q)
+    t = float(np.median(gamma[:, 0])) / 1e4
+    both = gamma / (1.0 - t), client.state()["measure.eta_p"]
+    found, true = (np.sort(points[:, 1:WIDTH], axis=0) for points in both)
+    np.testing.assert_allclose(found, true, atol=0.1)
+
+
 @pytest.mark.parametrize("answered", [0, 1, 2])
 def test_a_client_that_was_stopped_goes_on_with_its_own_t(tmp_path, answered):
     new_client = guarded(tmp_path)
