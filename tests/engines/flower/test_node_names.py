@@ -101,22 +101,24 @@ def test_a_result_has_the_registered_names_and_ids_and_shows_other_names_as_clai
     assert again.settings["nodes"] == result.settings["nodes"]
 
 
-@pytest.mark.parametrize("speaking", ["names", "notes", "failures"])
+@pytest.mark.parametrize("speaking", ["names", "notes", "failures", "registrations"])
 def test_what_a_node_says_is_text_wherever_it_is_shown(federation, speaking):
     nodes, config = federation
     names = {node: f"clinic {node}" for node in nodes}
 
     def words(node):
-        if speaking == "names":
+        if speaking in ("names", "registrations"):
             return {}
         if speaking == "notes":
             return {"notes": SAID[node]}
         facts = {"name": CLAIMS[3], "owner": "=1+1", "expected": "[red]x[/red]", "got": "@SUM(1)"}
         return {"failure": "failed", "note": json.dumps({"code": "settings.parameter", "facts": facts})}
 
-    grid = InProcessGrid(app, nodes, {node: lying(node, **words(node)) for node in CLAIMS}, registered=names)
+    registered = CLAIMS if speaking == "registrations" else names  # the control port lets everybody register
+    grid = InProcessGrid(app, nodes, {node: lying(node, **words(node)) for node in CLAIMS}, registered=registered)
     result = valued(grid, config)
-    assert result.clients["client"].tolist() == list(names.values())
+    labels = result.clients["client"].tolist()
+    assert labels == list(names.values()) or speaking == "registrations"
     result.save(config.output)
     result.report(config.output / "report.html")
     files = written(config.output)
@@ -136,7 +138,7 @@ def test_what_a_node_says_is_text_wherever_it_is_shown(federation, speaking):
     assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in table.to_numpy().ravel())
     assert len(table) == 5
     events = [json.loads(line) for line in files["events.jsonl"].decode().splitlines()]
-    assert {event["client"] for event in events if "client" in event} == set(names.values())
+    assert {event["client"] for event in events if "client" in event} == set(labels)
 
 
 def test_a_node_that_answers_nothing_is_known_by_its_registration(federation):

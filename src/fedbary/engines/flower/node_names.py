@@ -41,7 +41,7 @@ class NodeNames:
         own = on_one_line(name, _LONGEST)
         if own and own != self._claimed.get(node):
             self._claimed[node] = own
-            self._labels = {}
+            self._labels = {} if self._simulated else self._labels
 
     def label(self, node: int) -> str:
         """What people call a node."""

@@ -51,7 +51,7 @@ class Coalition:
     permutations : int
         Most permutations; fewer when all standard errors are below a hundredth of what there is to share.
     trust_server : bool
-        Over a network: that all owners trust the server with rows. It sees averages of few of them in every round, and
+        All owners trust the server with their rows; needed over a network. It sees averages of few rows, and
         differences of averages are rows. Every owner's policy has to say the same.
 
     Examples

@@ -46,7 +46,7 @@ class Consensus:
     tolerance : float
         Stop when the support moves by less than this share of the spread inside classes.
     trust_server : bool
-        Over a network: that all owners trust the server with rows. It sees averages of few of them in every round, and
+        All owners trust the server with their rows; needed over a network. It sees averages of few rows, and
         differences of averages are rows. Every owner's policy has to say the same.
 
     Notes
