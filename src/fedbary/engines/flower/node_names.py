@@ -56,7 +56,7 @@ class NodeNames:
     def claim_notes(self, node: int) -> tuple[Note, ...]:
         """That a node calls itself something else than people do, where it does."""
         claimed = self._claimed.get(node)
-        if self._simulated or claimed in (None, self.label(node), self._registered[node]):
+        if claimed in (None, self.label(node), self._registered[node]):
             return ()
         return (Note("engines.claims-name", {"name": claimed}),)
 
