@@ -329,6 +329,7 @@ FORGED = {
         failing("internal.error", kind={"note": {"code": "games.budget-spent", "facts": {"limits": FREE}}}),
         "engines.failure-unreadable",
     ),
+    "a letter": (failing("settings.parameter", name="t", owner="I", expected="trusted. " * 50), "settings.parameter"),
     "a place": (failing("data.no-rows", where=FREE, option=FREE), "data.no-rows"),
     "an endless version": (in_head(version="x" * 100_000), "engines.other-version"),
     "a kind that moves the cursor": (in_head(kind="\x1b[2J\x9b\u202e"), "engines.reply-not-asked"),
