@@ -277,6 +277,6 @@ def scalar_text(reply: Reply, name: str, *, longest: int) -> str:
 
 
 def reply_notes(reply: Reply) -> tuple[Note, ...]:
-    """What a client says of how its table fits; only codes that are a client's to send, and only public facts."""
-    own = (note.redacted() for note in reply.notes if note.code in FIT_CODES)
-    return tuple(note for note in own if not any(isinstance(fact, Note) for fact in note.facts.values()))
+    """What a client says of how its table fits; only codes that are a client's to send, each once, and public facts."""
+    own = {note.code: note.redacted() for note in reply.notes if note.code in FIT_CODES}
+    return tuple(note for note in own.values() if not any(isinstance(fact, Note) for fact in note.facts.values()))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import ConfigRecord, RecordDict
+from flwr.app import ConfigRecord, Context, RecordDict
 from flwr.app import Message as FlowerMessage
 from flwr.proto.node_pb2 import NodeInfo
 from hypothesis import given
@@ -17,6 +17,7 @@ from fedbary.engines.flower.choosing import from_result
 from fedbary.engines.flower.client_app import app
 from fedbary.engines.flower.config import RunConfig
 from fedbary.engines.flower.node_names import NodeNames, distinct
+from fedbary.engines.flower.server_app import app as server_app
 from fedbary.engines.flower.server_app import valued
 from fedbary.notes import Note
 
@@ -139,6 +140,23 @@ def test_what_a_node_says_is_text_wherever_it_is_shown(federation, speaking):
     assert len(table) == 5
     events = [json.loads(line) for line in files["events.jsonl"].decode().splitlines()]
     assert {event["client"] for event in events if "client" in event} == set(labels)
+
+
+def test_a_node_cannot_fill_the_screen_with_notes(federation, capsys):
+    nodes, config = federation
+    facts = {"count": 9, "classes": ["x" * 400] * 50}
+    many = json.dumps([{"code": "schema.unknown-classes", "facts": facts}])
+    repeated = json.dumps([{"code": "schema.ignores-columns", "facts": {"count": 2}}] * 50)
+    grid = InProcessGrid(app, nodes, {1: lying(1, notes=repeated), 2: lying(2, notes=many)})
+    context = Context(1, 0, {}, RecordDict(), {"reference": str(config.reference), "num-nodes": 5, "poll": 0.001})
+    context.run_config |= {"output": str(config.output), "timeout": 5.0}
+    server_app(grid, context)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6
+    assert max(map(len, lines)) < 400
+    saved = fb.Valuation.load(config.output)
+    assert Note("schema.ignores-columns", {"count": 2}) in saved.outcomes["clinic 1"].notes
+    assert all(len(text) < 400 for text in saved.clients["notes"])
 
 
 def test_a_node_that_answers_nothing_is_known_by_its_registration(federation):
