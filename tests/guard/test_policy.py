@@ -93,8 +93,8 @@ def test_a_trusted_server_gets_what_it_asks_for_within_limits():
 # What only the server or only the row values read: a client that answers does not depend on it, or checks it itself.
 HARMLESS = {
     "sketch": {"support", "lower", "adapt"},
-    "consensus": {"weights", "tolerance"},
-    "coalition": {"utility", "exact_up_to", "permutations"},
+    "consensus": {"weights", "tolerance", "trust_server"},
+    "coalition": {"utility", "exact_up_to", "permutations", "trust_server"},
     "interpolation": {"support", "p", "tolerance", "gradient"},
     "triangle": {"support", "t", "p"},
 }

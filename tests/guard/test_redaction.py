@@ -287,9 +287,9 @@ def test_notes_that_cannot_be_read_take_out_their_client_alone(federation):
     frames = {name: rows(30, seed) for seed, name in enumerate(("a", "b", "c"))}
     found, *_ = federation(frames, {1: claiming("no row values: none")})
     assert {name: outcome.status for name, outcome in found.outcomes.items()} == {
-        "a": Status.OK, "node-1": Status.FAILED, "c": Status.OK
+        "a": Status.OK, "b": Status.FAILED, "c": Status.OK
     }  # fmt: skip
-    assert found.outcomes["node-1"].notes == (Note("engines.notes-unreadable"),)
+    assert found.outcomes["b"].notes == (Note("engines.notes-unreadable"),)
 
 
 def test_a_failure_cannot_claim_to_be_ok(federation):
@@ -301,7 +301,7 @@ def test_a_failure_cannot_claim_to_be_ok(federation):
         return reply
 
     found, *_ = federation(frames, {1: fault})
-    bad = found.outcomes["node-1"]  # what it calls itself is not believed either
+    bad = found.outcomes["b"]
     assert (bad.status, bad.notes) == (Status.FAILED, (Note("engines.failure-unreadable"),))
     assert found.outcomes["a"].ok
 
@@ -329,6 +329,7 @@ FORGED = {
         failing("internal.error", kind={"note": {"code": "games.budget-spent", "facts": {"limits": FREE}}}),
         "engines.failure-unreadable",
     ),
+    "a letter": (failing("settings.parameter", name="t", owner="I", expected="trusted. " * 50), "settings.parameter"),
     "a place": (failing("data.no-rows", where=FREE, option=FREE), "data.no-rows"),
     "an endless version": (in_head(version="x" * 100_000), "engines.other-version"),
     "a kind that moves the cursor": (in_head(kind="\x1b[2J\x9b\u202e"), "engines.reply-not-asked"),
@@ -351,12 +352,13 @@ def test_forged_heads_and_failures_are_said_in_plain_and_short_words_of_this_pac
     assert fb.Valuation.load(home).outcomes == found.outcomes
 
 
-def test_names_that_nodes_give_themselves_are_plain_and_different(federation):
-    names = ("a (2)", "a", "a", "a", "\ud800\x1b[2J", " ")
+def test_names_that_nodes_give_themselves_are_plain_claims(federation):
+    names = ("1", "a", "a", "\ud800\x1b[2J", " ")
     frames = {str(node): rows(30, node) for node in range(len(names))}
     found, *_ = federation(frames, {node: in_head(name=name) for node, name in enumerate(names)})
-    assert list(found.outcomes) == ["a (2)", "a", "a (3)", "a (4)", "[2J", "node-5"]
-    assert list(found.clients["client"]) == list(found.outcomes)
+    assert list(found.outcomes) == list(found.clients["client"]) == list(frames)
+    claims = [note.facts["name"] for outcome in found.outcomes.values() for note in outcome.notes]
+    assert claims == ["1", "a", "a", "[2J"]
 
 
 def test_more_flagged_rows_than_rows_are_not_believed(federation):

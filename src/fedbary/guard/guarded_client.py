@@ -107,7 +107,8 @@ class GuardedClient:
     ) -> GuardedClient:
         """The owner's half for a server's settings, as strict as the policy; ``seed`` is the owner's secret."""
         settings = policy.applied(asked)
-        inner = settings.client(table, rules=rules or RowRules(), seed=seed)
+        secret = secrets.randbits(62) if getattr(settings, "fresh_secret", False) else seed
+        inner = settings.client(table, rules=rules or RowRules(), seed=secret)
         data = content_digest(table)
         return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data)
 

@@ -67,7 +67,6 @@ SENTENCES = {
         "labels",
         command="The consensus protocol needs label coordinates that all clients share, not --labels {labels}: use --labels onehot or --labels numeric.",
     ),
-    "measure-shape": say("The server's measure has shape {shape}, or is not finite.", "shape"),
     "measure-too-large": say("its measure reaches {reach:.3g}, the others' about {usual:.3g}", "reach usual"),
     "needs-classes": say(
         "Coalition values are accuracies, so they need classes in coordinates that all clients share: use <labels=onehot>, or <protocol=sketch> or <protocol=consensus> where the label is a number."
@@ -126,7 +125,7 @@ SENTENCES = {
     "rows-before-target": say("Row values need the federation's target first."),
     "rows-changed": say("the rows changed since the run was interrupted: start it anew."),
     "saturated": say("saturated: most rows are farther away than the cost cap"),
-    "server-array": say("The server's array '{name}' is missing or not finite.", "name"),
+    "server-array": say("The server's array '{name}' is missing, has the wrong shape, or is not finite.", "name"),
     "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
     "sketch-masses": say("The sketch has masses that are too small or do not sum to one, or negative variances."),
     "sketch-shape": say("The sketch has the wrong shape, or holds values that are not finite or far too large."),

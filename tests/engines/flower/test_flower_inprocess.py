@@ -9,7 +9,7 @@ import pytest
 from inprocess import InProcessGrid, raised, silent
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.cli import main
 from fedbary.engines.flower import engine as engine_module
 from fedbary.engines.flower.client_app import app
@@ -102,13 +102,15 @@ def test_many_nodes_with_files_of_their_own(tmp_path, count):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"protocol": "consensus"}, {"protocol": "coalition"}], ids=["sketch", "consensus", "coalition"]
+    "options",
+    [{}, {"protocol": "consensus", "trust-server": True}, {"protocol": "coalition", "trust-server": True}],
+    ids=["sketch", "consensus", "coalition"],
 )
 def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path, options):
     tables, reference = many(3)
     nodes = files(tmp_path, tables)
     policy = tmp_path / "policy.toml"
-    policy.write_text('protocols = ["sketch", "consensus", "coalition"]\n')
+    policy.write_text('protocols = ["sketch", "consensus", "coalition"]\ntrust_server = true\n')
     nodes = {node: config | {"policy": str(policy)} for node, config in nodes.items()}
     nodes[1000] |= {"report": True}
     with_reference = {} if "consensus" in options.values() else {"reference": reference_file(tmp_path, reference)}
@@ -350,7 +352,9 @@ def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
     tables, reference = many(3)
     nodes = files(tmp_path, tables)
     (tmp_path / "strict.toml").write_text("min_group = 50\n")
-    (tmp_path / "open.toml").write_text('protocols = ["sketch", "consensus"]\nshare_flag_counts = true\n')
+    (tmp_path / "open.toml").write_text(
+        'protocols = ["sketch", "consensus"]\nshare_flag_counts = true\ntrust_server = true\n'
+    )
     nodes[1000]["policy"], nodes[1001]["policy"] = str(tmp_path / "strict.toml"), str(tmp_path / "open.toml")
     config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "out")}))
@@ -359,10 +363,23 @@ def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
     assert list(found.failed) == ["site 0"]
     ledger = Ledger(tmp_path / "s" / "node-1001" / "ledger.jsonl").read()
     assert [entry.kind for entry in ledger.entries][:1] == ["sketch"]
-    config = {"protocol": "consensus", "num-nodes": 3, "timeout": 60.0, "poll": 0.001, "rounds": 2}
-    again = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "two")}))
+    config = {"protocol": "consensus", "trust-server": True, "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
+    again = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "rounds": 2, "output": str(tmp_path / "two")}))
     assert again.outcomes["site 2"].status is Status.REFUSED
     assert again.outcomes["site 2"].has("guard.protocol-not-allowed")  # no file: the sketch protocol alone
+
+
+@pytest.mark.parametrize("protocol", ["consensus", "coalition"])
+def test_protocols_that_show_averages_need_a_trusted_server_over_a_network(tmp_path, protocol):
+    tables, _ = many(3)
+    grid = InProcessGrid(app, files(tmp_path, tables))
+    config = {"protocol": protocol, "num-nodes": 3, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
+    with pytest.raises(SettingsError, check=coded("engines.server-not-trusted")) as caught:
+        valued(grid, RunConfig.of(config))
+    assert caught.value.public == {"protocol": protocol}
+    assert grid.received == []
+    with pytest.raises(SettingsError, check=parameter("trust_server")):
+        RunConfig.of({**config, "trust-server": "yes"})
 
 
 # --- what leaves --------------------------------------------------------------------------------------
