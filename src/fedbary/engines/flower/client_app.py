@@ -7,9 +7,10 @@ from flwr.clientapp import ClientApp
 
 from fedbary.engines.flower.codec import pack_reply, unpack_message
 from fedbary.guard.envelope import Envelope
-from fedbary.guard.node import answer
+from fedbary.guard.node import answer, refuse
 from fedbary.guard.node_config import NodeConfig
-from fedbary.protocols.messages import Failure
+from fedbary.guard.what_leaves import refusal
+from fedbary.protocols.messages import Failure, Reply
 
 app = ClientApp()
 
@@ -18,10 +19,15 @@ app = ClientApp()
 def ask(message: Message, context: Context) -> Message:
     """Answer one of the server's questions; nothing but the answer leaves, whatever happens."""
     try:
-        question, envelope = unpack_message(message.content)
-        config = NodeConfig.of(context.node_config, context.node_id)
-        partition = context.node_config.get("partition-id")
-        reply, own = answer(question, envelope, config, None if partition is None else int(partition))
+        reply, own = _answered(message, NodeConfig.of(context.node_config, context.node_id))
     except Exception as error:  # Flower would send its text, with local paths, to the server
-        reply, own = Failure.of(error).redacted(), Envelope("")
+        reply, own = refusal(error), Envelope("")
     return Message(pack_reply(reply, own), reply_to=message)
+
+
+def _answered(message: Message, config: NodeConfig) -> tuple[Reply | Failure, Envelope]:
+    try:
+        question, envelope = unpack_message(message.content)
+    except Exception as error:
+        return refuse(error, config), Envelope("")
+    return answer(question, envelope, config)
