@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
@@ -18,16 +20,16 @@ app = ClientApp()
 @app.query("ask")
 def ask(message: Message, context: Context) -> Message:
     """Answer one of the server's questions; nothing but the answer leaves, whatever happens."""
+    reply: Reply | Failure
+    own = Envelope("")
     try:
-        reply, own = _answered(message, NodeConfig.of(context.node_config, context.node_id))
+        try:
+            question, envelope = unpack_message(message.content)
+        except Exception as error:
+            reply = refuse(error, NodeConfig.of(context.node_config, context.node_id))
+        else:
+            own = replace(envelope, settings="")
+            reply, own = answer(question, envelope, NodeConfig.of(context.node_config, context.node_id))
     except Exception as error:  # Flower would send its text, with local paths, to the server
-        reply, own = refusal(error), Envelope("")
+        reply = refusal(error)
     return Message(pack_reply(reply, own), reply_to=message)
-
-
-def _answered(message: Message, config: NodeConfig) -> tuple[Reply | Failure, Envelope]:
-    try:
-        question, envelope = unpack_message(message.content)
-    except Exception as error:
-        return refuse(error, config), Envelope("")
-    return answer(question, envelope, config)
