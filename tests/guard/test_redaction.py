@@ -94,7 +94,7 @@ def test_whatever_is_read_as_a_note_is_plain_and_can_be_shown(content):
 
 
 def nested(depth):
-    note = {"code": "internal.withheld"}
+    note = {"code": "internal.unknown-code"}
     for _ in range(depth):
         note = {"code": "valuation.no-row-values", "facts": {"why": {"note": note}}}
     return note
