@@ -164,7 +164,7 @@ class GuardedClient:
             found = self._inner.answer(message)
         except Exception as error:
             log_error(error, "failed")
-            found = failure(error)
+            found = failure(Failure.of(error))
         try:
             self._ledger.record(self._outcome(message, found))
         except Exception as error:

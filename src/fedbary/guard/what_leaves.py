@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError, SchemaError, TransportError
+from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure
 from fedbary.valuation.outcome import Status
@@ -45,6 +45,7 @@ OF_THE_QUESTION = frozenset(
         "schema.too-few-rows",
     }
 )
+_ABOUT_ROWS = frozenset({"data", "protocols", "schema", "transport", "valuation"})
 _UNFIT = Failure(Note("guard.rows-unfit"))
 _INSIDE = Failure(Note("guard.failed-inside"))
 
@@ -63,8 +64,8 @@ def refusal(error: Exception) -> Failure:
     return Failure.of(error).redacted() if isinstance(error, FedbaryError) else _INSIDE
 
 
-def failure(error: Exception) -> Failure:
-    """What leaves of an error that an owner's half raised with the rows in its hands.
+def failure(found: Failure) -> Failure:
+    """What leaves where an owner's half failed with the rows in its hands.
 
     A code of a list that depends on the question alone; of all others nothing but whether the table does not fit or
     something failed.
@@ -72,12 +73,12 @@ def failure(error: Exception) -> Failure:
     Examples
     --------
     >>> from fedbary.errors import DataError
-    >>> str(failure(DataError("data.no-rows", where="ward.csv")).note)
+    >>> str(failure(Failure.of(DataError("data.no-rows", where="ward.csv"))).note)
     "the table does not fit the question; the owner's own log says why"
     """
-    if isinstance(error, FedbaryError) and error.code in OF_THE_QUESTION:
-        return Failure.of(error).redacted()
-    return _UNFIT if isinstance(error, (DataError, PrivacyError, SchemaError, TransportError)) else _INSIDE
+    if found.note.code in OF_THE_QUESTION:
+        return found.redacted()
+    return _UNFIT if found.note.code.partition(".")[0] in _ABOUT_ROWS else _INSIDE
 
 
 def as_error(found: Failure) -> FedbaryError:
