@@ -136,6 +136,14 @@ def test_a_node_s_id_is_the_server_s_and_decides_nothing(tmp_path):
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["mine"]
 
 
+def test_a_table_is_not_even_read_when_no_question_is_left(owner, monkeypatch):
+    message = question()
+    owner.ask(message)
+    monkeypatch.setattr(node_module, "_readable", lambda _: pytest.fail("the table was read"))
+    assert owner.ask(other_masses(message, 1)).note.code == "guard.no-further-question"
+    assert isinstance(owner.ask(message), Reply)
+
+
 def test_an_edited_cell_is_no_fresh_budget(owner):
     message = question()
     owner.ask(message)

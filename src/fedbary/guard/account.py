@@ -181,6 +181,12 @@ class Account:
         runs = [e.run for e in recent if e.what == QUESTION and e.asked == asked and self.messages(e.question)]
         return runs[-1] if runs else None
 
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that opened a question, each once, in the order of their last one."""
+        opened = [entry.run for entry in self.entries if entry.what == QUESTION]
+        return tuple(reversed(dict.fromkeys(reversed(opened))))
+
     def refusals(self) -> int:
         """Refusals since the owner's last decision."""
         return sum(entry.what == REFUSAL for entry in self._since(*DECISIONS))

@@ -14,7 +14,7 @@ from fedbary.guard.account import FAILURE, FLAGS, REFUSAL, REPLY, Entry
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_log import log_error
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.questions import asked_digest, message_key, most_messages, settings_digest
+from fedbary.guard.questions import asked_digest, epsilon_of, message_key, most_messages, settings_digest
 from fedbary.guard.what_leaves import as_error, failure, refusal
 from fedbary.notes import notes_to_text
 from fedbary.protocols.messages import (
@@ -187,7 +187,7 @@ class GuardedClient:
         It is told once for a question. A server that chose the scoring model could single out rows by a smaller
         count. With ε nothing is said, as it would not be covered.
         """
-        if not self._policy.share_flag_counts or self._epsilon or self._flags_told:
+        if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told:
             return None
         flags = self._inner.row_values().frame["flag"]
         if flags.isna().any():
@@ -238,10 +238,6 @@ class GuardedClient:
             self._inner = UnusableClient(error)
             self._inner.restore(inner)
 
-    @property
-    def _epsilon(self) -> float:
-        return float(getattr(self._settings, "epsilon", None) or 0.0)
-
     def _admit(self, message: Message) -> None:
         """Count the message, and its question before the first one; refuses by what no row has a say in."""
         if self._question:
@@ -260,7 +256,7 @@ class GuardedClient:
         waiting = self._ledger.read().unanswered(self._run, asked)
         if waiting is not None:
             return waiting
-        entry = replace(self._entry(message), asked=asked, data=self._data, epsilon=self._epsilon)
+        entry = replace(self._entry(message), asked=asked, data=self._data, epsilon=epsilon_of(self._settings))
         most = self._policy.most_questions
         return self._ledger.open_question(entry, budget=self._policy.epsilon_budget, most=most).question
 

@@ -16,7 +16,7 @@ from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_log import log_error, owner_log
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.questions import asked_digest, message_key, most_messages
+from fedbary.guard.questions import asked_digest, epsilon_of, message_key, most_messages
 from fedbary.guard.run_state import LastAnswer, RunState
 from fedbary.guard.what_leaves import refusal
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
@@ -103,6 +103,10 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     if last is not None and last.repeats(message, envelope.step):
         return last
     _check_step(envelope, before, message)
+    if not before.client and account.unanswered(envelope.session, asked_digest(settings, message)) is None:
+        # The guarded client would refuse, too, but a server must not make the node read its table for nothing.
+        question = Entry(protocol=settings.name, epsilon=epsilon_of(settings))
+        account.afford(question, budget=policy.epsilon_budget, most=policy.most_questions)
     table = _readable(config)
     client = _guarded(table, asked, policy, envelope.session, config)
     if before.client:
@@ -117,7 +121,7 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     if isinstance(found, Reply) and _final(message, asked):
         last = replace(last, flagged=_after(client, asked, config, envelope.session, table))
         RunState(step, client.state(), last).save(folder)
-    config.forget_old_runs()
+    config.forget_old_runs(config.ledger.read().runs)
     return last
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,14 +108,12 @@ class NodeConfig:
             raise ProtocolError("guard.not-a-session")
         return self.home / "runs" / session
 
-    def forget_old_runs(self) -> None:
-        """Bound the disk: of the oldest runs neither the state nor the results are kept."""
+    def forget_old_runs(self, runs: Sequence[str]) -> None:
+        """Bound the disk: of the oldest of these runs neither the state nor the results are kept."""
         import shutil
 
-        for place in (self.home / "runs", self.output):
-            folders = [folder for folder in place.iterdir() if folder.is_dir()] if place.is_dir() else []
-            sessions = [folder for folder in folders if len(folder.name) == _SESSION_LENGTH]
-            for folder in sorted(sessions, key=lambda path: path.stat().st_mtime)[:-_MOST_RUNS]:
+        for run in runs[:-_MOST_RUNS]:
+            for folder in (self.run_folder(run), self.output / run):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def secret(self) -> int:

@@ -33,6 +33,11 @@ def most_messages(settings: Settings) -> int:
     return 1
 
 
+def epsilon_of(settings: Settings) -> float:
+    """What a question costs; 0 without ε."""
+    return float(getattr(settings, "epsilon", None) or 0.0)
+
+
 def message_key(message: Message) -> str:
     """What makes a message the same as another one, to the last byte."""
     return f"{message.kind} {message.round} {message.digest}"
