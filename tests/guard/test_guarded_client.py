@@ -345,18 +345,21 @@ def test_what_is_declared_of_a_table_refuses_before_the_question_is_opened(table
     """The row count and the column names; the question costs nothing then."""
     asked = fb.Sketch()
     message = question(asked, tables[1])
-    few = Declared(4, ("x",))
+    few = Declared(4, {"x": 64})
     inner = Counting(Reply(0))
     found = GuardedClient(inner, asked, policy=OwnerPolicy(), ledger=ledger, run="r", declared=few).respond(message)
     assert found.note == Note("schema.too-few-rows", {"least": 5})
-    other = Declared(60, (CANARY,))
+    other = Declared(60, {CANARY: 64})
     found = GuardedClient(inner, asked, policy=OwnerPolicy(), ledger=ledger, run="r", declared=other).respond(message)
     assert found.note == Note("schema.columns-missing", {"missing": ("x",), "count": 1})
+    narrow = Declared(60, {"x": 63})
+    found = GuardedClient(inner, asked, policy=OwnerPolicy(), ledger=ledger, run="r", declared=narrow).respond(message)
+    assert found.note == Note("schema.width", {"column": "x", "width": 63, "expected": 64})
     broken = replace(message, scalars={**message.scalars, "fingerprint": "other"})
     assert guarded(tables, ledger, asked).respond(broken).note.code == "schema.other-fingerprint"
     broken = replace(message, scalars={**message.scalars, "schema": "{}"})
     assert guarded(tables, ledger, asked).respond(broken).note.code == "schema.not-a-schema"
-    assert (inner.asked, lines(ledger)) == (0, ["refusal"] * 4)
+    assert (inner.asked, lines(ledger)) == (0, ["refusal"] * 5)
     assert CANARY not in ledger.path.read_text()
     assert isinstance(guarded(tables, ledger, asked).respond(message), Reply)
 

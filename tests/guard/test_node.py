@@ -129,7 +129,8 @@ def test_a_node_s_id_is_the_server_s_and_decides_nothing(tmp_path):
     """The ledger once lay in a folder of that name, so that a new id was a new budget."""
     owner = Owner(tmp_path, "require_epsilon = true\nepsilon_budget = 1.0\n")
     asked = fb.Sketch(epsilon=1.0)
-    found = [owner.ask(question(asked, seed), asked=asked, node=seed) for seed in range(5)]
+    messages = [other_masses(question(asked), seed) for seed in range(5)]
+    found = [owner.ask(message, asked=asked, node=node) for node, message in enumerate(messages)]
     assert [isinstance(one, Reply) for one in found] == [True, False, False, False, False]
     assert [one.note for one in found[1:]] == [Note("guard.budget-spent")] * 4
     assert owner.ledger.spent() == 1.0

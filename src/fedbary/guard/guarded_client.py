@@ -42,10 +42,16 @@ _GUARD = "guard"
 
 @dataclass(frozen=True)
 class Declared:
-    """What a server may know of a table without asking: refusals may depend on it."""
+    """What a server may know of a table without asking: its row count, and the names and widths of its columns."""
 
     rows: int
-    columns: tuple[str, ...]
+    columns: Mapping[str, int]
+
+    @classmethod
+    def of(cls, table: Table) -> Declared:
+        """What is declared of a table."""
+        widths = {name: values.shape[1] if values.ndim == 2 else 1 for name, values in table.columns.items()}
+        return cls(len(table), widths)
 
     def check(self, message: Message, min_group: int) -> None:
         """Refuse a message for itself, or for what is declared; a schema is read without any row."""
@@ -61,6 +67,10 @@ class Declared:
         if missing:
             extra = tuple(name for name in self.columns if name not in wanted)
             raise SchemaError("schema.columns-missing", missing=missing, count=len(missing), extra=extra or None)
+        for column in schema.columns:
+            if self.columns[column.name] != column.width:
+                width, expected = self.columns[column.name], column.width
+                raise SchemaError("schema.width", column=column.name, width=width, expected=expected)
 
 
 class GuardedClient:
@@ -143,10 +153,8 @@ class GuardedClient:
             inner = settings.client(table, rules=rules or RowRules(), seed=seed)
         except Exception as error:
             inner = UnusableClient(error)
-        declared = Declared(len(table), tuple(table.columns))
-        return cls(
-            inner, settings, policy=policy, ledger=ledger, run=run, data=content_digest(table), declared=declared
-        )
+        data, declared = content_digest(table), Declared.of(table)
+        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data, declared=declared)
 
     def respond(self, message: Message) -> Reply | Failure:
         """What leaves for a message, whatever happens: the answer, or a code that tells nothing of the rows."""
