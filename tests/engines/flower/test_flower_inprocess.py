@@ -372,6 +372,45 @@ def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
     assert again.outcomes["site 2"].has("guard.protocol-not-allowed")  # no file: the sketch protocol alone
 
 
+def owners(tmp_path, policy=""):
+    """Three nodes with files, one policy for all, and the run config of a coordinator with a reference."""
+    tables, reference = many(3)
+    file = tmp_path / "policy.toml"
+    file.write_text(policy)
+    nodes = {node: config | {"policy": str(file)} for node, config in files(tmp_path, tables).items()}
+    config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
+    return nodes, config | {"output": str(tmp_path / "out")}
+
+
+def lines(tmp_path, site):
+    return [entry.what for entry in Ledger(tmp_path / "s" / site / "ledger.jsonl").read(head_needed=True).entries]
+
+
+def test_a_run_that_is_started_again_is_the_same_question(tmp_path):
+    """With other ids of the same nodes, as after a new registration; the noise is the same, too."""
+    nodes, config = owners(tmp_path, "epsilon_budget = 1.0\n")
+    config |= {"epsilon": 1.0}
+    first = valued(InProcessGrid(app, nodes), RunConfig.of(config))
+    again = valued(InProcessGrid(app, {node + 50: own for node, own in nodes.items()}), RunConfig.of(config))
+    assert not first.failed
+    pd.testing.assert_frame_equal(first.clients, again.clients)
+    assert lines(tmp_path, "site-0") == ["question", "reply"]
+    other = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "seed": 5}))
+    assert {outcome.notes[0].code for outcome in other.outcomes.values()} == {"guard.budget-spent"}
+
+
+def test_a_killed_server_goes_on_with_the_same_question(tmp_path, monkeypatch):
+    nodes, config = owners(tmp_path, 'protocols = ["interpolation"]\n')
+    config |= {"protocol": "interpolation", "rounds": 4}
+    interrupted(monkeypatch, InProcessGrid(app, nodes), config)
+    found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "resume": True}))
+    assert not found.failed
+    assert lines(tmp_path, "site-0").count("question") == 1
+    assert set(lines(tmp_path, "site-0")) == {"question", "reply"}
+    another = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "two")}))
+    assert {outcome.notes[0].code for outcome in another.outcomes.values()} == {"guard.no-further-question"}
+
+
 # --- what leaves --------------------------------------------------------------------------------------
 
 
