@@ -324,7 +324,7 @@ def test_once_rows_were_looked_at_one_of_two_sentences_leaves_and_the_question_i
     found = mine.respond(Message("sketch", 0, {"n": 1}))
     assert found in (UNFIT, INSIDE)
     assert mine.respond(Message("sketch", 0, {"n": 1})) is found
-    assert lines(ledger) == ["question", "failure"]
+    assert (lines(ledger), ledger.spent()) == (["question", "failure"], epsilon or 0.0)
     again = wrapped(UnusableClient(error), ledger, fb.Sketch(epsilon=epsilon))
     assert again.respond(Message("sketch", 0)).note.code == "guard.no-further-question"
     for text in (repr(found), ledger.path.read_text()):

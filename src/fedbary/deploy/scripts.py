@@ -101,10 +101,11 @@ export FLWR_HOME="$KEPT/flwr"
 command -v flower-supernode > /dev/null || { echo "flower-supernode is not on the PATH" >&2; exit 2; }
 data="$(cd -- "$(dirname -- "$1")" && pwd -P)/$(basename -- "$1")"; shift
 [ -r "$data" ] || { echo "cannot read $data" >&2; exit 2; }
-case "$data$KEPT" in *[\\"\\\\]*) echo "quotes and backslashes cannot stand in a path here" >&2; exit 2 ;; esac
+TABLE="${FEDBARY_TABLE:-@node@}"   # what was asked of a table is kept under its name, whatever its file is called
+case "$data$KEPT$TABLE" in *[\\"\\\\]*) echo "quotes and backslashes cannot stand in a path here" >&2; exit 2 ;; esac
 exec flower-supernode --superlink "@address@" --root-certificates "$HERE/ca.crt" \\
   --auth-supernode-private-key "$HERE/key" --host 127.0.0.1 --port "${FEDBARY_PORT:-@node_port@}" \\
-  --node-config "name=\\"@node@\\" data-path=\\"$data\\" table=\\"${FEDBARY_TABLE:-@node@}\\" \\
+  --node-config "name=\\"@node@\\" data-path=\\"$data\\" table=\\"$TABLE\\" \\
 state-path=\\"$KEPT/state\\" output-path=\\"$KEPT/results\\" $*"
 """
 )

@@ -240,6 +240,8 @@ class GuardedClient:
         self._question, self._messages = int(own["question"]), int(own["messages"])
         self._flags_told = bool(own["flags_told"])
         inner = {key: array for key, array in state.items() if key != _GUARD}
+        if not inner:
+            return
         try:
             self._inner.restore(inner)
         except Exception as error:  # the rows may have a say in it, so it is an answer like any other
