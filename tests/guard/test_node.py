@@ -292,6 +292,7 @@ def test_nothing_after_the_answer_changes_it(owner, monkeypatch):
 
     monkeypatch.setattr(SketchClient, "row_values", fails)
     monkeypatch.setattr(node_module, "save_rows", fails)
+    monkeypatch.setattr(NodeConfig, "forget_old_runs", fails)
     owner.ledger.allow("sketch", 1, 0.0, "again")
     session = secrets.token_hex(16)
     assert owner.ask(message, session).scalars == honest.scalars

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
@@ -118,11 +119,12 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
         return last  # refused: what was answered before stays
     step = envelope.step if isinstance(found, Reply) else before.step
     RunState(step, client.state(), last).save(folder)
-    if isinstance(found, Reply) and _final(message, asked):
-        last = replace(last, flagged=_after(client, asked, config, envelope.session, table))
-        RunState(step, client.state(), last).save(folder)
-    config.forget_old_runs(config.ledger.read().runs)
-    return last
+    # From here on nothing that fails may change what leaves.
+    _tried("old runs not forgotten", lambda: config.forget_old_runs(config.ledger.read().runs))
+    if isinstance(found, Failure) or not _final(message, asked):
+        return last
+    _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))
+    return _tried("flags not counted", lambda: _with_flags(client, last, step, folder)) or last
 
 
 def _answered_in_another_run(
@@ -177,22 +179,25 @@ def _final(message: Message, asked: Asked) -> bool:
     return message.kind == FINISH or message.kind in asked.protocol.row_values_after
 
 
-def _after(client: GuardedClient, asked: Asked, config: NodeConfig, session: str, table: Table | None) -> int | None:
-    """Row values, for the owner alone, and how many are flagged; what fails here changes nothing that left."""
+def _keep_rows(client: GuardedClient, asked: Asked, config: NodeConfig, session: str, table: Table | None) -> None:
+    """Row values and perhaps a report, for the owner alone."""
+    head, drawn = config.ledger.read().head, table if config.report else None
+    save_rows(client, asked.protocol, asked.rules, config, folder=config.output / session, table=drawn, head=head)
 
-    def tried(what: str, work: Callable[[], int | None]) -> int | None:
-        try:
-            return work()
-        except Exception as error:
-            log_error(error, what)
-            return None
 
-    def save() -> None:
-        head, drawn = config.ledger.read().head, table if config.report else None
-        save_rows(client, asked.protocol, asked.rules, config, folder=config.output / session, table=drawn, head=head)
+def _with_flags(client: GuardedClient, last: LastAnswer, step: int, folder: Path) -> LastAnswer:
+    """The answer with the count of flags, where the owner shares it; kept like that, so that it is told once."""
+    told = replace(last, flagged=client.flag_count())
+    RunState(step, client.state(), told).save(folder)
+    return told
 
-    tried("no row values", save)
-    return tried("flags not counted", client.flag_count)
+
+def _tried(what: str, work: Callable[[], LastAnswer | None]) -> LastAnswer | None:
+    try:
+        return work()
+    except Exception as error:
+        log_error(error, what)
+        return None
 
 
 def _ask_simulated(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
