@@ -241,7 +241,7 @@ def test_a_bad_answer_takes_out_its_sender_and_nobody_else(federation):
     replies = {name: sketch_client(clients[name]).answer(message) for name, message in server.tasks().items()}
     first, second, third, fourth, *_ = replies
     replies[first] = Reply(0, {**replies[first].scalars, "cost": float("nan")})
-    replies[second] = Failure(Note("internal.withheld"))
+    replies[second] = Failure(Note("guard.failed-inside"))
     del replies[third]
     replies[fourth] = Reply(0, {**replies[fourth].scalars, "relaxed": 1e12})
     server.absorb(replies)

@@ -121,16 +121,15 @@ def read(home):
 
 def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_rows_at_home(federation):
     home, folder = federation.home, federation.folder
-    found, done = run(folder, home / "sketch", f'reference="{home / "reference.parquet"}"')
+    found, done = run(folder, home / "sketch", f'reference="{home / "reference.parquet"}" policy="coarsen"')
     clients, reference = read(home)
-    # Owners answer guardedly, whatever the server asks for.
     same(found, fb.value(clients, reference, protocol=fb.Sketch(policy="coarsen"), seed=0), ["distance", "quality"])
     for name in NAMES:
         kept = folder / "nodes" / name
         (rows,) = kept.glob("results/*/rows.parquet")
         assert len(pd.read_parquet(rows)) == 120
-        (ledger,) = kept.glob("state/node-*/ledger.jsonl")
-        assert [entry.kind for entry in Ledger(ledger).read().entries] == ["sketch"]
+        ledger = Ledger(kept / "state" / name / "ledger.jsonl")
+        assert [entry.what for entry in ledger.read(head_needed=True).entries] == ["question", "reply"]
     seen = [done.stdout.encode(), *(f.read_bytes() for f in (home / "sketch").rglob("*") if f.is_file())]
     seen += [file.read_bytes() for file in (folder / "server").rglob("*") if file.is_file()]
     seen.append((home / "log-0.txt").read_bytes())  # the server's own log

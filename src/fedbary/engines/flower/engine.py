@@ -122,8 +122,8 @@ class FlowerEngine(Engine):
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:
         """Row values stay with the nodes; how many rows are flagged comes from those that share it."""
-        if not self._row_values_after:
-            valued = [name for name, outcome in result.outcomes.items() if outcome.ok]
+        valued = [name for name, outcome in result.outcomes.items() if outcome.ok]
+        if valued and not self._row_values_after:
             self.exchange({name: Message(FINISH, 2**30) for name in valued}, observer)
         rows = result.clients.set_index("client")["rows"].dropna().to_dict()
         flagged = {str(node): count for node, count in self._flagged.items() if count <= rows.get(str(node), -1)}
