@@ -27,8 +27,8 @@ pytestmark = pytest.mark.timeout(240)
 APP = Path(__file__).parents[3] / "flower-app"
 NAMES = ("ann", "bob", "cyd")
 CANARY = "canary-in-a-path"
-GUARDED = 'protocols = ["sketch"]\n'
-TRUSTING = 'protocols = ["sketch", "consensus"]\nmax_rounds = 10\ntrust_server = true\n'
+GUARDED = 'protocols = ["sketch"]\nmax_questions = 2\n'
+TRUSTING = 'protocols = ["sketch", "consensus"]\nmax_rounds = 10\ntrust_server = true\nmax_questions = 2\n'
 
 
 @dataclass

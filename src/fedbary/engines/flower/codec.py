@@ -57,11 +57,11 @@ def unpack_reply(content: RecordDict, asked: Envelope) -> tuple[Reply | Failure,
     envelope = _envelope(head)
     if envelope.session != asked.session:
         raise ProtocolError("engines.reply-of-another-run")
-    if envelope.nonce != asked.nonce:  # Flower checks who sends, but not whose answer it is said to be
-        raise ProtocolError("engines.reply-of-another-node")
     if (envelope.kind, envelope.round) != (asked.kind, asked.round):
         kind = as_plain(envelope.kind, _LONGEST_NAME)
         raise ProtocolError("engines.reply-not-asked", kind=kind, round=envelope.round)
+    if envelope.nonce != asked.nonce:  # Flower checks who sends, but not whose answer it is said to be
+        raise ProtocolError("engines.reply-of-another-node")
     if "failure" in head:
         return _failure(head), envelope
     if envelope.step != asked.step:
