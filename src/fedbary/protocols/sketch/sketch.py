@@ -42,13 +42,13 @@ class SketchPoints:
         missing = [name for name in ("points", "weights", "variances") if name not in arrays]
         if missing:
             raise ProtocolError("protocols.sketch-lacks-array", name=missing[0])
-        points, weights, variances = (
-            np.asarray(arrays[name], dtype=float) for name in ("points", "weights", "variances")
-        )
-        size = len(weights)
-        fits = points.shape == (size, width) and variances.shape == (size,) and 1 <= size <= _MOST_POINTS
-        finite = all((np.abs(values) <= LARGEST).all() for values in (points, weights, variances))
-        if not fits or not finite or not SMALLEST <= cap <= LARGEST:
+        sent = tuple(np.asarray(arrays[name]) for name in ("points", "weights", "variances"))
+        size = sent[1].size
+        shapes = [array.shape for array in sent] == [(size, width), (size,), (size,)] and 1 <= size <= _MOST_POINTS
+        if not shapes or any(array.dtype.kind not in "fiu" for array in sent) or not SMALLEST <= cap <= LARGEST:
+            raise ProtocolError("protocols.sketch-shape")
+        points, weights, variances = (array.astype(np.float64) for array in sent)
+        if not all((np.abs(values) <= LARGEST).all() for values in (points, weights, variances)):
             raise ProtocolError("protocols.sketch-shape")
         if (weights < _LEAST_MASS).any() or abs(float(weights.sum()) - 1.0) > 1e-9 or (variances < 0).any():
             raise ProtocolError("protocols.sketch-masses")
