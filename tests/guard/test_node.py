@@ -20,7 +20,7 @@ from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node import FINISH, Asked, answer
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.owner_log import owner_log
+from fedbary.guard.owner_log import log_error, owner_log
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.client import SketchClient
@@ -330,11 +330,12 @@ def test_the_log_quotes_cells_at_the_level_debug_alone(tmp_path):
         NodeConfig.of({**owner.config, "log-level": "loud"}, 1)
 
 
-def test_a_full_disk_does_not_stop_the_log_from_being_left_out(tmp_path):
-    from fedbary.guard.owner_log import log_error
-
+def test_the_log_goes_nowhere_else_and_a_full_disk_stops_nothing(tmp_path, caplog):
     with owner_log(tmp_path / "nowhere"):
         log_error(DataError("data.no-rows"), "failed")
+    assert not caplog.records
+    log_error(DataError("data.no-rows"), "failed")
+    assert len(caplog.records) == 1
 
 
 # --- an honest coordinator ----------------------------------------------------------------------------

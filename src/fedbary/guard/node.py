@@ -187,7 +187,10 @@ def _keep_rows(client: GuardedClient, asked: Asked, config: NodeConfig, session:
 
 def _with_flags(client: GuardedClient, last: LastAnswer, step: int, folder: Path) -> LastAnswer:
     """The answer with the count of flags, where the owner shares it; kept like that, so that it is told once."""
-    told = replace(last, flagged=client.flag_count())
+    flagged = client.flag_count()
+    if flagged is None:
+        return last
+    told = replace(last, flagged=flagged)
     RunState(step, client.state(), told).save(folder)
     return told
 

@@ -48,17 +48,19 @@ def log_error(error: Exception, what: str) -> None:
 
 @contextmanager
 def owner_log(home: Path, level: str = "info") -> Iterator[None]:
-    """Let the logger write to a file in the owner's folder."""
+    """Let the logger write to a file in the owner's folder, and nowhere else: others may carry logs away."""
     handler = _OwnersFile(home / LOG, maxBytes=_MOST_BYTES, backupCount=_OLD_FILES, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    before = LOGGER.level
+    before = LOGGER.level, LOGGER.propagate
     LOGGER.setLevel(level.upper())
+    LOGGER.propagate = False
     LOGGER.addHandler(handler)
     try:
         yield
     finally:
         LOGGER.removeHandler(handler)
-        LOGGER.setLevel(before)
+        LOGGER.setLevel(before[0])
+        LOGGER.propagate = before[1]
         handler.close()
 
 
