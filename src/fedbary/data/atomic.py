@@ -67,10 +67,13 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], *, mode: in
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """What `write_arrays` wrote; nothing where there is no file."""
+    """What `write_arrays` wrote; nothing where there is no file, and a ValueError where it cannot be read."""
     import numpy as np
 
     if not Path(path).is_file():
         return {}
-    with np.load(path, allow_pickle=False) as stored:
-        return {key: stored[key] for key in stored.files}
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {key: stored[key] for key in stored.files}
+    except Exception as error:  # a damaged archive can fail in zipfile, in zlib, in a header's parser and in NumPy
+        raise ValueError(f"not a whole archive of arrays: {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,5 +62,5 @@ class Checkpoint(Observer):
 def _read(file: Path) -> State:
     try:
         return read_arrays(file)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except ValueError as error:
         raise ProtocolError("engines.checkpoint-damaged", file=str(file), why=str(error)) from error
