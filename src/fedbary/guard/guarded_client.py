@@ -24,6 +24,7 @@ from fedbary.protocols.messages import (
     Settings,
     State,
     array_text,
+    injective_digest,
     text_array,
 )
 from fedbary.space.row_identity import content_digest
@@ -257,7 +258,7 @@ def reply_digest(reply: Reply) -> str:
     >>> reply_digest(Reply(0, {"rows": 7})) == reply_digest(Reply(1, {"rows": 7}))
     True
     """
-    return Message("reply", 0, _scalars(reply), reply.arrays).digest
+    return injective_digest("reply", _scalars(reply), reply.arrays)
 
 
 def _filled(entry: Entry, reply: Reply, digest: str) -> Entry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,10 +45,7 @@ class Message:
     @cached_property
     def digest(self) -> str:
         """A hash of what the message asks; computed once for all clients of a process, as a model is large."""
-        content = hashlib.sha256(repr((self.kind, sorted(self.scalars.items()))).encode())
-        for name, array in sorted(self.arrays.items()):
-            content.update(f"{name} {array.shape} {array.dtype}".encode() + np.ascontiguousarray(array).tobytes())
-        return content.hexdigest()
+        return injective_digest(self.kind, self.scalars, self.arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +190,41 @@ class ClientProtocol(Protocol):
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
         ...
+
+
+def injective_digest(kind: str, scalars: Mapping[str, Scalar], arrays: Mapping[str, np.ndarray]) -> str:
+    """A hash that two contents share only if they are the same: every part stands behind its type and its length.
+
+    Without the lengths the name of an array could hold what looks like another array, and two questions would count
+    as one.
+
+    Examples
+    --------
+    >>> injective_digest("step", {"a": 1}, {}) == injective_digest("step", {"a": True}, {})
+    False
+    """
+    content = hashlib.sha256()
+
+    def add(mark: bytes, *parts: bytes | memoryview) -> None:
+        content.update(mark + struct.pack("<Q", len(parts)))
+        for part in parts:
+            content.update(struct.pack("<Q", len(part)))
+            content.update(part)
+
+    add(b"kind", _bytes(kind))
+    for name, scalar in sorted(scalars.items()):
+        plain = scalar.item() if isinstance(scalar, np.generic) else scalar
+        number = struct.pack("<d", plain) if isinstance(plain, float) else _bytes(str(plain))
+        add(b"scalar", _bytes(name), _bytes(type(plain).__name__), number)
+    for name, array in sorted(arrays.items()):
+        flat = np.ascontiguousarray(array).reshape(-1)
+        sizes = struct.pack(f"<{array.ndim}Q", *array.shape)
+        add(b"array", _bytes(name), _bytes(array.dtype.str), sizes, flat.view(np.uint8).data)
+    return content.hexdigest()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # whatever came must have a digest
 
 
 def text_array(text: str) -> np.ndarray:
