@@ -23,6 +23,7 @@ from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import notes_from_text, notes_to_text
+from fedbary.protocols.forms import Exchange, check_message
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -36,7 +37,8 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.randomness import shared_secret
-from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.registry import PROTOCOLS, exchanges_of
+from fedbary.strict_json import read_json
 from fedbary.valuation.rules import RowRules
 from fedbary.wording import as_plain
 
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 STATE, LOG = "state.npz", "errors.log"
 _LONGEST_LINE = 2000
+_LONGEST_SETTINGS = 2**20
 # The last message of protocols that do not name one after which row values are final.
 FINISH = "finish"
 
@@ -66,10 +69,10 @@ class Asked:
     def from_json(cls, text: str) -> Asked:
         """Read it back; a server that asks for something unknown is refused."""
         try:
-            content = json.loads(text)
+            content = read_json(text, longest=_LONGEST_SETTINGS)
             protocol = PROTOCOLS[content["protocol"]](**content["options"])
             return cls(protocol, RowRules(**content["rules"]), dict(content["simulation"]))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ProtocolError("guard.settings-unknown") from error
 
 
@@ -84,6 +87,7 @@ def answer(
     epsilon = None
     try:
         asked = Asked.from_json(envelope.settings)
+        check_message({FINISH: Exchange(), **exchanges_of(asked.protocol.name)}, asked.protocol.name, message)
         epsilon = getattr(asked.protocol, "epsilon", None)
         reply, flagged = _answer(message, envelope, asked, config, partition)
         return reply, replace(own, flagged=flagged)

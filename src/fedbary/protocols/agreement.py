@@ -11,15 +11,15 @@ from dataclasses import asdict
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError
+from fedbary.protocols.agreement_forms import EXCHANGES
 from fedbary.protocols.first_question import ReleasedRows
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.messages import (
     Failure,
     Message,
     Reply,
     State,
     array_text,
-    finite_array,
-    scalar_text,
     text_array,
 )
 from fedbary.space.description import Description, describe
@@ -29,8 +29,6 @@ from fedbary.space.moments import Moments, table_moments
 from fedbary.space.options import Space
 from fedbary.space.schema import Schema
 from fedbary.wording import on_one_line
-
-_LONGEST_DESCRIPTION = 64 * 2**20
 
 
 class SchemaAgreement:
@@ -51,11 +49,16 @@ class SchemaAgreement:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> dict[str, Failure]:
         """Take the answers; returns the clients that are out, with the reason."""
+        form = EXCHANGES["describe"].reply
+        if self._draft is not None:
+            form = EXCHANGES["moments"].reply.sized(width=self._draft.feature_width)
+        replies = fitting_replies(replies, replies, form, number=0)
         reasons = {name: reply for name, reply in replies.items() if isinstance(reply, Failure)}
         answers = {name: reply for name, reply in replies.items() if isinstance(reply, Reply)}
         if self._draft is None:
             return reasons | self._absorb_descriptions(answers)
-        return reasons | self._absorb_moments(answers)
+        self._absorb_moments(answers)
+        return reasons
 
     def state(self) -> State:
         """Arrays from which `restore` goes on."""
@@ -72,8 +75,7 @@ class SchemaAgreement:
         descriptions: dict[str, Description] = {}
         for name, reply in answers.items():
             try:
-                text = scalar_text(reply, "description", longest=_LONGEST_DESCRIPTION)
-                descriptions[name] = Description.from_json(text)
+                descriptions[name] = Description.from_json(str(reply.scalars["description"]))
             except FedbaryError as error:
                 reasons[name] = Failure.of(error)
         if not descriptions:
@@ -84,25 +86,12 @@ class SchemaAgreement:
             self.schema = draft
         return reasons | {name: Failure(why) for name, why in different.items()}
 
-    def _absorb_moments(self, answers: Mapping[str, Reply]) -> dict[str, Failure]:
+    def _absorb_moments(self, answers: Mapping[str, Reply]) -> None:
         assert self._draft is not None
-        width = self._draft.feature_width
-        reasons: dict[str, Failure] = {}
-        parts: list[Moments] = []
-        for name, reply in answers.items():
-            try:
-                parts.append(
-                    Moments(
-                        finite_array(reply, "mean", (width,)),
-                        finite_array(reply, "second", (width, width)),
-                        finite_array(reply, "between", (width, width)),
-                    )
-                )
-            except FedbaryError as error:
-                reasons[name] = Failure.of(error)
+        names = ("mean", "second", "between")
+        parts = [Moments(*(reply.arrays[name] for name in names)) for reply in answers.values()]
         if parts:
             self.schema = with_moments(self._draft, self._settings, parts)
-        return reasons
 
 
 def answer_agreement(table: Table, released: ReleasedRows, message: Message, *, min_group: int) -> Reply:

@@ -261,42 +261,6 @@ def require_same_rows(state: State, data: str, origin: str) -> None:
         raise ProtocolError("protocols.rows-changed", where=origin or "the table")
 
 
-def finite_array(reply: Reply, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-    """An array of a reply, refused unless it has this shape (None: any length) and is finite."""
-    array = reply.arrays.get(name)
-    if array is None:
-        raise ProtocolError("protocols.reply-lacks-array", name=name)
-    array = np.asarray(array)
-    fits = array.ndim == len(shape) and all(want in (None, got) for want, got in zip(shape, array.shape, strict=True))
-    if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not fits:
-        raise ProtocolError(
-            "protocols.reply-array-shape", name=name, shape=str(array.shape), type=array.dtype.name, expected=str(shape)
-        )
-    if not np.isfinite(array).all():
-        raise ProtocolError("protocols.reply-array-not-finite", name=name)
-    return np.asarray(array, dtype=np.float64)
-
-
-def finite_scalar(reply: Reply, name: str, *, least: float = 0.0, most: float = np.inf) -> float:
-    """A number of a reply, refused unless it lies in its range."""
-    number = reply.scalars.get(name)
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not least <= number <= most:
-        raise ProtocolError(
-            "protocols.reply-number", name=name, got=repr(number)[:80], least=float(least), most=float(most)
-        )
-    if not np.isfinite(number):
-        raise ProtocolError("protocols.reply-number-not-finite", name=name)
-    return float(number)
-
-
-def scalar_text(reply: Reply, name: str, *, longest: int) -> str:
-    """A text of a reply, refused if it is missing or too long."""
-    text = reply.scalars.get(name)
-    if not isinstance(text, str) or len(text) > longest:
-        raise ProtocolError("protocols.reply-text", name=name, longest=longest)
-    return text
-
-
 def reply_notes(reply: Reply) -> tuple[Note, ...]:
     """What a client says of how its table fits; only codes that are a client's to send, and only public facts."""
     own = (note.redacted() for note in reply.notes if note.code in FIT_CODES)

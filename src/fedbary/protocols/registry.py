@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fedbary.protocols.coalition import Coalition
@@ -12,6 +13,7 @@ from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.triangle import Triangle
 
 if TYPE_CHECKING:
+    from fedbary.protocols.forms import Exchange
     from fedbary.protocols.messages import Settings
 
 PROTOCOLS: dict[str, Callable[..., Settings]] = {
@@ -21,3 +23,15 @@ PROTOCOLS: dict[str, Callable[..., Settings]] = {
     "interpolation": Interpolation,
     "triangle": Triangle,
 }
+
+
+def exchanges_of(protocol: str) -> Mapping[str, Exchange]:
+    """The forms of a protocol's messages and replies, by the kind of the message.
+
+    Examples
+    --------
+    >>> sorted(exchanges_of("triangle")["start"].reply.scalars)
+    ['rows']
+    """
+    found: Mapping[str, Exchange] = import_module(f"fedbary.protocols.{protocol}.forms").EXCHANGES
+    return found

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fedbary.data.atomic import write_atomically
 from fedbary.errors import SchemaError
 from fedbary.notes import Note
+from fedbary.strict_json import read_json
 
 Floats = NDArray[np.float64]
 
@@ -175,7 +176,7 @@ _COORDINATES = {"classes": ("onehot", "gaussian", "gaussian-full"), "number": ("
 @lru_cache(maxsize=2)  # clients of one process are all sent the same text; a schema never changes
 def _parsed(text: str) -> Schema:
     try:
-        content = json.loads(text)
+        content = read_json(text, longest=MAX_BYTES)
         version = content["version"]
         if version != VERSION:
             raise SchemaError("schema.other-version", version=repr(version), own=VERSION)
@@ -188,7 +189,7 @@ def _parsed(text: str) -> Schema:
             version=version,
             notes=tuple(Note.from_json(note) for note in content["notes"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise SchemaError("schema.not-a-schema", why=str(error)) from error
     if content.get("fingerprint") != schema.fingerprint:
         raise SchemaError("schema.changed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -130,9 +129,9 @@ def _envelope(head: Mapping[str, Any]) -> Envelope:
 def _failure(head: Mapping[str, Any]) -> Failure:
     """What a node says of its failure; foreign words are never shown, so that only codes count that are known here."""
     try:
-        note = Note.from_json(json.loads(_text(head, "note", _LONGEST_NOTE)))
+        note = Note.from_text(_text(head, "note", _LONGEST_NOTE))
         return Failure.claimed(note, Status(head["failure"]))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ProtocolError("engines.failure-unreadable") from error
 
 

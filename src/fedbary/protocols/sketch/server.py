@@ -10,22 +10,23 @@ from typing import Any
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.errors import DataError, ProtocolError, SettingsError
 from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import (
-    NO_ANSWER,
     Failure,
     Message,
     Reply,
     State,
     array_text,
-    finite_scalar,
     reply_notes,
     text_array,
 )
 from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.protocols.sketch import Sketch
+from fedbary.protocols.sketch.claims import check_claims
+from fedbary.protocols.sketch.forms import EXCHANGES
 from fedbary.protocols.sketch.scoring import fit_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.description import check_table
@@ -90,14 +91,10 @@ class SketchServer:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad one takes its client out and nobody else."""
-        for name in self._names:
-            reply = replies.get(name, NO_ANSWER)
-            if isinstance(reply, Failure):
-                self._failures[name] = reply
-                continue
+        for name, reply in fitting_replies(self._names, replies, EXCHANGES["sketch"].reply, number=0).items():
             try:
                 self._take(name, reply)
-            except FedbaryError as error:
+            except Exception as error:
                 self._failures[name] = Failure.of(error)
         self._done = True
 
@@ -208,13 +205,12 @@ class SketchServer:
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
 
-    def _take(self, name: str, reply: Reply) -> None:
-        most = 1e30
-        numbers = {"rows": finite_scalar(reply, "rows", least=1, most=1e12)}
-        for key in ("cost", "lower", "error"):
-            numbers[key] = finite_scalar(reply, key, most=most)
-        numbers["relaxed"] = finite_scalar(reply, "relaxed", most=self._sketch.cap * (1 + 1e-9))
-        numbers["noise"] = finite_scalar(reply, "noise", most=most) if "noise" in reply.scalars else 0.0
+    def _take(self, name: str, reply: Reply | Failure) -> None:
+        if isinstance(reply, Failure):
+            self._failures[name] = reply
+            return
+        numbers = {key: float(reply.scalars.get(key, 0.0)) for key in _NUMBERS}
+        check_claims(numbers, self._sketch, self._settings.epsilon)
         self._notes[name] = reply_notes(reply)
         self._answers[name] = numbers
 
