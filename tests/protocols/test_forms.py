@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from talks import TALKS, talk
 
 import fedbary as fb
 from codes import coded
@@ -16,6 +15,7 @@ from fedbary.protocols.forms import Form, Number, Numbers, Text, check_message
 from fedbary.protocols.messages import Message, Reply
 from fedbary.protocols.registry import PROTOCOLS, exchanges_of
 from fedbary.valuation.rules import RowRules
+from talks import TALKS, talk
 
 
 @pytest.mark.parametrize("kind", ["classes", "number"])

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
+import numpy as np
+
 from fedbary.data.table import Table
-from fedbary.errors import FedbaryError, PrivacyError
+from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
 from fedbary.protocols.agreement_forms import EXCHANGES
 from fedbary.protocols.first_question import ReleasedRows
 from fedbary.protocols.forms import fitting_replies
@@ -57,8 +59,7 @@ class SchemaAgreement:
         answers = {name: reply for name, reply in replies.items() if isinstance(reply, Reply)}
         if self._draft is None:
             return reasons | self._absorb_descriptions(answers)
-        self._absorb_moments(answers)
-        return reasons
+        return reasons | self._absorb_moments(answers)
 
     def state(self) -> State:
         """Arrays from which `restore` goes on."""
@@ -86,12 +87,25 @@ class SchemaAgreement:
             self.schema = draft
         return reasons | {name: Failure(why) for name, why in different.items()}
 
-    def _absorb_moments(self, answers: Mapping[str, Reply]) -> None:
+    def _absorb_moments(self, answers: Mapping[str, Reply]) -> dict[str, Failure]:
         assert self._draft is not None
         names = ("mean", "second", "between")
-        parts = [Moments(*(reply.arrays[name] for name in names)) for reply in answers.values()]
-        if parts:
-            self.schema = with_moments(self._draft, self._settings, parts)
+        parts = {client: Moments(*(reply.arrays[name] for name in names)) for client, reply in answers.items()}
+        possible = [part for part in parts.values() if _of_some_rows(part)]
+        if possible:
+            self.schema = with_moments(self._draft, self._settings, possible)
+        false = Failure.of(ProtocolError("protocols.claim-moments"))
+        return {client: false for client, part in parts.items() if not _of_some_rows(part)}
+
+
+def _of_some_rows(moments: Moments) -> bool:
+    """Whether any rows can have these moments: E[x]² ≤ E[E[x|class]²] ≤ E[x²] in each coordinate, and symmetric."""
+    second, between, squares = np.diag(moments.second), np.diag(moments.between), moments.mean**2
+    rounding = 1e-9 * (1.0 + second.max(initial=0.0))
+    inside = (squares <= between + rounding).all() and (between <= second + rounding).all()
+    sizes = np.sqrt(np.maximum(second, 0.0))
+    bounded = all((np.abs(m) <= np.outer(sizes, sizes) + rounding).all() for m in (moments.second, moments.between))
+    return bool(inside and bounded and all(np.allclose(m, m.T) for m in (moments.second, moments.between)))
 
 
 def answer_agreement(table: Table, released: ReleasedRows, message: Message, *, min_group: int) -> Reply:

@@ -27,6 +27,7 @@ SENTENCES = {
     "claim-error": say(
         "it claims a sketch error of {error:g}, which can only be between {least:g} and {most:g}", "error least most"
     ),
+    "claim-moments": say("it claims means and second moments that no rows can have together"),
     "claim-noise": say(
         "it claims noise of scale {noise:g}; the epsilon asked for needs {least:g} at least", "noise least"
     ),

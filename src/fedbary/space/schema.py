@@ -189,11 +189,11 @@ def _parsed(text: str) -> Schema:
             version=version,
             notes=tuple(Note.from_json(note) for note in content["notes"]),
         )
+        _check(schema)
+        if content.get("fingerprint") != schema.fingerprint:
+            raise SchemaError("schema.changed")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise SchemaError("schema.not-a-schema", why=str(error)) from error
-    if content.get("fingerprint") != schema.fingerprint:
-        raise SchemaError("schema.changed")
-    _check(schema)
     return schema
 
 
@@ -207,6 +207,9 @@ def _check(schema: Schema) -> None:
     means = np.array([mean for column in schema.columns for mean in column.mean], dtype=float)
     numbers = bool(np.isfinite(means).all() and np.isfinite(scales).all() and (scales > 0).all())
     if len(set(names)) < len(names) or not kinds <= set(KINDS) or not fits or not numbers:
+        raise SchemaError("schema.impossible")
+    width = schema.feature_width
+    if schema.whitening is not None and schema.whitening.shape != (width, width):
         raise SchemaError("schema.impossible")
 
 

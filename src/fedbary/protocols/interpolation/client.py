@@ -25,6 +25,11 @@ from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
 Floats = NDArray[np.float64]
 
+# What the last message brings, where row values need one.
+_LAST_ARRAYS = {
+    "access": ("reference", "reference_weights"), "server-eta": ("scores",), "server-gamma": ("scores",)
+}  # fmt: skip
+
 
 class InterpolationClient:
     """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them."""
@@ -100,6 +105,10 @@ class InterpolationClient:
     def _start(self, message: Message) -> Reply:
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
+        if int(message.scalars["support"]) > self._policy.support:
+            raise PrivacyError(
+                "protocols.points-not-agreed", sent=int(message.scalars["support"]), agreed=self._policy.support
+            )
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         released = self._released_table(schema)
@@ -154,11 +163,17 @@ class InterpolationClient:
     def _take_scores(self, message: Message) -> Reply:
         """Final message: the reference (``access``) or the server's scores of the support points."""
         self._ready()
-        self._measures |= {name: np.asarray(array, dtype=float) for name, array in message.arrays.items()}
+        for name in _LAST_ARRAYS.get(self._policy.gradient, ()):
+            array = message.arrays.get(name)
+            if array is None or (name == "scores" and len(array) != len(self._measures.get("eta_p", ()))):
+                raise ProtocolError("protocols.server-array", name=name)
+            self._measures[name] = np.asarray(array, dtype=float)
         return Reply(message.round)
 
     def _potentials(self, cloud: Points) -> Floats:
         variant, p = self._policy.gradient, self._policy.p
+        if not {*_LAST_ARRAYS.get(variant, ())} <= self._measures.keys():
+            raise ProtocolError("protocols.rows-before-round")
         if variant == "gamma":
             if cloud is self._cloud:
                 return self._towards_rows(cloud).target_potential

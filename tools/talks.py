@@ -1,5 +1,8 @@
 """Every protocol in this process, message by message, with whatever one client is made to say."""
 
+import copy
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -40,13 +43,19 @@ def table(seed, rows=60, kind="classes"):
     return fb.Table.from_frame(pd.DataFrame({**columns, "label": label}))
 
 
-def talk(name, change=None, clients=4, kind="classes", heard=None):
-    """The finished server, and the clients, of a run in which ``change(message, reply)`` is what "c0" says."""
+@cache
+def halves_of(name, clients=4, kind="classes"):
+    """A server and its clients before their first message; a server takes a second to make."""
     settings, with_reference = TALKS[name]
     tables = {f"c{i}": table(i, kind=kind) for i in range(clients)}
     reference = table(99, 120, kind) if with_reference else None
     server = settings.server(list(tables), reference, settings.space(None), rules=RowRules(), seed=0)
-    halves = {one: settings.client(rows, rules=RowRules(), seed=1) for one, rows in tables.items()}
+    return server, {one: settings.client(rows, rules=RowRules(), seed=1) for one, rows in tables.items()}
+
+
+def talk(name, change=None, clients=4, kind="classes", heard=None):
+    """The finished server, and the clients, of a run in which ``change(message, reply)`` is what "c0" says."""
+    server, halves = copy.deepcopy(halves_of(name, clients, kind))
     while tasks := server.tasks():
         replies = {}
         for one, message in tasks.items():
