@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.consensus import Consensus
@@ -33,5 +33,21 @@ def exchanges_of(protocol: str) -> Mapping[str, Exchange]:
     >>> sorted(exchanges_of("triangle")["start"].reply.scalars)
     ['rows']
     """
-    found: Mapping[str, Exchange] = import_module(f"fedbary.protocols.{protocol}.forms").EXCHANGES
+    found: Mapping[str, Exchange] = _forms(protocol).EXCHANGES
     return found
+
+
+def claims_of(protocol: str) -> tuple[str, ...]:
+    """What a client of a protocol says of itself, and nobody else can check.
+
+    Examples
+    --------
+    >>> claims_of("triangle")
+    ('rows', 'measures')
+    """
+    found: tuple[str, ...] = _forms(protocol).CLAIMS
+    return found
+
+
+def _forms(protocol: str) -> Any:
+    return import_module(f"fedbary.protocols.{protocol}.forms")

@@ -22,7 +22,7 @@ SENTENCES = {
     "centroids-not-possible": say("Centroids are made for one support, and where there are classes."),
     "claim-cost": say("it claims a cost of {cost:g}, more than all rows together can pay at {cap:g} each", "cost cap"),
     "claim-ends": say(
-        "it claims to be at least {lower:g} away (squared) and at most {upper:g}: one of them is wrong", "lower upper"
+        "it claims to be at least {lower:g} away and at most {upper:g}: one of them is wrong", "lower upper"
     ),
     "claim-error": say(
         "it claims a sketch error of {error:g}, which can only be between {least:g} and {most:g}", "error least most"
@@ -165,6 +165,10 @@ SENTENCES = {
     "too-many-sketches": say(
         "{most} different {most:either sketch sketches} {most:either was were} answered for these rows; more could be combined to single out rows. Raise max_sketches if the owner agrees.",
         "most",
+    ),
+    "too-good": say(
+        "it claims to be {distance:number} away; as many rows of the reference itself are {nearest:number} away or more",
+        "distance nearest",
     ),
     "triangle-without-reference": say(
         "The triangle protocol compares clients with a reference: give one, or use Interpolation.",

@@ -8,6 +8,9 @@ from fedbary.protocols.consensus import forms as consensus_forms
 from fedbary.protocols.forms import Form, Numbers
 from fedbary.protocols.sketch import forms as sketch_forms
 
+# What a client says of itself, and nobody else can check.
+CLAIMS = ("rows", "averages")
+
 EXCHANGES = {
     **consensus_forms.EXCHANGES,
     "sketch": replace(

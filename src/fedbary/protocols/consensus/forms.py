@@ -16,6 +16,9 @@ _SUPPORT = Form(
 )
 _SHAPED = Numbers(("groups",), 0.0, 1.0)
 
+# What a client says of itself, and nobody else can check.
+CLAIMS = ("rows", "averages", "distances", "quality")
+
 EXCHANGES = {
     **agreement_forms.EXCHANGES,
     "start": Exchange(

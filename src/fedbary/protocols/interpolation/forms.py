@@ -17,6 +17,9 @@ _MEASURES = {
     "eta_p_weights": Numbers(("eta points",), 0.0, 1.0, optional=True),
 }
 
+# What a client says of itself, and nobody else can check.
+CLAIMS = ("rows", "measures", "their distances")
+
 EXCHANGES = {
     **agreement_forms.EXCHANGES,
     "start": Exchange(START, Form({"distance": Number(most=LARGEST), "rows": ROWS}, _MEASURES)),

@@ -43,6 +43,8 @@ from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 Floats = NDArray[np.float64]
 
 _ABSURD = 1e6
+# Solvers may miss an optimum by less than this.
+_CONTRADICTION = 1e-3
 # In exact mode the support roughly doubles every round; beyond this a round no longer fits in memory.
 _MOST_POINTS = 8000
 # ... and after the round in which it passed that limit it may have as many points again, and those of the target.
@@ -233,6 +235,8 @@ class InterpolationServer:
             self._move_target(moving)
             moving = [track for track in moving if track.failure is None]
         self._step_all(moving)
+        if self._fixed:
+            _fail_contradictions(moving)
         self._round += 1
         for track in moving:
             limited = self._settings.interpolation == "exact" and len(track.gamma) > _MOST_POINTS
@@ -346,3 +350,12 @@ class InterpolationServer:
             return 0.0
         centre = self._target_weights @ self._target
         return float(np.sqrt(self._target_weights @ ((self._target - centre) ** 2).sum(axis=1)))
+
+
+def _fail_contradictions(tracks: list[ClientTrack]) -> None:
+    """Take out clients whose distances cannot all be true: of a target that stays, no bound contradicts another."""
+    for track in tracks:
+        if track.failure is None:
+            low, high = track.interval(fixed_target=True)
+            if low > high * (1.0 + _CONTRADICTION):
+                track.fail(Failure(Note("protocols.claim-ends", {"lower": low, "upper": high})))

@@ -27,7 +27,7 @@ def check_claims(numbers: Mapping[str, float], sketch: SketchPoints, epsilon: fl
     if not sketch.error * (1.0 - _ROUNDING) <= error <= _coarsest_error(sketch) * (1.0 + _ROUNDING):
         raise ProtocolError("protocols.claim-error", error=error, least=sketch.error, most=_coarsest_error(sketch))
     if lower > (cost + error**2) * (1.0 + _ROUNDING):
-        raise ProtocolError("protocols.claim-ends", lower=lower, upper=cost + error**2)
+        raise ProtocolError("protocols.claim-ends", lower=float(np.sqrt(lower)), upper=float(np.sqrt(cost + error**2)))
     most = min(sketch.cap, (np.sqrt(cost + slack) + _reach(sketch)) ** 2 + slack)
     if relaxed > most * (1.0 + _ROUNDING):
         raise ProtocolError("protocols.claim-relaxed", relaxed=relaxed, most=float(most))

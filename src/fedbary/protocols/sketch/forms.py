@@ -44,6 +44,9 @@ SCORING_MODEL = {
     for name, shape in _MODEL_SHAPES.items()
 }
 
+# What a client says of itself, and nobody else can check.
+CLAIMS = ("rows", "distances with their intervals", "excess", "quality")
+
 EXCHANGES = {
     "sketch": Exchange(
         Form(

@@ -8,6 +8,9 @@ from fedbary.protocols.forms import Exchange, Form, Numbers
 from fedbary.protocols.interpolation.forms import START
 from fedbary.protocols.sketch.forms import ROWS
 
+# What a client says of itself, and nobody else can check.
+CLAIMS = ("rows", "measures")
+
 EXCHANGES = {
     "start": Exchange(
         replace(START, arrays={"eta_q": Numbers(("points", "width"))}),
