@@ -149,10 +149,22 @@ def is_clean(text: str) -> bool:
     >>> is_clean("ward\u00a0north\nwing"), is_clean("a\x1b[31m"), is_clean("\u202egnp"), is_clean("\ud800")
     (True, False, False, False)
     """
-    if text.isprintable():
-        return True
-    odd = (ord(letter) for letter in set(text) if not letter.isprintable() and letter not in "\t\n\r")
-    return not any(any(first <= code <= last for first, last in _CONTROL) for code in odd)
+    return text.isprintable() or not any(_is_control(letter) for letter in set(text).difference("\t\n\r"))
+
+
+def without_control(text: str) -> str:
+    r"""A text with blanks for control characters, marks of direction and halves of characters.
+
+    Examples
+    --------
+    >>> without_control("a\x1b[31m\u202eb")
+    'a [31m b'
+    """
+    return text if text.isprintable() else "".join(" " if _is_control(letter) else letter for letter in text)
+
+
+def _is_control(letter: str) -> bool:
+    return any(first <= ord(letter) <= last for first, last in _CONTROL)
 
 
 def as_plain(text: str, longest: int) -> str:
@@ -168,7 +180,7 @@ def as_plain(text: str, longest: int) -> str:
 
 
 # Control characters, marks and overrides of direction, and halves of characters.
-_CONTROL = ((0, 0x1F), (0x7F, 0x9F), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069), (0xD800, 0xDFFF))
+_CONTROL = ((0, 0x1F), (0x7F, 0x9F), (0x200E, 0x200F), (0x2028, 0x202E), (0x2066, 0x2069), (0xD800, 0xDFFF))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,13 +128,19 @@ def row_file_names(clients: list[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for client in clients:
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", client).strip("._")[:80] or "client"
+        stem = _plain_letters(client[:200]).strip("._")[:80] or "client"
         name, number = stem, 2
         while name.lower() in taken:
             name, number = f"{stem}-{number}", number + 1
         taken.add(name.lower())
         names[client] = name
     return names
+
+
+def _plain_letters(text: str) -> str:
+    """A text with one underscore for any run of letters that not every file system takes."""
+    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-") else "_" for letter in text)
+    return "_".join(part for part in plain.split("_") if part)
 
 
 def _read_index(home: Path) -> dict[str, Any]:
