@@ -29,7 +29,8 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.errors import FedbaryError
-from fedbary.guard.ledger import Entry, Ledger
+from fedbary.guard.account import Entry
+from fedbary.guard.ledger import Ledger
 from fedbary.guard.message_file import load_message, save_message
 from fedbary.guard.owner_folder import load_owner_view, owner_view, save_owner_view
 from fedbary.guard.policy import OwnerPolicy
@@ -344,8 +345,8 @@ def _write_owner(folder: Path) -> None:
 
 
 def _write_ledger(path: Path) -> None:
-    for number in range(4):
-        Ledger(path).charge(Entry(kind="sketch", epsilon=0.5, session=str(number)), budget=4.0)
+    for _ in range(4):
+        Ledger(path).open_question(Entry(protocol="sketch", epsilon=0.5), budget=4.0)
 
 
 def _frame() -> Any:

@@ -101,7 +101,7 @@ def test_a_node_looks_at_the_form_before_anything_else(message, code, tmp_path):
     """The node has no rows at all, and yet it is the message that is refused."""
     config = NodeConfig.of({"data-path": str(tmp_path / "none.csv"), "state-path": str(tmp_path)}, 1)
     settings = Asked(fb.Sketch(), RowRules(), {}).to_json()
-    left, _ = answer(message, Envelope("0" * 32, message.kind, 0, 1, settings=settings), config, None)
+    left, _ = answer(message, Envelope("0" * 32, message.kind, 0, 1, settings=settings), config)
     assert left.note.code == code
 
 

@@ -86,7 +86,6 @@ SENTENCES = {
         command="The consensus protocol needs label coordinates that all clients share, not --labels {labels}: use --labels onehot or --labels numeric.",
     ),
     "lacks-array": say("the array '{name}' is missing", "name"),
-    "measure-shape": say("The server's measure has shape {shape}, or is not finite.", "shape"),
     "measure-too-large": say("its measure reaches {reach:.3g}, the others' about {usual:.3g}", "reach usual"),
     "message-unfit": say(
         "The server's message '{kind}' has no '{name}' of the form that was agreed: both sides need the same fedbary.",
@@ -113,9 +112,6 @@ SENTENCES = {
     "other-round": say("the reply belongs to round {found}, expected {expected}", "found expected"),
     "points-far-off": say("its points lie {reach:.3g} away from the target, at most {farthest:.3g} makes sense"),
     "points-not-agreed": say("The server sent {sent} points where {agreed} were agreed.", "sent"),
-    "private-answer-not-exact": say(
-        "The solver did not converge tightly enough for a private answer: nothing was sent."
-    ),
     "reference-changed": say("The reference changed since the run was interrupted: start it anew."),
     "reference-not-used": say(
         "The consensus protocol is for federations without a reference, and would not use the one given: use <protocol=sketch>, or leave the reference out."
@@ -139,10 +135,10 @@ SENTENCES = {
     "rows-before-target": say("Row values need the federation's target first."),
     "rows-changed": say("the rows changed since the run was interrupted: start it anew."),
     "saturated": say("saturated: most rows are farther away than the cost cap"),
-    "server-array": say("The server's array '{name}' is missing or not finite.", "name"),
+    "server-array": say("The server's array '{name}' is missing, has the wrong shape, or is not finite.", "name"),
     "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
-    "sketch-masses": say("The sketch has masses that are not positive or do not sum to one."),
-    "sketch-shape": say("The sketch has the wrong shape or holds values that are not finite."),
+    "sketch-masses": say("The sketch has masses that are too small or do not sum to one, or negative variances."),
+    "sketch-shape": say("The sketch has the wrong shape, or holds values that are not finite or far too large."),
     "sketch-without-reference": say("The sketch protocol needs a reference: give one, or use <protocol=consensus>."),
     "stopped": say("stopped in round {round} with {points} support points", "round points"),
     "support-changed": say(
@@ -162,10 +158,6 @@ SENTENCES = {
         "least",
     ),
     "too-many-rounds": say("The owner allows {allowed} rounds; round {asked} was asked for.", "allowed asked"),
-    "too-many-sketches": say(
-        "{most} different {most:either sketch sketches} {most:either was were} answered for these rows; more could be combined to single out rows. Raise max_sketches if the owner agrees.",
-        "most",
-    ),
     "too-good": say(
         "it claims to be {distance:number} away; as many rows of the reference itself are {nearest:number} away or more",
         "distance nearest",
