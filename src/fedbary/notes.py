@@ -10,10 +10,12 @@ from typing import Any, Union
 
 from fedbary.sentences import Sentence, sentence
 from fedbary.sentences.internal import SENTENCES
+from fedbary.strict_json import read_json
 from fedbary.wording import PYTHON, Dialect, as_plain, filled, is_plain
 
 Fact = Union[str, int, float, bool, tuple[str, ...], "Note", None]
 _MOST_FACTS, _LONGEST_TEXT, _MOST_NAMES, _DEEPEST = 20, 500, 50, 3
+_LONGEST_NOTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ class Note:
         """`to_json` as text."""
         return json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True)
 
+    @classmethod
+    def from_text(cls, text: str) -> Note:
+        """What `to_text` gave; raises ValueError for anything else."""
+        return cls.from_json(read_json(text, longest=_LONGEST_NOTES))
+
     @property
     def _sentence(self) -> Sentence:
         return sentence(self.code) or _UNKNOWN
@@ -99,10 +106,7 @@ def notes_to_text(notes: tuple[Note, ...]) -> str:
 
 def notes_from_text(text: str, *, most: int = 50) -> tuple[Note, ...]:
     """What `notes_to_text` wrote; raises ValueError for anything else."""
-    try:
-        content = json.loads(text) if text else []
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    content = read_json(text, longest=_LONGEST_NOTES) if text else []
     if not isinstance(content, list) or len(content) > most:
         raise ValueError("not a short list of notes")
     return tuple(Note.from_json(one) for one in content)

@@ -138,6 +138,35 @@ def is_plain(text: str) -> bool:
     return all(letter.isprintable() for letter in text)
 
 
+def is_clean(text: str) -> bool:
+    r"""Whether a text from elsewhere can be kept: whole characters, and of those for control only tabs and line breaks.
+
+    Names in tables hold these, and they are shown on one line; what turns a terminal or the direction of a text around
+    is in no honest one.
+
+    Examples
+    --------
+    >>> is_clean("ward\u00a0north\nwing"), is_clean("a\x1b[31m"), is_clean("\u202egnp"), is_clean("\ud800")
+    (True, False, False, False)
+    """
+    return text.isprintable() or not any(_is_control(letter) for letter in set(text).difference("\t\n\r"))
+
+
+def without_control(text: str) -> str:
+    r"""A text with blanks for control characters, marks of direction and halves of characters.
+
+    Examples
+    --------
+    >>> without_control("a\x1b[31m\u202eb")
+    'a [31m b'
+    """
+    return text if text.isprintable() else "".join(" " if _is_control(letter) else letter for letter in text)
+
+
+def _is_control(letter: str) -> bool:
+    return any(first <= ord(letter) <= last for first, last in _CONTROL)
+
+
 def as_plain(text: str, longest: int) -> str:
     r"""A text of which `is_plain` is true, with blanks for what is not printable, and cut where it gets long.
 
@@ -148,6 +177,10 @@ def as_plain(text: str, longest: int) -> str:
     """
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return "".join(letter if letter.isprintable() else " " for letter in cut)
+
+
+# Control characters, marks and overrides of direction, and halves of characters.
+_CONTROL = ((0, 0x1F), (0x7F, 0x9F), (0x200E, 0x200F), (0x2028, 0x202E), (0x2066, 0x2069), (0xD800, 0xDFFF))
 
 
 @dataclass(frozen=True)

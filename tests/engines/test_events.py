@@ -59,7 +59,7 @@ def test_a_client_whose_answer_the_server_refuses_is_told_as_failed(setting, mon
     result = fb.value(clients, reference, protocol="sketch", seed=0, engine=engine, progress=events.append)
     told = {event.client: event.code for event in events if event.kind == "client-failed"}
     assert "a" in result.failed
-    assert told["a"] == "protocols.reply-number" == result.outcomes["a"].notes[0].code
+    assert told["a"] == "protocols.number-unfit" == result.outcomes["a"].notes[0].code
 
 
 def test_a_run_that_is_interrupted_says_so_in_its_log(setting, tmp_path):

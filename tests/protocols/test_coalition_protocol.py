@@ -297,9 +297,9 @@ def test_a_client_with_few_rows_of_every_class_keeps_them_and_adds_nothing(world
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"group.points": None}, "reply-lacks-array"),
-        ({"group.points": np.full((1, 64), np.nan)}, "reply-array-not-finite"),
-        ({"group.points": lambda a: a.astype(int)}, "reply-array-shape"),
+        ({"group.points": None}, "lacks-array"),
+        ({"group.points": np.full((1, 64), np.nan)}, "array-not-finite"),
+        ({"group.points": lambda a: a.astype(int)}, "array-shape"),
         (dict.fromkeys(("group.points", "group.classes", "group.counts"), lambda a: a[:0]), "groups-far-off"),
         ({"group.classes": lambda a: a + 100}, "groups-of-unknown-classes"),
         ({"group.counts": lambda a: a * 0 + 1}, "groups-too-small"),

@@ -332,11 +332,11 @@ def test_a_message_delivered_twice_gets_the_same_answer():
 
 
 BAD_REPLIES = {
-    "reply-array-not-finite": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"] * np.nan}),
-    "reply-array-shape": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"][:, :2]}),
-    "reply-lacks-array": lambda r: Reply(r.round, r.scalars),
-    "reply-number": lambda r: Reply(r.round, {**r.scalars, "distance": -1.0}, r.arrays),
-    "reply-number (none)": lambda r: Reply(r.round, {}, r.arrays),
+    "array-not-finite": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"] * np.nan}),
+    "array-shape": lambda r: Reply(r.round, r.scalars, {"gamma": r.arrays["gamma"][:, :2]}),
+    "lacks-array": lambda r: Reply(r.round, r.scalars),
+    "number-unfit": lambda r: Reply(r.round, {**r.scalars, "distance": -1.0}, r.arrays),
+    "number-unfit (none)": lambda r: Reply(r.round, {}, r.arrays),
     "other-round": lambda r: Reply(7, r.scalars, r.arrays),
     "not-started": lambda r: Failure(Note("protocols.not-started")),
 }

@@ -38,7 +38,19 @@ def test_share_bounds_hold_for_every_distance_in_the_intervals(d, data):
 
 
 def test_a_copy_of_the_target_has_a_finite_share():
-    np.testing.assert_allclose(shares(np.array([0.0, 1.0, np.nan]), spread=1.0), [1.0, 1e-9, np.nan], rtol=1e-6)
+    np.testing.assert_allclose(shares(np.array([0.0, 1.0, np.nan])), [1.0, 0.0, np.nan], atol=1e-9)
+
+
+@given(distances, st.floats(0.1, 100))
+def test_who_claims_to_be_at_the_target_does_not_take_all(d, spread):
+    found = shares(np.append(d, 0.0), spread=spread)
+    farthest = d.max()
+    assert found[-1] <= (1 + farthest / (0.1 * spread)) * found[:-1].min() * (1 + 1e-9)
+    assert shares(np.array([0.0] + [1.0] * 10), spread=1.0)[0] == pytest.approx(11 / 21)
+
+
+def test_equal_clients_have_equal_shares_whatever_the_spread():
+    np.testing.assert_allclose(shares(np.full(4, 3.0), spread=7.0), 0.25)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=10).map(np.array), st.floats(-3, 3))

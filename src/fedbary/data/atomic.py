@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,14 +67,20 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], *, mode: in
     return write_atomically(path, write, mode=mode)
 
 
-def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """What `write_arrays` wrote; nothing where there is no file, and a ValueError where it cannot be read."""
-    import numpy as np
+def read_arrays(path: str | Path, *, most_bytes: int = 2**40) -> dict[str, np.ndarray]:
+    """What `write_arrays` wrote; nothing where there is no file, and a ValueError where it is another one.
+
+    ``most_bytes`` bounds what the arrays take in memory, whatever they take in the file.
+    """
+    from fedbary.data.npy import read_npy
 
     if not Path(path).is_file():
         return {}
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {key: stored[key] for key in stored.files}
-    except Exception as error:  # a damaged archive can fail in zipfile, in zlib, in a header's parser and in NumPy
-        raise ValueError(f"not a whole archive of arrays: {error}") from error
+        with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+            if sum(part.file_size for part in parts) > most_bytes:
+                raise ValueError("the arrays are too large")
+            return {part.filename.removesuffix(".npy"): read_npy(archive.read(part)) for part in parts}
+    except Exception as error:  # damage can show in the archive, in zlib or in an array
+        raise ValueError(f"not a file of arrays: {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from fedbary.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-_HARMLESS = re.compile(r"[+-](\d+(\.\d*)?([eE][+-]?\d+)?)?")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -92,5 +90,16 @@ def quoted(cell: Any) -> Any:
     >>> quoted("=1+1"), quoted(-1), quoted("a=1"), quoted("-"), quoted("-1.5"), quoted("-1+1")
     ("'=1+1", -1, 'a=1', '-', '-1.5', "'-1+1")
     """
-    harmful = isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and not _HARMLESS.fullmatch(cell)
+    harmful = isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and not _is_signed_number(cell)
     return f"'{cell}" if harmful else cell
+
+
+def _is_signed_number(cell: str) -> bool:
+    """Whether a text is a sign, or a number with one: a spreadsheet has nothing to run in it."""
+    sign, number = cell[:1], cell[1:]
+    if sign not in ("+", "-") or not set(number) <= set("0123456789.eE+-") or number[:1] in ("+", "-", ".", "e", "E"):
+        return False
+    try:
+        return not number or bool(float(number) + 1.0)
+    except ValueError:
+        return False

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.engines.run import Engine, Observer
 from fedbary.errors import ProtocolError
-from fedbary.protocols.messages import ServerProtocol, State, below, under
+from fedbary.protocols.messages import ServerProtocol, State, array_text, below, text_array, under
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -44,13 +42,13 @@ class Checkpoint(Observer):
         self._identity = identity
         if not self._stored:
             return
-        if str(self._stored.get("identity")) != identity:
+        if "identity" not in self._stored or array_text(self._stored["identity"]) != identity:
             raise ProtocolError("engines.checkpoint-of-another-run", file=str(self._file))
         protocol.restore(below(self._stored, "server/"))
 
     def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
         """Write both states."""
-        arrays = {"identity": np.array(self._identity)}
+        arrays = {"identity": text_array(self._identity)}
         arrays |= under("server/", protocol.state()) | under("engine/", engine.state())
         write_arrays(self._file, arrays)
 

@@ -21,6 +21,7 @@ from fedbary.notes import Note
 from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.randomness import shared_secret
+from fedbary.protocols.registry import claims_of
 from fedbary.space.row_identity import content_digest
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def run_session(
         result = run(server, engine, observer)
     absent = settings.get("absent_nodes")
     notes = (Note("engines.absent-nodes", {"count": absent}),) if absent else ()
+    if tables is None:  # in one process nobody claims anything
+        notes = (*notes, Note("valuation.self-reported", {"numbers": claims_of(protocol.name)}))
     return replace(result, settings=result.settings | settings, notes=(*result.notes, *notes))
 
 

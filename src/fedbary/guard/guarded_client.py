@@ -27,6 +27,7 @@ from fedbary.protocols.messages import (
     Settings,
     State,
     array_text,
+    injective_digest,
     text_array,
 )
 from fedbary.protocols.unusable_client import UnusableClient
@@ -318,7 +319,7 @@ def reply_digest(reply: Reply) -> str:
     >>> reply_digest(Reply(0, {"rows": 7})) == reply_digest(Reply(1, {"rows": 7}))
     True
     """
-    return Message("reply", 0, _scalars(reply), reply.arrays).digest
+    return injective_digest("reply", _scalars(reply), reply.arrays)
 
 
 def _scalars(reply: Reply) -> dict[str, Scalar]:

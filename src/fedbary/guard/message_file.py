@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 
 from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.errors import DataError
 from fedbary.protocols.messages import Message, array_text, below, text_array, under
+from fedbary.strict_json import read_json
 
+# Of arrays and text in memory, however small the file is.
 _MOST_BYTES = 512 * 2**20
 
 
@@ -35,11 +36,13 @@ def load_message(path: str | Path) -> Message:
     if not file.is_file():
         raise DataError("guard.no-message-file", file=str(file))
     try:
-        with zipfile.ZipFile(file) as archive:
-            if sum(part.file_size for part in archive.infolist()) > _MOST_BYTES:
-                raise DataError("guard.message-too-large", file=str(file), megabytes=_MOST_BYTES // 2**20)
-        arrays = read_arrays(file)
-        head = json.loads(array_text(arrays["message"]))
-        return Message(str(head["kind"]), int(head["round"]), dict(head["scalars"]), below(arrays, "array."))
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        arrays = read_arrays(file, most_bytes=_MOST_BYTES)
+        head = read_json(array_text(arrays["message"]), longest=_MOST_BYTES)
+        kind, number, scalars = head["kind"], head["round"], head["scalars"]
+        if not isinstance(kind, str) or type(number) is not int or not isinstance(scalars, dict):
+            raise ValueError("not a message")
+        if not all(isinstance(scalar, (str, int, float, bool)) for scalar in scalars.values()):
+            raise ValueError("a scalar is none")
+        return Message(kind, number, scalars, below(arrays, "array."))
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError("guard.not-a-message", file=str(file)) from error

@@ -20,15 +20,18 @@ from fedbary.guard.policy import OwnerPolicy
 from fedbary.guard.questions import asked_digest, epsilon_of, message_key, most_messages
 from fedbary.guard.run_state import LastAnswer, RunState
 from fedbary.guard.what_leaves import refusal
+from fedbary.protocols.forms import Exchange, check_message
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
 from fedbary.protocols.randomness import shared_secret
-from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.registry import PROTOCOLS, exchanges_of
 from fedbary.protocols.unusable_client import UnusableClient
+from fedbary.strict_json import read_json
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
 
+_LONGEST_SETTINGS = 2**20
 # The last message of protocols that do not name one after which row values are final.
 FINISH = "finish"
 
@@ -50,10 +53,10 @@ class Asked:
     def from_json(cls, text: str) -> Asked:
         """Read it back; a server that asks for something unknown is refused."""
         try:
-            content = json.loads(text)
+            content = read_json(text, longest=_LONGEST_SETTINGS)
             protocol = PROTOCOLS[content["protocol"]](**content["options"])
             return cls(protocol, RowRules(**content["rules"]), dict(content["simulation"]))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ProtocolError("guard.settings-unknown") from error
 
 
@@ -92,10 +95,17 @@ def _refused(error: Exception, config: NodeConfig, session: str = "", message: M
     return found
 
 
+def _asked(message: Message, envelope: Envelope) -> Asked:
+    """The protocol that is asked for; a message that is none of its own is refused before anything else."""
+    asked = Asked.from_json(envelope.settings)
+    check_message({FINISH: Exchange(), **exchanges_of(asked.protocol.name)}, asked.protocol.name, message)
+    return asked
+
+
 def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
     """Policy and ledger come first, then what was answered before; only then is the table read."""
     folder = config.run_folder(envelope.session)
-    asked = Asked.from_json(envelope.settings)
+    asked = _asked(message, envelope)
     policy = _policy(config)
     settings = policy.applied(asked.protocol)
     account = config.ledger.read(head_needed=True)
@@ -206,7 +216,7 @@ def _tried(what: str, work: Callable[[], LastAnswer | None]) -> LastAnswer | Non
 def _ask_simulated(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
     """In a simulation the owners are one, who needs neither policy nor ledger."""
     folder = config.run_folder(envelope.session)
-    asked = Asked.from_json(envelope.settings)
+    asked = _asked(message, envelope)
     before = RunState.load(folder)
     if before.last is not None and before.last.repeats(message, envelope.step):
         return before.last

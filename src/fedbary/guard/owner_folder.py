@@ -15,8 +15,10 @@ import numpy as np
 
 from fedbary.data.atomic import write_atomically
 from fedbary.data.export import write
+from fedbary.data.npy import read_npy
 from fedbary.errors import DataError
 from fedbary.space.schema import Schema
+from fedbary.strict_json import read_json
 from fedbary.valuation.contribution import client_frame
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation, with_rows
@@ -93,18 +95,18 @@ def load_owner_view(folder: str | Path) -> Valuation:
     try:
         if file.stat().st_size > _MOST_BYTES:
             raise ValueError("it is too large")
-        index = json.loads(file.read_text(encoding="utf-8"))
+        index = read_json(file.read_text(encoding="utf-8"), longest=_MOST_BYTES)
         if index["fedbary"] != "owner" or index["version"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
         settings, client = dict(index["settings"]), str(index["settings"]["owner"])
         rows = ScoredRows(pd.read_parquet(home / _ROWS), RowFacts.from_json(index["row_facts"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        schema, target = home / _SCHEMA, home / _TARGET
+        return owner_view(
+            client,
+            rows,
+            settings,
+            Schema.load(schema) if schema.is_file() else None,
+            read_npy(target.read_bytes()) if target.is_file() else None,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError("guard.not-an-owner-folder", folder=str(home), why=str(error)) from error
-    schema, target = home / _SCHEMA, home / _TARGET
-    return owner_view(
-        client,
-        rows,
-        settings,
-        Schema.load(schema) if schema.is_file() else None,
-        np.load(target, allow_pickle=False) if target.is_file() else None,
-    )

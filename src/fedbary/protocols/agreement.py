@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
+import numpy as np
+
 from fedbary.data.table import Table
-from fedbary.errors import FedbaryError, PrivacyError
+from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
+from fedbary.protocols.agreement_forms import EXCHANGES
 from fedbary.protocols.first_question import ReleasedRows
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.messages import (
     Failure,
     Message,
     Reply,
     State,
     array_text,
-    finite_array,
-    scalar_text,
     text_array,
 )
 from fedbary.space.description import Description, describe
@@ -29,8 +31,6 @@ from fedbary.space.moments import Moments, table_moments
 from fedbary.space.options import Space
 from fedbary.space.schema import Schema
 from fedbary.wording import on_one_line
-
-_LONGEST_DESCRIPTION = 64 * 2**20
 
 
 class SchemaAgreement:
@@ -51,6 +51,10 @@ class SchemaAgreement:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> dict[str, Failure]:
         """Take the answers; returns the clients that are out, with the reason."""
+        form = EXCHANGES["describe"].reply
+        if self._draft is not None:
+            form = EXCHANGES["moments"].reply.sized(width=self._draft.feature_width)
+        replies = fitting_replies(replies, replies, form, number=0)
         reasons = {name: reply for name, reply in replies.items() if isinstance(reply, Failure)}
         answers = {name: reply for name, reply in replies.items() if isinstance(reply, Reply)}
         if self._draft is None:
@@ -72,8 +76,7 @@ class SchemaAgreement:
         descriptions: dict[str, Description] = {}
         for name, reply in answers.items():
             try:
-                text = scalar_text(reply, "description", longest=_LONGEST_DESCRIPTION)
-                descriptions[name] = Description.from_json(text)
+                descriptions[name] = Description.from_json(str(reply.scalars["description"]))
             except FedbaryError as error:
                 reasons[name] = Failure.of(error)
         if not descriptions:
@@ -86,23 +89,23 @@ class SchemaAgreement:
 
     def _absorb_moments(self, answers: Mapping[str, Reply]) -> dict[str, Failure]:
         assert self._draft is not None
-        width = self._draft.feature_width
-        reasons: dict[str, Failure] = {}
-        parts: list[Moments] = []
-        for name, reply in answers.items():
-            try:
-                parts.append(
-                    Moments(
-                        finite_array(reply, "mean", (width,)),
-                        finite_array(reply, "second", (width, width)),
-                        finite_array(reply, "between", (width, width)),
-                    )
-                )
-            except FedbaryError as error:
-                reasons[name] = Failure.of(error)
-        if parts:
-            self.schema = with_moments(self._draft, self._settings, parts)
-        return reasons
+        names = ("mean", "second", "between")
+        parts = {client: Moments(*(reply.arrays[name] for name in names)) for client, reply in answers.items()}
+        possible = [part for part in parts.values() if _of_some_rows(part)]
+        if possible:
+            self.schema = with_moments(self._draft, self._settings, possible)
+        false = Failure.of(ProtocolError("protocols.claim-moments"))
+        return {client: false for client, part in parts.items() if not _of_some_rows(part)}
+
+
+def _of_some_rows(moments: Moments) -> bool:
+    """Whether any rows can have these moments: E[x]² ≤ E[E[x|class]²] ≤ E[x²] in each coordinate, and symmetric."""
+    second, between, squares = np.diag(moments.second), np.diag(moments.between), moments.mean**2
+    rounding = 1e-9 * (1.0 + second.max(initial=0.0))
+    inside = (squares <= between + rounding).all() and (between <= second + rounding).all()
+    sizes = np.sqrt(np.maximum(second, 0.0))
+    bounded = all((np.abs(m) <= np.outer(sizes, sizes) + rounding).all() for m in (moments.second, moments.between))
+    return bool(inside and bounded and all(np.allclose(m, m.T) for m in (moments.second, moments.between)))
 
 
 def answer_agreement(table: Table, released: ReleasedRows, message: Message, *, min_group: int) -> Reply:

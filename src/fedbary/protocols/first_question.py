@@ -6,6 +6,8 @@ Asked twice the same way, a client repeats itself.
 
 from __future__ import annotations
 
+import json
+
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError
 from fedbary.protocols.messages import Message
@@ -26,11 +28,11 @@ class FirstQuestion:
 
     def to_text(self) -> str:
         """For a state."""
-        return "\n".join(f"{kind} {digest}" for kind, digest in self._digests.items())
+        return json.dumps(self._digests)
 
     def from_text(self, text: str) -> None:
         """Restore what `to_text` wrote."""
-        self._digests = {kind: digest for kind, _, digest in (line.partition(" ") for line in text.splitlines())}
+        self._digests = dict(json.loads(text))
 
 
 class ReleasedRows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -46,10 +47,7 @@ class Message:
     @cached_property
     def digest(self) -> str:
         """A hash of what the message asks; computed once for all clients of a process, as a model is large."""
-        content = hashlib.sha256(repr((self.kind, sorted(self.scalars.items()))).encode())
-        for name, array in sorted(self.arrays.items()):
-            content.update(f"{name} {array.shape} {array.dtype}".encode() + np.ascontiguousarray(array).tobytes())
-        return content.hexdigest()
+        return injective_digest(self.kind, self.scalars, self.arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +204,41 @@ class ClientProtocol(Protocol):
         ...
 
 
+def injective_digest(kind: str, scalars: Mapping[str, Scalar], arrays: Mapping[str, np.ndarray]) -> str:
+    """A hash that two contents share only if they are the same: every part stands behind its type and its length.
+
+    Without the lengths the name of an array could hold what looks like another array, and two questions would count
+    as one.
+
+    Examples
+    --------
+    >>> injective_digest("step", {"a": 1}, {}) == injective_digest("step", {"a": True}, {})
+    False
+    """
+    content = hashlib.sha256()
+
+    def add(mark: bytes, *parts: bytes | memoryview) -> None:
+        content.update(mark + struct.pack("<Q", len(parts)))
+        for part in parts:
+            content.update(struct.pack("<Q", len(part)))
+            content.update(part)
+
+    add(b"kind", _bytes(kind))
+    for name, scalar in sorted(scalars.items()):
+        plain = scalar.item() if isinstance(scalar, np.generic) else scalar
+        number = struct.pack("<d", plain) if isinstance(plain, float) else _bytes(str(plain))
+        add(b"scalar", _bytes(name), _bytes(type(plain).__name__), number)
+    for name, array in sorted(arrays.items()):
+        flat = np.ascontiguousarray(array).reshape(-1)
+        sizes = struct.pack(f"<{array.ndim}Q", *array.shape)
+        add(b"array", _bytes(name), _bytes(array.dtype.str), sizes, flat.view(np.uint8).data)
+    return content.hexdigest()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # whatever came must have a digest
+
+
 def text_array(text: str) -> np.ndarray:
     """Text as an array of its UTF-8 bytes, so that states hold nothing but arrays."""
     return np.frombuffer(text.encode("utf-8"), dtype=np.uint8).copy()
@@ -238,42 +271,6 @@ def require_same_rows(state: State, data: str, origin: str) -> None:
     """Refuse to go on with another table than the one whose digest is in the state."""
     if array_text(state["data"]) != data:
         raise ProtocolError("protocols.rows-changed", where=origin or "the table")
-
-
-def finite_array(reply: Reply, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-    """An array of a reply, refused unless it has this shape (None: any length) and is finite."""
-    array = reply.arrays.get(name)
-    if array is None:
-        raise ProtocolError("protocols.reply-lacks-array", name=name)
-    array = np.asarray(array)
-    fits = array.ndim == len(shape) and all(want in (None, got) for want, got in zip(shape, array.shape, strict=True))
-    if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not fits:
-        raise ProtocolError(
-            "protocols.reply-array-shape", name=name, shape=str(array.shape), type=array.dtype.name, expected=str(shape)
-        )
-    if not np.isfinite(array).all():
-        raise ProtocolError("protocols.reply-array-not-finite", name=name)
-    return np.asarray(array, dtype=np.float64)
-
-
-def finite_scalar(reply: Reply, name: str, *, least: float = 0.0, most: float = np.inf) -> float:
-    """A number of a reply, refused unless it lies in its range."""
-    number = reply.scalars.get(name)
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not least <= number <= most:
-        raise ProtocolError(
-            "protocols.reply-number", name=name, got=repr(number)[:80], least=float(least), most=float(most)
-        )
-    if not np.isfinite(number):
-        raise ProtocolError("protocols.reply-number-not-finite", name=name)
-    return float(number)
-
-
-def scalar_text(reply: Reply, name: str, *, longest: int) -> str:
-    """A text of a reply, refused if it is missing or too long."""
-    text = reply.scalars.get(name)
-    if not isinstance(text, str) or len(text) > longest:
-        raise ProtocolError("protocols.reply-text", name=name, longest=longest)
-    return text
 
 
 def reply_notes(reply: Reply) -> tuple[Note, ...]:

@@ -38,7 +38,6 @@ SENTENCES = {
     "ledger-unreadable": say("The ledger[[ {path}]] cannot be read[[ ({why})]]."),
     "ledger-unwritable": say("The owner's ledger[[ {path}]] cannot be written[[ ({why})]], so nothing was sent."),
     "log-level": say("There is no log-level {name!r}; choose from debug, info and warning."),
-    "message-too-large": say("'{file}' is larger than {megabytes} MB: too large to be a message."),
     "min-group": say(
         "The server asks for min_group = {asked}, the owner's policy has min_group = {least} at least.", "asked least"
     ),

@@ -6,6 +6,12 @@ SENTENCES = {
     "answer-shows-rows": say(
         "One row would make up more than half of the answer, or a few rows all of it, so the answer would show them: look for rows unlike all others, or set <epsilon>."
     ),
+    "array-bounds": say("the array '{name}' holds numbers outside [{least:g}, {most:g}]", "name least most"),
+    "array-not-finite": say("the array '{name}' holds values that are not finite", "name"),
+    "array-shape": say(
+        "the array '{name}' has shape {shape} and type {type}, expected {expected}", "name shape type expected"
+    ),
+    "array-too-large": say("the array '{name}' holds more than {most} numbers", "name most"),
     "asked-otherwise": say(
         "The server asked for '{kind}' again in another way; only the first is answered in a run.", "kind"
     ),
@@ -14,6 +20,18 @@ SENTENCES = {
     ),
     "centroids-before-step": say("The server asked for centroids before the first step."),
     "centroids-not-possible": say("Centroids are made for one support, and where there are classes."),
+    "claim-cost": say("it claims a cost of {cost:g}, more than all rows together can pay at {cap:g} each", "cost cap"),
+    "claim-ends": say(
+        "it claims to be at least {lower:g} away and at most {upper:g}: one of them is wrong", "lower upper"
+    ),
+    "claim-error": say(
+        "it claims a sketch error of {error:g}, which can only be between {least:g} and {most:g}", "error least most"
+    ),
+    "claim-moments": say("it claims means and second moments that no rows can have together"),
+    "claim-noise": say(
+        "it claims noise of scale {noise:g}; the epsilon asked for needs {least:g} at least", "noise least"
+    ),
+    "claim-relaxed": say("it claims a relaxed cost of {relaxed:g}, more than {most:g} is impossible", "relaxed most"),
     "classes-too-large": say(
         "its classes reach {reach:.3g} where the clients' spread is {usual:.3g}: check the units", "reach usual"
     ),
@@ -67,7 +85,12 @@ SENTENCES = {
         "labels",
         command="The consensus protocol needs label coordinates that all clients share, not --labels {labels}: use --labels onehot or --labels numeric.",
     ),
+    "lacks-array": say("the array '{name}' is missing", "name"),
     "measure-too-large": say("its measure reaches {reach:.3g}, the others' about {usual:.3g}", "reach usual"),
+    "message-unfit": say(
+        "The server's message '{kind}' has no '{name}' of the form that was agreed: both sides need the same fedbary.",
+        "kind name",
+    ),
     "needs-classes": say(
         "Coalition values are accuracies, so they need classes in coordinates that all clients share: use <labels=onehot>, or <protocol=sketch> or <protocol=consensus> where the label is a number."
     ),
@@ -81,6 +104,7 @@ SENTENCES = {
     "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
     "not-started": say("The client was asked to go on before it was started."),
     "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
+    "number-unfit": say("the number '{name}' is {got}, expected one in [{least:g}, {most:g}]", "name least most"),
     "one-row-weighs-too-much": say(
         "One row makes up {share:.0%} of the table, so an average over min_group = {least} rows would still show it: remove the copies, add rows, or lower <min_group> if the owner agrees.",
         "least",
@@ -100,23 +124,9 @@ SENTENCES = {
         "The reference has too few different rows: {different} to make a sketch of, and min_group = {least} are the fewest of which anything may leave. Add validation rows, or lower <min_group> if their owner agrees.",
         "least",
     ),
-    "reply-absurd-sums": say("the reply has negative or absurd counts or variances"),
-    "reply-array-not-finite": say("the array '{name}' of the reply holds values that are not finite", "name"),
-    "reply-array-shape": say(
-        "the array '{name}' of the reply has shape {shape} and type {type}, expected floats of shape {expected}",
-        "name shape expected",
-    ),
-    "reply-array-too-large": say("the array '{name}' of the reply holds numbers beyond {most:g}", "name most"),
+    "reply-absurd-sums": say("the reply counts parts of rows"),
     "reply-impossible-covariance": say("the reply has a covariance that no rows can have"),
-    "reply-lacks-array": say("the reply lacks the array '{name}'", "name"),
-    "reply-negative-costs": say("the reply has negative costs"),
-    "reply-number": say(
-        "the number '{name}' of the reply is {got}, expected one in [{least:g}, {most:g}]", "name least most"
-    ),
-    "reply-number-not-finite": say("the number '{name}' of the reply is not finite", "name"),
-    "reply-profile-too-long": say("the reply has a profile of more than {most} numbers", "most"),
-    "reply-text": say("the text '{name}' of the reply is missing or longer than {longest} characters", "name longest"),
-    "reply-too-many-points": say("the reply has {points} support points, at most {most} were agreed", "points most"),
+    "reply-other-points": say("the reply has {points} support points where {agreed} were agreed", "points agreed"),
     "reply-unnamed-classes": say("the reply shapes classes that the client did not name"),
     "round-skipped": say("Round {round} came after round {last}: start the run anew.", "round last"),
     "rows-before-message": say("Row values need the server's first message."),
@@ -142,14 +152,20 @@ SENTENCES = {
         "supports points starts most",
     ),
     "target-incomplete": say("The server's target lacks its points or weights."),
+    "text-unfit": say("'{name}' is no text of at most {longest} characters without control characters", "name longest"),
     "too-few-different-rows": say(
         "The[[ {rows}]] rows hold fewer than min_group = {least} different ones: add rows, or lower <min_group> if the owner agrees.",
         "least",
     ),
     "too-many-rounds": say("The owner allows {allowed} rounds; round {asked} was asked for.", "allowed asked"),
+    "too-good": say(
+        "it claims to be {distance:number} away; as many rows of the reference itself are {nearest:number} away or more",
+        "distance nearest",
+    ),
     "triangle-without-reference": say(
         "The triangle protocol compares clients with a reference: give one, or use Interpolation.",
         command="The triangle protocol compares clients with a reference: give one, or use --protocol interpolation.",
     ),
+    "unknown-field": say("'{name}' does not belong there", "name"),
     "unknown-message": say("A client of the {protocol} protocol does not know the message {kind!r}.", "protocol kind"),
 }

@@ -37,11 +37,12 @@ SENTENCES = {
     ),
     "constant-column": say("column '{column}' is constant in the target, so it is centred but not scaled", "column"),
     "description-length": say("the description of [[column '{column}'|a column]] has the wrong length"),
-    "description-long-classes": say(
-        "the description of the table names classes of more than {longest} characters", "longest"
+    "description-names": say(
+        "the description of the table holds names of more than {longest} characters, or with control characters",
+        "longest",
     ),
-    "description-not-finite": say("the description of the table holds numbers that are not finite"),
-    "description-not-unicode": say("the description of the table holds text that is not Unicode"),
+    "description-numbers": say("the description of the table holds numbers that no table has"),
+    "description-too-wide": say("the description of the table has more than {most} coordinates and categories", "most"),
     "description-unreadable": say("the description of the table cannot be read[[ ({why})]]"),
     "file-too-large": say("'{file}' is {size} bytes: too large to be a schema."),
     "full-covariance-too-wide": say(

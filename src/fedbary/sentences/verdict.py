@@ -21,5 +21,6 @@ SENTENCES = {
     "no-flag": say("no row is flagged"),
     "nothing-against": say("nothing speaks against it"),
     "other-mix": say("its mix of classes or its size differs from the target's, hence its distance"),
+    "nearer-than-the-target": say("it claims to be nearer to the target than the target's own rows: ask how"),
     "quality-alone": say("its quality, {quality:.2f}, cannot be compared with another's", "quality"),
 }

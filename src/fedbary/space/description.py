@@ -18,11 +18,14 @@ from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
 from fedbary.space.schema_bounds import KINDS, LONGEST_CLASS
-from fedbary.wording import on_one_line
+from fedbary.strict_json import read_json
+from fedbary.wording import is_clean, on_one_line
 
 # A text column with more different values than this, most of them seen once or twice, is an identifier.
 _MANY_CATEGORIES = 100
-_MOST_ROWS = 10**12
+# Bounds on what another party describes: far beyond all tables, and yet squares are finite and schemas fit in memory.
+_MOST_ROWS, _MOST_COORDINATES, _LARGEST, _LONGEST = 10**9, 10**5, 1e100, 64 * 2**20
+LONGEST_CATEGORY = 10_000
 
 
 @dataclass(frozen=True)
@@ -63,45 +66,59 @@ class Description:
     def from_json(cls, text: str) -> Description:
         """Read and check what another party's `to_json` wrote."""
         try:
-            content = json.loads(text)
+            content = read_json(text, longest=_LONGEST)
             columns = tuple(
                 ColumnDescription(
                     **{
                         **column,
-                        "mean": tuple(float(v) for v in column["mean"]),
-                        "variance": tuple(float(v) for v in column["variance"]),
-                        "categories": tuple(str(v) for v in column["categories"]),
+                        "mean": _numbers(column["mean"], least=-_LARGEST),
+                        "variance": _numbers(column["variance"], most=_LARGEST**2),
+                        "categories": _names(column["categories"], LONGEST_CATEGORY),
                     }
                 )
                 for column in content["columns"]
             )
-            description = cls(**{**content, "columns": columns, "classes": tuple(map(str, content["classes"]))})
+            classes = _names(content["classes"], LONGEST_CLASS)
+            description = cls(**{**content, "columns": columns, "classes": classes})
             description._check()
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise SchemaError("schema.description-unreadable", why=str(error)) from error
         return description
 
     def _check(self) -> None:
-        numbers = [self.label_mean, self.label_variance]
-        names = [self.label_name, *(column.name for column in self.columns)]
-        if not all(isinstance(name, str) for name in names) or self.label_kind not in ("classes", "number"):
-            raise ValueError("a name is no text, or the label has no kind")
-        if any(column.kind not in KINDS or type(column.width) is not int for column in self.columns):
-            raise ValueError("a column has no kind or width")
+        names = _names([self.label_name, *(column.name for column in self.columns)], LONGEST_CATEGORY)
+        if len(set(names[1:])) < len(self.columns) or self.label_kind not in ("classes", "number"):
+            raise ValueError("a column comes twice, or the label has no kind")
         if type(self.rows) is not int or not 1 <= self.rows <= _MOST_ROWS:
             raise ValueError("the number of rows makes no sense")
+        _numbers([self.label_mean], least=-_LARGEST)
+        _numbers([self.label_variance], most=_LARGEST**2)
         for column in self.columns:
-            if column.kind != "categorical" and not len(column.mean) == len(column.variance) == column.width:
+            if column.kind not in KINDS or type(column.width) is not int:
+                raise ValueError("a column has no kind or width")
+            coordinates = 0 if column.kind == "categorical" else column.width
+            if not len(column.mean) == len(column.variance) == coordinates or (not coordinates and column.width != 1):
                 raise SchemaError("schema.description-length", column=on_one_line(column.name))
-            numbers.extend(column.mean + column.variance)
-        if not np.isfinite(numbers).all():
-            raise SchemaError("schema.description-not-finite")
-        if any(len(name) > LONGEST_CLASS for name in self.classes):
-            raise SchemaError("schema.description-long-classes", longest=LONGEST_CLASS)
-        try:
-            json.dumps(asdict(self), ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise SchemaError("schema.description-not-unicode") from error
+        if sum(len(column.mean) + len(column.categories) for column in self.columns) > _MOST_COORDINATES:
+            raise SchemaError("schema.description-too-wide", most=_MOST_COORDINATES)
+
+
+def _numbers(values: object, *, least: float = 0.0, most: float = _LARGEST) -> tuple[float, ...]:
+    """Numbers of a description, refused outside their range."""
+    if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
+        raise ValueError("not a list of numbers")
+    if not all(least <= value <= most for value in values):
+        raise SchemaError("schema.description-numbers")
+    return tuple(float(value) for value in values)
+
+
+def _names(values: object, longest: int) -> tuple[str, ...]:
+    """Names of a description, refused if one is long or holds control characters."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError("not a list of names")
+    if not all(len(value) <= longest and is_clean(value) for value in values):
+        raise SchemaError("schema.description-names", longest=longest)
+    return tuple(values)
 
 
 def describe(

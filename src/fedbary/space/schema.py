@@ -17,6 +17,7 @@ from fedbary.data.atomic import write_atomically
 from fedbary.errors import SchemaError
 from fedbary.notes import Note
 from fedbary.space.schema_bounds import require_plausible
+from fedbary.strict_json import read_json
 
 Floats = NDArray[np.float64]
 
@@ -170,7 +171,7 @@ class Schema:
 @lru_cache(maxsize=2)  # clients of one process are all sent the same text; a schema never changes
 def _parsed(text: str) -> Schema:
     try:
-        content = json.loads(text)
+        content = read_json(text, longest=MAX_BYTES)
         version = content["version"]
         if version != VERSION:
             raise SchemaError("schema.other-version", version=repr(version), own=VERSION)
@@ -183,7 +184,7 @@ def _parsed(text: str) -> Schema:
             version=version,
             notes=tuple(Note.from_json(note) for note in content["notes"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise SchemaError("schema.not-a-schema", why=str(error)) from error
     require_plausible(schema)
     if content.get("fingerprint") != schema.fingerprint:

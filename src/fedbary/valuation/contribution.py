@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# δ of the shares, in spreads of the target.
+SMOOTHING = 0.1
 _CLIENT_TYPES = {"rows": "Int64", "flagged": "Int64", "client": "string", "status": "string", "notes": "string"}
 
 
 def shares(distances: Floats, *, spread: float = 0.0) -> Floats:
-    """(1/d_i) / Σ_j (1/d_j), as in the paper; clients without a distance (NaN) get NaN.
+    """(1/(d_i + δ)) / Σ_j (1/(d_j + δ)), the paper's shares with δ; clients without a distance (NaN) get NaN.
 
-    Distances are floored at 1e-9 of the target's ``spread``, so that a perfect copy of the target has a
-    finite share.
+    δ is a tenth of the target's ``spread``. Distances are mostly said by the clients themselves, and with δ = 0 whoever
+    claims 0 takes all; so its share is at most 1 + d/δ times that of a client at distance d, eleven times where that is
+    one spread away. Equal distances have equal shares, and the order of shares is that of the distances.
 
     Examples
     --------
@@ -31,6 +34,8 @@ def shares(distances: Floats, *, spread: float = 0.0) -> Floats:
     >>> from fedbary.valuation.contribution import shares
     >>> shares(np.array([1.0, 3.0]))
     array([0.75, 0.25])
+    >>> shares(np.array([0.0, 1.0, 1.0]), spread=1.0).round(2)
+    array([0.85, 0.08, 0.08])
     """
     inverse = _inverse(distances, spread)
     return inverse / np.nansum(inverse)
@@ -70,5 +75,4 @@ def outcomes_of(records: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
 
 
 def _inverse(distances: Floats, spread: float) -> Floats:
-    floor = max(1e-9 * spread, np.finfo(float).tiny ** 0.5)
-    return 1.0 / np.maximum(distances, floor)
+    return 1.0 / (distances + max(SMOOTHING * spread, np.finfo(float).tiny ** 0.5))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from fedbary.data.atomic import write_atomically
 from fedbary.data.export import write
+from fedbary.data.npy import read_npy
 from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.space.schema import Schema
@@ -99,7 +99,7 @@ def _loaded(home: Path, index: dict[str, Any]) -> Valuation:
         history=_frame(home, "history.parquet", files),
         settings=dict(index["settings"]),
         schema=Schema.load(_part(home, "schema.json", files)) if "schema.json" in files else None,
-        target=np.load(_part(home, "target.npy", files), allow_pickle=False) if "target.npy" in files else None,
+        target=read_npy(_part(home, "target.npy", files).read_bytes()) if "target.npy" in files else None,
         notes=tuple(Note.from_json(note) for note in index["notes"]),
         scores=ClientScores.load(_part(home, "scores.json", files)) if "scores.json" in files else None,
         outcomes={name: Outcome.from_json(outcome) for name, outcome in index["outcomes"].items()},
@@ -141,13 +141,19 @@ def row_file_names(clients: list[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for client in clients:
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", client).strip("._")[:80] or "client"
+        stem = _plain_letters(client[:200]).strip("._")[:80] or "client"
         name, number = stem, 2
         while name.lower() in taken:
             name, number = f"{stem}-{number}", number + 1
         taken.add(name.lower())
         names[client] = name
     return names
+
+
+def _plain_letters(text: str) -> str:
+    """A text with one underscore for any run of letters that not every file system takes."""
+    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-") else "_" for letter in text)
+    return "_".join(part for part in plain.split("_") if part)
 
 
 def _read_index(home: Path) -> dict[str, Any]:

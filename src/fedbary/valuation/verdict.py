@@ -1,7 +1,9 @@
 """The verdict on each client: include it, look at it first, leave it out; and why, as notes.
 
 It is made of what a coordinator knows in every federation (the columns of ``result.clients`` and Shapley values), never
-of rows, and its rules are these few lines: a report that is shown to a board must not rest on a hidden judgement.
+of rows. Over a network most of these numbers are what the clients say of themselves; ``result.notes`` names them
+(``valuation.self-reported``). The rules are these few lines: a report that is shown to a board must not rest on a
+hidden judgement.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
 
 LACKS_EVERY_CLASS = "schema.lacks-every-class"
+TOO_GOOD = "protocols.too-good"
 # A client's rows are worth a look from this share of flagged rows on ...
 _MANY_FLAGS = 0.05
 # ... or where its quality or distance is off by so many robust deviations from the median client's, and by so much.
@@ -55,7 +58,8 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     """An opinion on every client, best client first.
 
     - *leave out*: its Shapley value is below zero by more than two standard errors;
-    - *look at first*: at least 5 % of its rows are flagged; or it has hardly a row of any class of the target; or its
+    - *look at first*: at least 5 % of its rows are flagged; or it has hardly a row of any class of the target; or it
+      claims to be less than half as far away as rows of the target itself; or its
       quality is below the median client's by three robust deviations and 0.03; or, where there is no quality, its
       distance is above the median by three deviations and a quarter; or its Shapley value is not above zero;
     - *not valued*: it failed, refused or did not answer;
@@ -129,6 +133,8 @@ def _concerns(client: dict[str, Any], outcome: Outcome, others: _Others) -> list
         concerns.append(_note("many-flags", flagged=int(flagged), rows=int(rows), share=flagged / rows))
     if outcome.has(LACKS_EVERY_CLASS):
         concerns.append(_note("hardly-a-class"))
+    if outcome.has(TOO_GOOD):
+        concerns.append(_note("nearer-than-the-target"))
     quality, distance = _known(client["quality"]), _known(client["distance"])
     if quality is not None:
         if others.low_quality(quality):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedbary.wording import counted, dash, number, percent, shortened
+from fedbary.wording import counted, dash, number, percent, shortened, without_control
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -16,9 +15,7 @@ if TYPE_CHECKING:
 _MOST = 50
 _NUMERIC = frozenset({"rows", "distance", "interval", "quality", "flagged", "value", "standard error", "share"})
 # What Markdown would read as markup, and what would end a cell.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>!|~@$&]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
-# What would turn the direction of the rest of the line, or is no character at all.
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_MARKUP = frozenset("\\`*_{}[]<>!|~@$&")
 
 
 def valuation_html(result: Valuation) -> str:
@@ -143,5 +140,11 @@ def _line(cells: Sequence[str]) -> str:
 
 def _literal(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
-    flat = " ".join(_INVISIBLE.sub(" ", text).split())
-    return _MARKUP.sub(r"\\\1", shortened(flat, 200))
+    flat = shortened(" ".join(without_control(text).split()), 200)
+    return "".join(f"\\{letter}" if _is_markup(flat, at) else letter for at, letter in enumerate(flat))
+
+
+def _is_markup(text: str, at: int) -> bool:
+    """Whether Markdown would read this letter as markup; addresses become links without any."""
+    address = text.startswith("://", at) or (text[at] == "." and text[max(at - 3, 0) : at].lower() == "www")
+    return text[at] in _MARKUP or address

@@ -250,7 +250,7 @@ def test_bad_nodes_are_named_with_a_reason_and_all_others_are_valued(tmp_path):
     assert codes == {
         "engines.app-failed": 10,
         "engines.no-answer": 5,
-        "protocols.reply-number": 3,
+        "protocols.number-unfit": 3,
         "engines.incomplete": 1,
         "engines.reply-of-another-run": 1,
     }

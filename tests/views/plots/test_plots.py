@@ -47,7 +47,7 @@ def test_shares_stand_best_first_with_their_whiskers():
     picture = fb.plots.shares(result())
     bars = picture.plot().data[0]
     assert list(picture.frame()["client"]) == ["a", "<b>b</b>"]
-    assert list(bars.x) == pytest.approx([0.75, 0.25])
+    assert list(bars.x) == pytest.approx([31 / 42, 11 / 42])  # 1/(d + 0.1) for d = 1 and 3
     assert bars.x[0] + bars.error_x.array[0] == pytest.approx(picture.frame()["share_high"][0])
     assert [bare(text) for text in picture.plot().layout.yaxis.ticktext] == ["a", "&lt;b&gt;b&lt;/b&gt;"]
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
+from fedbary.data.npy import read_npy
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
 from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.forms import LONGEST_TEXT
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 from fedbary.valuation.outcome import Status
-from fedbary.wording import as_plain
+from fedbary.wording import as_plain, is_clean
 
 VERSION = 3
 # A reply beyond this is an error or an attack; the largest honest one is a few megabytes.
 MOST_BYTES = 512 * 2**20
-_MOST_ARRAYS, _LONGEST_TEXT, _LONGEST_NAME = 200, 64 * 2**20, 40
+_MOST_ARRAYS, _LONGEST_NAME = 200, 40
 _LONGEST_NOTE, _LONGEST_NOTES = 10_000, 20_000
-_HEAD, _SCALARS, _ARRAYS = "fedbary", "scalars", "arrays"
+_HEAD, _SCALARS, _ARRAYS, _NUMPY = "fedbary", "scalars", "arrays", "numpy.ndarray"
 
 
 def pack_message(message: Message, envelope: Envelope) -> RecordDict:
@@ -100,20 +101,25 @@ def _unpack(content: RecordDict) -> tuple[dict[str, Any], dict[str, Scalar], dic
         raise ProtocolError("engines.too-large", megabytes=MOST_BYTES // 2**20)
     plain: dict[str, Scalar] = {}
     for name, value in scalars.items():
-        if not isinstance(value, (str, int, float, bool)) or (isinstance(value, str) and len(value) > _LONGEST_TEXT):
+        if not _is_scalar(value):
             raise ProtocolError("engines.not-a-scalar", name=as_plain(str(name), _LONGEST_NAME))
         plain[str(name)] = value
     try:
         return head, plain, {str(name): _array(array) for name, array in arrays.items()}
-    except (ValueError, TypeError, EOFError, OSError) as error:
+    except ValueError as error:
         raise ProtocolError("engines.array-unreadable") from error
 
 
+def _is_scalar(value: object) -> TypeGuard[Scalar]:
+    if isinstance(value, str):
+        return len(value) <= LONGEST_TEXT and is_clean(value)
+    return isinstance(value, (int, float, bool))
+
+
 def _array(array: Array) -> np.ndarray:
-    found = array.numpy()
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiub":
-        raise ValueError("not an array of numbers")
-    return found
+    if array.stype != _NUMPY:
+        raise ValueError("not an array of NumPy's")
+    return read_npy(array.data)
 
 
 def _envelope(head: Mapping[str, Any]) -> Envelope:
@@ -133,9 +139,9 @@ def _envelope(head: Mapping[str, Any]) -> Envelope:
 def _failure(head: Mapping[str, Any]) -> Failure:
     """What a node says of its failure; foreign words are never shown, so that only codes count that are known here."""
     try:
-        note = Note.from_json(json.loads(_text(head, "note", _LONGEST_NOTE)))
+        note = Note.from_text(_text(head, "note", _LONGEST_NOTE))
         return Failure.claimed(note, Status(head["failure"]))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ProtocolError("engines.failure-unreadable") from error
 
 

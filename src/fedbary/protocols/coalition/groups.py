@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, ProtocolError
-from fedbary.protocols.messages import Reply, State, finite_array, finite_scalar
+from fedbary.protocols.messages import Reply, State
 from fedbary.space.fit import fit_schema
 from fedbary.space.k_anonymous import k_anonymous_rows
 from fedbary.space.labels import class_names
@@ -26,7 +26,6 @@ PREFIX = "group."
 _NAMES = ("points", "classes", "counts", "scatter")
 # Rows scaled by the reference lie within a few units of 0; ten thousand units are an error or an attack.
 _ABSURD = 1e4
-_MOST_ROWS = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +59,9 @@ class Groups:
     @classmethod
     def from_reply(cls, reply: Reply, schema: Schema, *, most: int, min_group: int) -> Groups:
         """Check a client's groups completely before anything of them is used."""
-        points = finite_array(reply, f"{PREFIX}points", (None, encoded_width(schema)))
+        points, classes, counts, scatters = (reply.arrays[f"{PREFIX}{name}"] for name in _NAMES)
         size, known = len(points), len(schema.label.classes)
-        classes, counts = (finite_array(reply, f"{PREFIX}{name}", (size,)) for name in ("classes", "counts"))
-        scatter = float(finite_array(reply, f"{PREFIX}scatter", (1,))[0])
-        rows = finite_scalar(reply, "rows", least=1, most=_MOST_ROWS)
+        scatter, rows = float(scatters[0]), float(reply.scalars["rows"])
         if not np.isin(classes, np.arange(known)).all() or np.bincount(classes.astype(int), minlength=1).max() > most:
             raise ProtocolError("protocols.groups-of-unknown-classes", most=most)
         if (counts < min_group).any() or (counts % 1 != 0).any() or counts.sum() > rows:

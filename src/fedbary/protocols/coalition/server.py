@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.errors import FedbaryError, ProtocolError, SettingsError
+from fedbary.errors import ProtocolError, SettingsError
 from fedbary.games import Estimate, Game, MaxPermutations, StandardErrorBelow, exact_shapley, permutation_shapley
 from fedbary.notes import Note
 from fedbary.protocols.coalition import Coalition
-from fedbary.protocols.coalition.groups import Groups
+from fedbary.protocols.coalition.forms import EXCHANGES
+from fedbary.protocols.coalition.groups import Groups, encoded_width
 from fedbary.protocols.coalition.judge import Judge, consensus_judge
 from fedbary.protocols.coalition.stage import Stage, label_points
 from fedbary.protocols.coalition.utilities import (
@@ -27,15 +28,14 @@ from fedbary.protocols.coalition.utilities import (
 )
 from fedbary.protocols.consensus.server import ConsensusServer
 from fedbary.protocols.consensus.target import Target
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import (
-    NO_ANSWER,
     Failure,
     Message,
     Reply,
     State,
     below,
-    finite_scalar,
     under,
 )
 from fedbary.protocols.randomness import derived_seed
@@ -95,14 +95,14 @@ class CoalitionServer:
             self._rides.absorb(replies)
             self._require_classes()
             return
-        for name in self._names:
-            reply = replies.get(name, NO_ANSWER)
+        form = EXCHANGES["sketch"].reply.sized(features=encoded_width(self._rides.schema))
+        for name, reply in fitting_replies(self._names, replies, form, number=0).items():
             try:
                 if isinstance(reply, Failure):
                     self._failures[name] = reply
                 else:
                     self._take(name, reply, self._rides.schema)
-            except FedbaryError as error:
+            except Exception as error:
                 self._failures[name] = Failure.of(error)
         self._done = True
 
@@ -154,8 +154,8 @@ class CoalitionServer:
 
     def _take(self, name: str, reply: Reply, schema: Schema) -> None:
         most, least = self._settings.points_per_class, self._settings.min_group
-        self._rows[name] = int(finite_scalar(reply, "rows", least=1, most=1e9))
         self._groups[name] = Groups.from_reply(reply, schema, most=most, min_group=least)
+        self._rows[name] = int(reply.scalars["rows"])
 
     def _require_classes(self) -> None:
         rides = self._rides

@@ -18,8 +18,6 @@ from fedbary.protocols.messages import (
     State,
     array_text,
     below,
-    finite_array,
-    finite_scalar,
     reply_notes,
     text_array,
     under,
@@ -29,7 +27,6 @@ Floats = NDArray[np.float64]
 
 # Numbers in a client's profile of scores.
 PROFILE = 40
-_LARGEST = 1e100
 _NUMBERS = ("rows", "cost", "relaxed")
 
 
@@ -58,23 +55,18 @@ class Party:
         """How wide the client's classes are, in the space of the support."""
         return float(np.sqrt(self.sums["variances"][self.counts > 0].sum(axis=1).mean()))
 
-    def take_sums(self, reply: Reply, groups: int, width: int) -> None:
-        """Check and keep the answer to ``start``."""
-        shapes = {"counts": (groups,), "means": (groups, width), "variances": (groups, width)}
-        sums = {name: _bounded(reply, name, shape) for name, shape in shapes.items()}
-        if (sums["counts"] < 0).any() or (sums["variances"] < 0).any() or (sums["counts"] > 1e12).any():
+    def take_sums(self, reply: Reply) -> None:
+        """Keep the answer to ``start``."""
+        if (reply.arrays["counts"] % 1 != 0).any():
             raise ProtocolError("protocols.reply-absurd-sums")
-        self.sums = sums
+        self.sums = dict(reply.arrays)
 
     def take_step(
         self, reply: Reply, support: Floats, sizes: NDArray[np.int64], *, farthest: float
     ) -> tuple[Floats, Floats, Floats]:
         """Check the answer to ``step`` completely before anything of it is used: points, costs, counts."""
-        points = finite_array(reply, "points", support.shape)
-        costs = finite_array(reply, "costs", (len(support), len(sizes)))
+        points, costs = reply.arrays["points"], reply.arrays["costs"]
         shaped = self.mask(reply) * (sizes > 0)
-        if (costs < 0).any():
-            raise ProtocolError("protocols.reply-negative-costs")
         class_of = np.repeat(np.arange(len(sizes)), sizes)
         off = np.abs(points - support)[:, shaped[class_of] > 0].max(initial=0.0)
         reach = max(float(off), float(np.sqrt((costs * shaped).max(initial=0.0))))
@@ -91,10 +83,9 @@ class Party:
             self.points = points
         return points, costs, self.counts * shaped
 
-    def take_scored(self, reply: Reply, support: int, width: int) -> None:
+    def take_scored(self, reply: Reply) -> None:
         """Check and keep the answer to ``centroids``."""
-        centroids = _bounded(reply, "centroids", (support, width))
-        within = _bounded(reply, "within", (width, width))
+        centroids, within = reply.arrays["centroids"], reply.arrays["within"]
         shaped = self.mask(reply)
         variances = np.diag(within)
         if (variances < 0).any() or np.abs(within).max() > variances.max() * (1.0 + 1e-9):
@@ -103,23 +94,18 @@ class Party:
 
     def mask(self, reply: Reply) -> Floats:
         """Which classes a reply shapes; refused where the client did not name them."""
-        shaped = finite_array(reply, "shaped", self.counts.shape)
+        shaped = reply.arrays["shaped"]
         if not np.isin(shaped, (0.0, 1.0)).all() or (shaped > (self.counts > 0)).any():
             raise ProtocolError("protocols.reply-unnamed-classes")
         return shaped
 
     def take_numbers(self, reply: Reply, cap: float) -> None:
         """Check and keep the answer to ``final``."""
-        numbers = {
-            "rows": finite_scalar(reply, "rows", least=1, most=1e12),
-            "cost": finite_scalar(reply, "cost", most=1e30),
-            "relaxed": finite_scalar(reply, "relaxed", most=cap * (1.0 + 1e-9)),
-        }
-        profiles = {name: _bounded(reply, name, (None,)) for name in ("label", "feature")}
-        if any(len(profile) > PROFILE for profile in profiles.values()):
-            raise ProtocolError("protocols.reply-profile-too-long", most=PROFILE)
+        numbers = {key: float(reply.scalars[key]) for key in _NUMBERS}
+        if numbers["relaxed"] > cap * (1.0 + 1e-9):
+            raise ProtocolError("protocols.claim-relaxed", relaxed=numbers["relaxed"], most=float(cap))
         self.notes = reply_notes(reply)
-        self.numbers, self.profiles = numbers, profiles
+        self.numbers, self.profiles = numbers, dict(reply.arrays)
 
     def averages(self, start: int, sizes: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64], Floats, float]:
         """The client as averages of its rows: points, classes, how many rows each averages, and their scatter.
@@ -184,10 +170,3 @@ class Party:
         self.points = state.get("points")
         numbers = state.get("numbers", ())
         self.numbers = {key: float(number) for key, number in zip(_NUMBERS, numbers, strict=False)}
-
-
-def _bounded(reply: Reply, name: str, shape: tuple[int | None, ...]) -> Floats:
-    array = finite_array(reply, name, shape)
-    if np.abs(array).max(initial=0.0) > _LARGEST:
-        raise ProtocolError("protocols.reply-array-too-large", name=name, most=float(_LARGEST))
-    return array

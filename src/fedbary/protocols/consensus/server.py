@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import FedbaryError, ProtocolError
+from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.consensus.descent import Answers, class_weights, move, objective, support_sizes
+from fedbary.protocols.consensus.forms import EXCHANGES
 from fedbary.protocols.consensus.groups import group_count, group_width, scored_width
 from fedbary.protocols.consensus.model import ScoredSums, leave_one_out
 from fedbary.protocols.consensus.party import Party
 from fedbary.protocols.consensus.row_scores import usual_profile
 from fedbary.protocols.consensus.target import Target, make_target
+from fedbary.protocols.forms import Form, fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import (
     NO_ANSWER,
@@ -92,18 +94,17 @@ class ConsensusServer:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers to `tasks`; a bad answer takes its client out and nobody else."""
-        answers: dict[str, Reply] = {}
-        for party in self._asked():
-            reply = replies.get(party.name, NO_ANSWER)
-            if isinstance(reply, Reply) and reply.round != self._round:
-                reply = Failure.of(ProtocolError("protocols.other-round", found=reply.round, expected=self._round))
-            if isinstance(reply, Reply):
-                answers[party.name] = reply
-            elif self._stage != "scores":  # by then the client has said all that its valuation needs
-                party.failure = reply
+        asked = [party.name for party in self._asked()]
         if self._stage == "agree":
-            self._absorb_agreement(answers)
-        elif self._stage == "start":
+            self._absorb_agreement({name: replies.get(name, NO_ANSWER) for name in asked})
+            return
+        answers: dict[str, Reply] = {}
+        for name, reply in fitting_replies(asked, replies, self._reply_form(), number=self._round).items():
+            if isinstance(reply, Reply):
+                answers[name] = reply
+            elif self._stage != "scores":  # by then the client has said all that its valuation needs
+                self._parties[name].failure = reply
+        if self._stage == "start":
             self._absorb_sums(answers)
         elif self._stage == "step":
             self._absorb_step(answers)
@@ -253,7 +254,17 @@ class ConsensusServer:
 
     # --- answers --------------------------------------------------------------------------------------
 
-    def _absorb_agreement(self, answers: Mapping[str, Reply]) -> None:
+    def _reply_form(self) -> Form:
+        """What the clients' answers must look like now."""
+        schema = self._schema()
+        sizes = {
+            "start": {"groups": group_count(schema), "width": group_width(schema)},
+            "step": dict(zip(("starts", "points", "width"), self._support.shape, strict=True)),
+            "centroids": {"points": self._support.shape[1], "features": scored_width(schema)},
+        }
+        return EXCHANGES[self._stage].reply.sized(**sizes.get(self._stage, {})).sized(groups=group_count(schema))
+
+    def _absorb_agreement(self, answers: Mapping[str, Reply | Failure]) -> None:
         for name, failure in self._agreement.absorb(answers).items():
             self._parties[name].failure = failure
         if not self._asked():
@@ -265,8 +276,8 @@ class ConsensusServer:
         schema = self._schema()
         for name, reply in answers.items():
             try:
-                self._parties[name].take_sums(reply, group_count(schema), group_width(schema))
-            except FedbaryError as error:
+                self._parties[name].take_sums(reply)
+            except Exception as error:
                 self._parties[name].failure = Failure.of(error)
         naming = [party for party in self._asked() if party.counts.any()]
         means = [party.sums["means"][party.counts > 0] for party in naming]
@@ -301,7 +312,7 @@ class ConsensusServer:
             try:
                 far = _ABSURD * self._spread
                 taken.append(self._parties[name].take_step(reply, self._support, self._sizes, farthest=far))
-            except FedbaryError as error:
+            except Exception as error:
                 self._parties[name].failure = Failure.of(error)
         shift = 0.0
         if taken:
@@ -321,9 +332,9 @@ class ConsensusServer:
         for name, reply in answers.items():
             party = self._parties[name]
             try:
-                party.take_scored(reply, len(self._class_of()), scored_width(self._schema()))
+                party.take_scored(reply)
                 taken.append(party)
-            except FedbaryError as error:
+            except Exception as error:
                 party.failure = Failure.of(error)
         centroids = [party.scored["centroids"][party.scored["shaped"][self._class_of()] > 0] for party in taken]
         _fail_absurd(taken, centroids, [float(np.sqrt(np.trace(party.scored["within"]))) for party in taken])
@@ -335,7 +346,7 @@ class ConsensusServer:
         for name, reply in answers.items():
             try:
                 self._parties[name].take_numbers(reply, cap)
-            except FedbaryError as error:
+            except Exception as error:
                 self._parties[name].failure = Failure.of(error)
         self._stage = "scores"
         self._stop_if_alone()

@@ -26,6 +26,10 @@ from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 Floats = NDArray[np.float64]
 
 _FARTHEST = 1e100
+# What the last message brings, where row values need one.
+_LAST_ARRAYS = {
+    "access": ("reference", "reference_weights"), "server-eta": ("scores",), "server-gamma": ("scores",)
+}  # fmt: skip
 
 
 class InterpolationClient:
@@ -104,6 +108,10 @@ class InterpolationClient:
     def _start(self, message: Message) -> Reply:
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
+        if int(message.scalars["support"]) > self._policy.support:
+            raise PrivacyError(
+                "protocols.points-not-agreed", sent=int(message.scalars["support"]), agreed=self._policy.support
+            )
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         released = self._released_table(schema)
@@ -168,6 +176,8 @@ class InterpolationClient:
 
     def _potentials(self, cloud: Points) -> Floats:
         variant, p = self._policy.gradient, self._policy.p
+        if not {*_LAST_ARRAYS.get(variant, ())} <= self._measures.keys():
+            raise ProtocolError("protocols.rows-before-round")
         if variant == "gamma":
             if cloud is self._cloud:
                 return self._towards_rows(cloud).target_potential

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import FedbaryError
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.messages import Failure, State, array_text, text_array
 from fedbary.transport import interpolate, solve
@@ -139,5 +138,5 @@ def server_step(
     try:
         plan = solve(gamma, target, weights, target_weights, p=p)
         return Step(plan.distance, *interpolate(plan, gamma, target, t, mode=mode))
-    except FedbaryError as error:
+    except Exception as error:
         return Failure.of(error)

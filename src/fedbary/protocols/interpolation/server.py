@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import FedbaryError, ProtocolError, SettingsError
+from fedbary.errors import ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
+from fedbary.protocols.forms import Form, fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
+from fedbary.protocols.interpolation.forms import EXCHANGES
 from fedbary.protocols.messages import (
     NO_ANSWER,
     Failure,
@@ -25,8 +27,6 @@ from fedbary.protocols.messages import (
     State,
     array_text,
     below,
-    finite_array,
-    finite_scalar,
     reply_notes,
     text_array,
     under,
@@ -43,8 +43,12 @@ from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 Floats = NDArray[np.float64]
 
 _ABSURD = 1e6
+# Solvers may miss an optimum by less than this.
+_CONTRADICTION = 1e-3
 # In exact mode the support roughly doubles every round; beyond this a round no longer fits in memory.
 _MOST_POINTS = 8000
+# ... and after the round in which it passed that limit it may have as many points again, and those of the target.
+_MOST_EXACT_POINTS = 10**5
 
 
 class InterpolationServer:
@@ -97,19 +101,18 @@ class InterpolationServer:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers to `tasks`; a bad answer takes its client out and nobody else."""
-        asked = {track.name for track in self._active() if self._stage != "step" or not track.settled}
-        replies = {name: reply for name, reply in replies.items() if name in asked}
-        for name in asked.difference(replies):
-            self._tracks[name].fail(NO_ANSWER)
+        asked = [track.name for track in self._active() if self._stage != "step" or not track.settled]
         if self._stage == "agree":
-            self._absorb_agreement(replies)
-        elif self._stage == "scores":
-            for name, reply in replies.items():
-                if isinstance(reply, Failure):
-                    self._tracks[name].fail(reply)
+            self._absorb_agreement({name: replies.get(name, NO_ANSWER) for name in asked})
+            return
+        found = fitting_replies(asked, replies, self._reply_form(), number=self._round)
+        for name, reply in found.items():
+            if isinstance(reply, Failure):
+                self._tracks[name].fail(reply)
+        if self._stage == "scores":
             self._stage = "done"
         else:
-            self._absorb_measures(replies)
+            self._absorb_measures({name: reply for name, reply in found.items() if isinstance(reply, Reply)})
 
     def so_far(self) -> Mapping[str, float]:
         """Upper ends of the distances after the last finished round."""
@@ -192,7 +195,7 @@ class InterpolationServer:
         for track in self._active():
             try:
                 messages[track.name] = self._score_message(track)
-            except FedbaryError as error:
+            except Exception as error:
                 track.fail(Failure.of(error))
         return messages
 
@@ -224,21 +227,19 @@ class InterpolationServer:
             self._target_weights = np.full(self._settings.support, 1.0 / self._settings.support)
             self._stage = "start"
 
-    def _absorb_measures(self, replies: Mapping[str, Reply | Failure]) -> None:
+    def _absorb_measures(self, replies: Mapping[str, Reply]) -> None:
         for name, reply in replies.items():
-            track = self._tracks[name]
             try:
-                if isinstance(reply, Failure):
-                    track.fail(reply)
-                else:
-                    self._take(track, reply)
-            except FedbaryError as error:
-                track.fail(Failure.of(error))
+                self._take(self._tracks[name], reply)
+            except Exception as error:
+                self._tracks[name].fail(Failure.of(error))
         moving = [track for track in self._active() if not track.settled]
         if not self._fixed and moving:
             self._move_target(moving)
             moving = [track for track in moving if track.failure is None]
         self._step_all(moving)
+        if self._fixed:
+            _fail_contradictions(moving)
         self._round += 1
         for track in moving:
             limited = self._settings.interpolation == "exact" and len(track.gamma) > _MOST_POINTS
@@ -257,22 +258,26 @@ class InterpolationServer:
         else:
             self._stage = "step"
 
+    def _reply_form(self) -> Form:
+        """What the clients' answers must look like now."""
+        form = EXCHANGES[self._stage].reply
+        if self._stage == "scores":
+            return form
+        exact, scored = self._settings.interpolation == "exact", self._settings.gradient.startswith("server")
+        most = _MOST_EXACT_POINTS if exact else self._settings.support
+        needed = ["gamma_weights"] if exact else []
+        needed += ["eta_p", "eta_p_weights"] if scored and self._stage == "step" else []
+        return form.sized(width=self._schema().point_width, points=range(1, most + 1)).requiring(*needed)
+
     def _take(self, track: ClientTrack, reply: Reply) -> None:
-        """Check one answer completely before anything of it is used."""
-        if reply.round != self._round:
-            raise ProtocolError("protocols.other-round", found=reply.round, expected=self._round)
-        width = self._schema().point_width
-        exact = self._settings.interpolation == "exact"
-        gamma = finite_array(reply, "gamma", (None if exact or self._stage == "start" else len(track.gamma), width))
-        if not 1 <= len(gamma) <= (np.inf if exact else self._settings.support):
-            raise ProtocolError("protocols.reply-too-many-points", points=len(gamma), most=self._settings.support)
-        weights = (
-            finite_array(reply, "gamma_weights", (len(gamma),)) if exact else np.full(len(gamma), 1.0 / len(gamma))
-        )
-        distance = finite_scalar(reply, "distance")
+        """Keep one answer, if it goes on from the one before."""
+        gamma, exact = reply.arrays["gamma"], self._settings.interpolation == "exact"
         if self._stage == "start":
-            track.rows = int(finite_scalar(reply, "rows", least=1, most=1e12))
+            track.rows = int(reply.scalars["rows"])
             track.notes = reply_notes(reply)
+        elif not exact and len(gamma) != len(track.gamma):
+            raise ProtocolError("protocols.reply-other-points", points=len(gamma), agreed=len(track.gamma))
+        weights = reply.arrays["gamma_weights"] if exact else np.full(len(gamma), 1.0 / len(gamma))
         if self._settings.gradient.startswith("server") and self._stage == "step":
             if len(gamma) != track.rows:
                 raise ProtocolError(
@@ -281,11 +286,10 @@ class InterpolationServer:
                     rows=int(track.rows),
                     points=len(gamma),
                 )
-            track.eta_p = finite_array(reply, "eta_p", (None, width))
-            track.eta_p_weights = finite_array(reply, "eta_p_weights", (len(track.eta_p),))
+            track.eta_p, track.eta_p_weights = reply.arrays["eta_p"], reply.arrays["eta_p_weights"]
         track.sent_eta_q, track.sent_eta_q_weights = track.eta_q, track.eta_q_weights
         track.gamma, track.gamma_weights = gamma, weights
-        track.client_distances.append(distance)
+        track.client_distances.append(float(reply.scalars["distance"]))
         track.supports.append(len(gamma))
 
     def _step_all(self, tracks: list[ClientTrack]) -> None:
@@ -313,7 +317,7 @@ class InterpolationServer:
                         self._target, track.gamma, self._target_weights, track.gamma_weights, p=self._settings.p
                     )
                     moved.append(barycentric_projection(plan, track.gamma))
-                except FedbaryError as error:
+                except Exception as error:
                     track.fail(Failure.of(error))
         if moved:
             self._target = np.mean(moved, axis=0)
@@ -349,3 +353,12 @@ class InterpolationServer:
             return 0.0
         centre = self._target_weights @ self._target
         return float(np.sqrt(self._target_weights @ ((self._target - centre) ** 2).sum(axis=1)))
+
+
+def _fail_contradictions(tracks: list[ClientTrack]) -> None:
+    """Take out clients whose distances cannot all be true: of a target that stays, no bound contradicts another."""
+    for track in tracks:
+        if track.failure is None:
+            low, high = track.interval(fixed_target=True)
+            if low > high * (1.0 + _CONTRADICTION):
+                track.fail(Failure(Note("protocols.claim-ends", {"lower": low, "upper": high})))

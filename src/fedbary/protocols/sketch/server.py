@@ -10,22 +10,23 @@ from typing import Any
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.errors import DataError, ProtocolError, SettingsError
 from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import (
-    NO_ANSWER,
     Failure,
     Message,
     Reply,
     State,
     array_text,
-    finite_scalar,
     reply_notes,
     text_array,
 )
 from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.protocols.sketch import Sketch
+from fedbary.protocols.sketch.claims import check_claims
+from fedbary.protocols.sketch.forms import EXCHANGES
 from fedbary.protocols.sketch.scoring import fit_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.description import check_table
@@ -39,10 +40,14 @@ from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.verdict import TOO_GOOD
 
 _EXCESS_DRAWS = 3
 # A private interval is widened so that it misses at most this often.
 _MISS = 0.05
+# Worth a look: less than half as far as any draw of as many rows of the reference. Honest clients of clean rows were at
+# .62 of the nearest draw or above, also of columns with heavy tails.
+_TOO_GOOD = 0.5
 _NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise")
 
 
@@ -90,14 +95,10 @@ class SketchServer:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad one takes its client out and nobody else."""
-        for name in self._names:
-            reply = replies.get(name, NO_ANSWER)
-            if isinstance(reply, Failure):
-                self._failures[name] = reply
-                continue
+        for name, reply in fitting_replies(self._names, replies, EXCHANGES["sketch"].reply, number=0).items():
             try:
                 self._take(name, reply)
-            except FedbaryError as error:
+            except Exception as error:
                 self._failures[name] = Failure.of(error)
         self._done = True
 
@@ -214,17 +215,16 @@ class SketchServer:
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
 
-    def _take(self, name: str, reply: Reply) -> None:
-        most = 1e30
-        numbers = {"rows": finite_scalar(reply, "rows", least=1, most=1e12)}
-        for key in ("cost", "lower", "error"):
-            numbers[key] = finite_scalar(reply, key, most=most)
-        numbers["relaxed"] = finite_scalar(reply, "relaxed", most=self._sketch.cap * (1 + 1e-9))
-        numbers["noise"] = finite_scalar(reply, "noise", most=most) if "noise" in reply.scalars else 0.0
+    def _take(self, name: str, reply: Reply | Failure) -> None:
+        if isinstance(reply, Failure):
+            self._failures[name] = reply
+            return
+        numbers = {key: float(reply.scalars.get(key, 0.0)) for key in _NUMBERS}
+        check_claims(numbers, self._sketch, self._settings.epsilon)
         self._notes[name] = reply_notes(reply)
         self._answers[name] = numbers
 
-    def _record(self, name: str, held_out: Mapping[int, float]) -> dict[str, Any]:
+    def _record(self, name: str, held_out: Mapping[int, list[float]]) -> dict[str, Any]:
         if name in self._failures:
             return {"client": name, "outcome": self._failures[name].outcome}
         numbers = self._answers[name]
@@ -233,26 +233,28 @@ class SketchServer:
         notes = self._notes[name]
         if self._settings.epsilon is not None and numbers["cost"] > 0.9 * cap:
             notes = (*notes, Note("protocols.saturated"))
+        clean = held_out[int(numbers["rows"])]
+        if np.sqrt(numbers["cost"] + _slack(numbers)) < _TOO_GOOD * np.sqrt(min(clean)):
+            nearest = float(np.sqrt(min(clean)))
+            notes = (*notes, Note(TOO_GOOD, {"distance": float(np.sqrt(numbers["cost"])), "nearest": nearest}))
         return {
             "client": name,
             "rows": int(numbers["rows"]),
             "distance": distance,
             "low": low,
             "high": high,
-            "excess": numbers["cost"] - held_out[int(numbers["rows"])],
+            "excess": numbers["cost"] - float(np.mean(clean)),
             "quality": 1.0 - numbers["relaxed"] / cap,
             "outcome": Outcome(notes=notes),
         }
 
-    def _held_out_costs(self) -> dict[int, float]:
-        """Mean d_S² of as many clean rows as each client has: what size alone costs."""
+    def _held_out_costs(self) -> dict[int, list[float]]:
+        """d_S² of a few draws of as many clean rows as each client has: what size alone costs."""
         cap = self._sketch.cap if self._settings.epsilon is not None else None
         sizes = sorted({int(numbers["rows"]) for numbers in self._answers.values()})
         jobs = [(size, draw) for size in sizes for draw in range(_EXCESS_DRAWS)]
         costs = list(self._map(partial(_held_out_cost, self._clean, self._sketch, cap, self._seed), jobs))
-        return {
-            size: float(np.mean(costs[i * _EXCESS_DRAWS : (i + 1) * _EXCESS_DRAWS])) for i, size in enumerate(sizes)
-        }
+        return {size: costs[i * _EXCESS_DRAWS : (i + 1) * _EXCESS_DRAWS] for i, size in enumerate(sizes)}
 
 
 def _held_out_cost(clean: Points, sketch: SketchPoints, cap: float | None, seed: int, job: tuple[int, int]) -> float:
@@ -264,12 +266,17 @@ def _held_out_cost(clean: Points, sketch: SketchPoints, cap: float | None, seed:
     return solve(points, sketch.points, None, sketch.weights, cap=cap).cost
 
 
+def _slack(numbers: Mapping[str, float]) -> float:
+    """What the noise of a private answer may hide."""
+    return float(numbers["noise"] * np.log(1.0 / _MISS))
+
+
 def _interval(numbers: Mapping[str, float]) -> tuple[float, float, float]:
     """Estimate and certified ends; noise of a private answer widens them.
 
     The estimate √(d_S·upper) lies between the distance to the sketch and the upper end (docs/benchmarks.md).
     """
-    slack = numbers["noise"] * np.log(1.0 / _MISS)
+    slack = _slack(numbers)
     cost = numbers["cost"]
     low = np.sqrt(max(numbers["lower"], 0.0))
     if numbers["noise"]:

@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.errors import DataError, ProtocolError, SettingsError
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation.client_track import ClientTrack
 from fedbary.protocols.messages import (
-    NO_ANSWER,
     Failure,
     Message,
     Reply,
     State,
     array_text,
     below,
-    finite_array,
-    finite_scalar,
     reply_notes,
     text_array,
     under,
 )
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.triangle import Triangle
+from fedbary.protocols.triangle.forms import EXCHANGES
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed
@@ -93,15 +92,9 @@ class TriangleServer:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad answer takes its client out and nobody else."""
-        for name, track in self._tracks.items():
-            reply = replies.get(name, NO_ANSWER)
-            try:
-                if isinstance(reply, Failure):
-                    track.fail(reply)
-                else:
-                    self._take(track, reply)
-            except FedbaryError as error:
-                track.fail(Failure.of(error))
+        form = EXCHANGES["start"].reply.sized(width=self._schema.point_width, points=range(1, self._support + 1))
+        for name, reply in fitting_replies(self._tracks, replies, form, number=0).items():
+            self._take(self._tracks[name], reply)
         active = [track for track in self._tracks.values() if track.failure is None]
         jobs = [(track.eta_p, self._eta_q(len(track.eta_p))) for track in active]
         for track, outcome in zip(active, self._map(partial(_distance, self._settings.p), jobs), strict=True):
@@ -160,15 +153,13 @@ class TriangleServer:
             notes=self._schema.notes,
         )
 
-    def _take(self, track: ClientTrack, reply: Reply) -> None:
-        if reply.round != 0:
-            raise ProtocolError("protocols.other-round", found=reply.round, expected=0)
-        eta_p = finite_array(reply, "eta_p", (None, self._schema.point_width))
-        if not 1 <= len(eta_p) <= self._support:
-            raise ProtocolError("protocols.reply-too-many-points", points=len(eta_p), most=self._support)
-        track.rows = int(finite_scalar(reply, "rows", least=1, most=1e12))
+    def _take(self, track: ClientTrack, reply: Reply | Failure) -> None:
+        if isinstance(reply, Failure):
+            track.fail(reply)
+            return
+        track.rows = int(reply.scalars["rows"])
         track.notes = reply_notes(reply)
-        track.eta_p = eta_p
+        track.eta_p = reply.arrays["eta_p"]
 
     def _eta_q(self, size: int) -> Floats:
         """The reference's measure on the first ``size`` points of γ, which are a smaller client's γ."""
@@ -183,7 +174,7 @@ class TriangleServer:
 def _distance(p: int, job: tuple[Floats, Floats]) -> float | Failure:
     try:
         return solve(*job, p=p).distance
-    except FedbaryError as error:
+    except Exception as error:
         return Failure.of(error)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from fedbary.errors import ProtocolError
+from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
 from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
@@ -108,7 +109,7 @@ class ScoringModel:
             numbers = [float(v) for v in arrays["numbers"]]
             if arrays["classes"].dtype != np.uint8:
                 raise ValueError("the classes are not a text")
-            names = json.loads(arrays["classes"].tobytes().decode("utf-8"))
+            names = read_json(arrays["classes"].tobytes().decode("utf-8"), longest=MAX_BYTES)
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise ValueError("the classes are not a list of names")
             class_metric = None

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
-from fedbary.wording import shortened
+from fedbary.wording import shortened, without_control
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -19,7 +18,6 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 _INK, _LINE = "#1b2430", "#e2e7ee"
 # Plotly reads tags in text; these characters isolate a name that is written from right to left.
 _OPEN, _CLOSE = "\u2068", "\u2069"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u2066-\u2069\u202a-\u202e\ud800-\udfff]+")
 
 
 def as_text(name: object, longest: int = 34) -> str:
@@ -30,12 +28,12 @@ def as_text(name: object, longest: int = 34) -> str:
     >>> as_text("<b>north & south</b>").strip("\u2068\u2069")
     '&lt;b&gt;north &amp; south&lt;/b&gt;'
     """
-    return _OPEN + _escaped(shortened(_CONTROL.sub(" ", str(name)), longest)) + _CLOSE
+    return _OPEN + _escaped(shortened(without_control(str(name)), longest)) + _CLOSE
 
 
 def as_hover(name: object, width: int = 60, longest: int = 300) -> str:
     """A name in full, in lines that fit a hover label."""
-    text = shortened(_CONTROL.sub(" ", str(name)), longest)
+    text = shortened(without_control(str(name)), longest)
     lines = [text[start : start + width] for start in range(0, len(text), width)] or [""]
     return "<br>".join(_OPEN + _escaped(line) + _CLOSE for line in lines)
 

@@ -1,0 +1,76 @@
+"""The forms of the sketch protocol: one message, one reply of scalars."""
+
+from __future__ import annotations
+
+import sys
+
+from fedbary.protocols.forms import LONGEST_TEXT, MOST_ROWS, Exchange, Form, Number, Numbers, Text
+
+# Squared distances and what is made of them; far beyond all tables, and yet their squares are finite.
+COST = Number(most=1e30)
+ROWS = Number(1, MOST_ROWS, whole=True)
+SCHEMA = {"schema": Text(LONGEST_TEXT), "fingerprint": Text(64)}
+CAP = Number(sys.float_info.min, 1e30)
+# What `fedbary.valuation.scoring.ScoringModel.to_arrays` makes; the model itself checks how its parts fit together.
+_MODEL_SHAPES: dict[str, tuple[str | int, ...]] = {
+    "classes": ("letters",),
+    "numbers": (4,),
+    "log_prior": ("classes",),
+    "mean": ("features",),
+    "directions": ("features", "directions"),
+    "variances": ("directions",),
+    "coefficients": ("linear", "features"),
+    "offsets": ("linear",),
+    "scales": ("parts", "classes"),
+    "biases": ("parts", "classes"),
+    "blend": ("parts",),
+    "feature.centre": ("classes",),
+    "feature.scale": ("classes",),
+    "shared.points": ("shared", "directions"),
+    "shared.classes": ("shared",),
+    "shared.weights": ("shared",),
+    "feature.points": ("centroids", "directions"),
+    "feature.classes": ("centroids",),
+    "feature.weights": ("centroids",),
+    "class.points": ("class points", "class directions"),
+    "class.classes": ("class points",),
+    "class.weights": ("class points",),
+    "class.roots": ("classes", "class directions", "class directions"),
+    "class.logdet": ("classes",),
+    "class.directions": ("directions", "class directions"),
+}
+SCORING_MODEL = {
+    f"model.{name}": Numbers(shape, whole=name.endswith("classes"), optional=True)
+    for name, shape in _MODEL_SHAPES.items()
+}
+
+# What a client says of itself, and nobody else can check.
+CLAIMS = ("rows", "distances with their intervals", "excess", "quality")
+
+EXCHANGES = {
+    "sketch": Exchange(
+        Form(
+            {**SCHEMA, "cap": CAP},
+            {
+                "points": Numbers(("points", "width")),
+                "weights": Numbers(("points",), 0.0, 1.0),
+                "variances": Numbers(("points",), 0.0),
+                **SCORING_MODEL,
+                "clean.log_probabilities": Numbers(("clean", "classes"), optional=True),
+                "clean.codes": Numbers(("clean",), whole=True, optional=True),
+                "clean.feature": Numbers(("clean",), optional=True),
+                "clean.label": Numbers(("clean",), optional=True),
+            },
+        ),
+        Form(
+            {
+                "rows": ROWS,
+                "cost": COST,
+                "lower": COST,
+                "relaxed": COST,
+                "error": COST,
+                "noise": Number(most=COST.most, optional=True),
+            }
+        ),
+    )
+}

@@ -1,0 +1,55 @@
+"""JSON that came from elsewhere: short, finite and whole, or a ValueError."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+# Digits of a whole number; Flower and pandas hold 63 bits.
+_MOST_DIGITS = 19
+
+
+def read_json(text: str, *, longest: int) -> Any:
+    r"""What a JSON text says; raises ValueError, and nothing else, for whatever another party should not write.
+
+    That is a text that is too long or nested too deeply, numbers that are not finite or have too many digits, and
+    halves of characters, which no file or terminal takes.
+
+    Examples
+    --------
+    >>> read_json('{"rows": 3}', longest=100)
+    {'rows': 3}
+    >>> for odd in ("[" * 99, "[1e999]", "NaN", '"\\ud800"', "9" * 99):
+    ...     try:
+    ...         read_json(odd, longest=100)
+    ...     except ValueError:
+    ...         print("refused")
+    refused
+    refused
+    refused
+    refused
+    refused
+    """
+    if len(text) > longest:
+        raise ValueError("the text is too long")
+    try:
+        content = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if "\\u" in text or not text.isascii():
+        json.dumps(content, ensure_ascii=False).encode("utf-8")  # a UnicodeEncodeError is a ValueError
+    return content
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS + 1:
+        raise ValueError("a number has too many digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("a number is not finite")
+    return number

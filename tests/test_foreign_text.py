@@ -1,0 +1,70 @@
+"""Text of other parties: no regular expression sees it, and time grows with its length and no faster."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+import fedbary
+from fedbary.data.export import quoted
+from fedbary.errors import SchemaError
+from fedbary.notes import Note
+from fedbary.protocols.messages import Failure
+from fedbary.strict_json import read_json
+from fedbary.valuation.storage import row_file_names
+from fedbary.views.plots.look import as_hover, as_text
+from fedbary.wording import as_plain, is_clean, on_one_line, without_control
+
+# Over our own sentences, templates and docstrings, and what the user of this machine types.
+OWN_TEXT = {
+    "cli/ui/command_kinds.py", "cli/ui/image_shapes.py", "cli/ui/settings_options.py", "deploy/plan.py",
+    "deploy/scripts.py", "wording.py",
+}  # fmt: skip
+SOURCE = Path(fedbary.__file__).parent
+
+
+def test_regular_expressions_are_for_our_own_text():
+    using = {
+        file.relative_to(SOURCE).as_posix()
+        for file in SOURCE.rglob("*.py")
+        if {"import re", "from re import"} & {line.strip()[:14].strip() for line in file.read_text().splitlines()}
+    }
+    assert using <= OWN_TEXT
+
+
+def _refused(text):
+    with pytest.raises(ValueError):  # noqa: PT011 - its words are Python's
+        read_json(text, longest=10**9)
+
+
+USES = {
+    "redacted failure": lambda text: str(Failure.of(SchemaError("schema.other-fingerprint", expected=text)).redacted()),
+    "note": lambda text: str(Note("schema.other-fingerprint", {"expected": text, "own": text})),
+    "is_clean": is_clean,
+    "without_control": without_control,
+    "as_plain": lambda text: as_plain(text, 200),
+    "on_one_line": on_one_line,
+    "cell": quoted,
+    "file name": lambda text: row_file_names([text]),
+    "axis": as_text,
+    "hover": as_hover,
+    "json": _refused,
+}
+
+
+@pytest.mark.parametrize("piece", ["[", "[[", "{", "+1", "=", "www.", "\u202e", "\ud800", "\\u", '"', "a_", "-9e"])
+@pytest.mark.parametrize("use", USES)
+def test_a_long_text_of_anybody_takes_no_time(use, piece):
+    """Twenty thousand brackets kept a server busy for minutes."""
+    started = time.perf_counter()
+    USES[use](piece * 100_000)
+    assert time.perf_counter() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    ("cell", "harmful"),
+    [("-", False), ("+", False), ("-1", False), ("+1.5e-3", False), ("-1.", False), ("-1+1", True), ("-e", True),
+     ("--1", True), ("-1e", True), ("+inf", True), ("-1_0", True), ("=1", True), ("@x", True), ("-0", False)],
+)  # fmt: skip
+def test_signed_numbers_are_no_formulas(cell, harmful):
+    assert quoted(cell) == (f"'{cell}" if harmful else cell)

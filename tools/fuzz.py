@@ -1,0 +1,409 @@
+"""Damaged questions, replies and files: whatever comes from elsewhere is used or refused, and nothing else happens.
+
+``python tools/fuzz.py --count 10000`` tries so many of each target and prints how often each was refused or taken;
+the tests run the same targets with a small count. A failure is an exception that is no `FedbaryError`, a case that
+takes longer than two seconds, or memory beyond the limit. ``--target`` and ``--seed`` find a case again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
+
+import numpy as np
+
+import fedbary as fb
+from fedbary.errors import FedbaryError
+from fedbary.guard.account import Entry
+from fedbary.guard.ledger import Ledger
+from fedbary.guard.message_file import load_message, save_message
+from fedbary.guard.owner_folder import load_owner_view, owner_view, save_owner_view
+from fedbary.guard.policy import OwnerPolicy
+from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.forms import check_message
+from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.protocols.registry import exchanges_of
+from fedbary.space.description import Description, describe
+from fedbary.space.schema import Schema
+from fedbary.valuation.rules import RowRules
+from mutations import damaged_array, damaged_bytes, damaged_fields, damaged_mapping, damaged_text, pick
+from talks import TALKS, halves_of, table, talk
+
+SLOWEST = 2.0
+# Beyond what the process has before: one damaged input must not fill a machine.
+MOST_MEGABYTES = 1024
+REFUSED, TAKEN = "refused", "taken"
+Case = Callable[[np.random.Generator], str]
+
+
+@dataclass
+class Report:
+    """How the cases of a target ended."""
+
+    target: str
+    counts: Counter[str] = field(default_factory=Counter)
+    slowest: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+    def line(self) -> str:
+        """For people."""
+        parts = ", ".join(f"{count:,} {what}" for what, count in sorted(self.counts.items()))
+        return f"{self.target}: {parts}; slowest {self.slowest:.2f} s; {len(self.failures)} failures"
+
+
+def fuzz(target: str, count: int, *, seed: int = 0) -> Report:
+    """Try so many cases of a target."""
+    case, report = TARGETS[target](), Report(target)
+    for number in range(seed, seed + count):
+        started = time.perf_counter()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                report.counts[case(np.random.default_rng(number))] += 1
+        except Exception:
+            report.failures.append(f"--target {target} --seed {number} --count 1\n{traceback.format_exc()}")
+        took = time.perf_counter() - started
+        report.slowest = max(report.slowest, took)
+        if took > SLOWEST:
+            report.failures.append(f"--target {target} --seed {number} --count 1: {took:.1f} s")
+    return report
+
+
+def _outcome(use: Callable[[], object]) -> str:
+    try:
+        use()
+    except FedbaryError as error:
+        str(error), str(error.redacted())
+        return REFUSED
+    return TAKEN
+
+
+# --- questions and replies ----------------------------------------------------------------------------
+
+
+@cache
+def _talks() -> dict[str, list[tuple[Message, Reply | Failure]]]:
+    heard: dict[str, list[tuple[Message, Reply | Failure]]] = {name: [] for name in TALKS}
+    for name, found in heard.items():
+        talk(name, heard=found, clients=3)
+    return heard
+
+
+def _questions() -> Case:
+    """A node's half: mutated messages, over the wire, by their form, to a client at the right place of its run."""
+    asked = {name: [(m, r) for m, r in heard[:: 3 if len(heard) > 3 else 1]] for name, heard in _talks().items()}
+    rows = table(1, 40)
+
+    def case(rng: np.random.Generator) -> str:
+        name = pick(rng, asked)
+        settings = TALKS[name][0]
+        at = int(rng.integers(len(asked[name])))
+        message = _damaged_message(rng, asked[name][at][0])
+
+        def use() -> None:
+            client = settings.client(rows, rules=RowRules(), seed=1)
+            for before, _ in asked[name][:at]:
+                client.answer(before)
+            check_message(exchanges_of(settings.name), settings.name, _over_the_wire(message))
+            client.answer(message)
+            client.row_values()
+
+        return _outcome(use)
+
+    return case
+
+
+def _damaged_message(rng: np.random.Generator, message: Message) -> Message:
+    scalars, arrays = dict(message.scalars), dict(message.arrays)
+    act = rng.random()
+    if act < 0.4 and "schema" in scalars:  # what a dishonest server would send: damaged, with the right fingerprint
+        try:
+            schema = Schema.from_json(scalars["schema"])
+            for _ in range(int(rng.integers(1, 3))):
+                schema = damaged_fields(rng, schema)
+            scalars["schema"] = schema.to_json()
+            scalars |= {"fingerprint": schema.fingerprint} if "fingerprint" in scalars else {}
+        except Exception:
+            scalars = damaged_mapping(rng, scalars)
+    elif act < 0.6 and scalars:
+        scalars = damaged_mapping(rng, scalars)
+    elif arrays:
+        names = list(arrays)
+        for name in {pick(rng, names) for _ in range(int(rng.integers(1, 3)))}:
+            arrays[name] = damaged_array(rng, arrays[name])
+        if rng.random() < 0.1:
+            arrays = damaged_mapping(rng, arrays)
+    kind = message.kind if rng.random() < 0.97 else pick(rng, ["gossip", "", "step\n", "finish"])
+    return Message(kind, message.round if rng.random() < 0.95 else -1, scalars, arrays)
+
+
+def _over_the_wire(message: Message) -> Message:
+    """As the codec gives it back; what it cannot even pack did not come over a network."""
+    from fedbary.engines.flower.codec import pack_message, unpack_message
+    from fedbary.guard.envelope import Envelope
+
+    try:
+        packed = pack_message(message, Envelope("0" * 32))
+    except Exception:
+        return message
+    return unpack_message(packed)[0]
+
+
+def _replies() -> Case:
+    """A server's half: what one client says is mutated, in the middle of a run that then goes on to its result."""
+    runs = {name: list(_absorbing(name)) for name in TALKS}
+
+    def case(rng: np.random.Generator) -> str:
+        name = pick(rng, runs)
+        steps = runs[name]
+        at = int(rng.integers(len(steps)))
+        server, replies = copy.deepcopy(steps[at][0]), dict(steps[at][1])
+        replies["c0"] = _damaged_reply(rng, replies["c0"])
+        server.absorb(replies)
+        server.so_far()
+        for _, later in steps[at + 1 :]:
+            if tasks := server.tasks():
+                server.absorb({one: later[one] for one in tasks if one in later})
+        while tasks := server.tasks():
+            server.absorb({})
+        result = server.result()
+        result.verdict(), str(result.clients), [outcome.text for outcome in result.outcomes.values()]
+        assert name.startswith("coalition") or "c1" not in result.failed or len(steps) > 1
+        return TAKEN if result.outcomes["c0"].ok else REFUSED
+
+    return case
+
+
+def _absorbing(name: str) -> Iterator[tuple[Any, Mapping[str, Reply | Failure]]]:
+    """A server before each of its exchanges, and the honest answers."""
+    server, halves = copy.deepcopy(halves_of(name))
+    while tasks := server.tasks():
+        replies = {one: halves[one].answer(message) for one, message in tasks.items()}
+        yield copy.deepcopy(server), replies
+        server.absorb(replies)
+
+
+def _damaged_reply(rng: np.random.Generator, reply: Reply | Failure) -> Reply | Failure:
+    assert isinstance(reply, Reply)
+    scalars, arrays = dict(reply.scalars), dict(reply.arrays)
+    if scalars and (not arrays or rng.random() < 0.6):
+        scalars = damaged_mapping(rng, scalars)
+    if arrays and rng.random() < 0.8:
+        name = pick(rng, arrays)
+        arrays[name] = damaged_array(rng, arrays[name])
+    if rng.random() < 0.05:
+        return Reply(pick(rng, [-1, 7, 2**40]), scalars, arrays, reply.notes)
+    notes = (Note("schema.lacks-classes", {"classes": pick(rng, ["x", 5, None, ("a",)])}),)
+    return Reply(reply.round, scalars, arrays, reply.notes if rng.random() < 0.9 else notes)
+
+
+def _packed_replies() -> Case:
+    """The codec: replies whose records and bytes are damaged, as the server's exchange reads them."""
+    from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
+
+    from fedbary.engines.flower.codec import pack_reply, unpack_reply
+    from fedbary.guard.envelope import Envelope
+
+    asked = Envelope("0" * 32, "start", 0, 1, name="north", flagged=3)
+    note = Note("schema.lacks-classes", {"classes": ("a",), "count": 1, "least": 5})
+    made = [
+        Reply(0, {"rows": 5, "text": "x"}, {"points": np.zeros((3, 2)), "codes": np.arange(3)}, (note,)),
+        Failure(Note("data.no-rows")),
+    ]
+
+    def case(rng: np.random.Generator) -> str:
+        content = pack_reply(pick(rng, made), asked)
+        head, scalars = dict(content["fedbary"]), dict(content["scalars"])
+        arrays = dict(content["arrays"].items())
+        act = rng.random()
+        if act < 0.5 and arrays:
+            name = pick(rng, arrays)
+            one = arrays[name]
+            data = damaged_bytes(rng, one.data) if rng.random() < 0.6 else _damaged_header(rng, one.data)
+            arrays[name] = Array(one.dtype, one.shape, one.stype, data)
+        elif act < 0.8:
+            head = damaged_mapping(rng, head)
+        else:
+            scalars = damaged_mapping(rng, scalars)
+        try:
+            records = {"fedbary": ConfigRecord(head), "scalars": ConfigRecord(scalars), "arrays": ArrayRecord(arrays)}
+        except (TypeError, ValueError, OverflowError):
+            return "not sent"
+        if rng.random() < 0.1:
+            records.pop(pick(rng, records))
+        return _outcome(lambda: unpack_reply(RecordDict(records), asked))
+
+    return case
+
+
+def _damaged_header(rng: np.random.Generator, data: bytes) -> bytes:
+    """An array that says it is larger, or of another type, than its bytes."""
+    old, new = pick(rng, [(b"(3,", b"(9" + b"9" * 11 + b","), (b"<f8", b"|O8"), (b"<f8", b"<f2"), (b"False", b"True ")])
+    return data.replace(old, new)
+
+
+def _descriptions() -> Case:
+    honest = describe(table(1), fb.Space()).to_json()
+    return lambda rng: _outcome(lambda: Description.from_json(damaged_text(rng, honest)))
+
+
+def _notes() -> Case:
+    honest = notes_to_text((Note("schema.lacks-classes", {"classes": ("a", "b"), "count": 2}), Note("data.no-rows")))
+
+    def case(rng: np.random.Generator) -> str:
+        try:
+            found = notes_from_text(damaged_text(rng, honest))
+        except ValueError:  # what reading a note promises to raise
+            return REFUSED
+        "; ".join(str(note) + str(note.redacted()) for note in found).encode("utf-8")
+        return TAKEN
+
+    return case
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def _file(name: str, write: Callable[[Path], object], read: Callable[[Path], object]) -> Callable[[], Case]:
+    """A target: one file, damaged in text and bytes, and read again."""
+
+    def target() -> Case:
+        folder = Path(tempfile.mkdtemp())
+        write(folder / name)
+        honest = (folder / name).read_bytes()
+
+        def case(rng: np.random.Generator) -> str:
+            (folder / name).write_bytes(_damaged_file(rng, honest))
+            return _outcome(lambda: read(folder / name))
+
+        return case
+
+    return target
+
+
+def _damaged_file(rng: np.random.Generator, honest: bytes) -> bytes:
+    if rng.random() < 0.6:
+        try:
+            return damaged_text(rng, honest.decode("utf-8")).encode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            pass
+    return damaged_bytes(rng, honest)
+
+
+def _folder(write: Callable[[Path], object], read: Callable[[Path], object]) -> Callable[[], Case]:
+    """A target: a folder of which one file is damaged."""
+
+    def target() -> Case:
+        folder = Path(tempfile.mkdtemp())
+        write(folder)
+        files = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+        def case(rng: np.random.Generator) -> str:
+            path = pick(rng, files)
+            if rng.random() < 0.05:
+                path.unlink()
+            else:
+                path.write_bytes(_damaged_file(rng, files[path]))
+            try:
+                return _outcome(lambda: read(folder))
+            finally:
+                path.write_bytes(files[path])
+
+        return case
+
+    return target
+
+
+@cache
+def _result() -> fb.Valuation:
+    return fb.value({f"c{i}": table(i, 40) for i in range(3)}, table(9, 80), protocol=fb.Coalition(), seed=0)
+
+
+def _write_message(path: Path) -> None:
+    save_message(_talks()["sketch"][0][0], path)
+
+
+def _write_owner(folder: Path) -> None:
+    result = _result()
+    rows = result.row_tables["c0"]  # type: ignore[index]
+    save_owner_view(owner_view("c0", rows, {"protocol": "sketch"}, result.schema, result.target), folder)
+
+
+def _write_ledger(path: Path) -> None:
+    for _ in range(4):
+        Ledger(path).open_question(Entry(protocol="sketch", epsilon=0.5), budget=4.0)
+
+
+def _frame() -> Any:
+    import pandas as pd
+
+    made = table(1, 30)
+    return pd.DataFrame({**made.columns, "label": made.labels})
+
+
+TARGETS: dict[str, Callable[[], Case]] = {
+    "questions": _questions,
+    "replies": _replies,
+    "packed replies": _packed_replies,
+    "descriptions": _descriptions,
+    "notes": _notes,
+    "schema.json": _file("schema.json", lambda path: fb.fit_schema(table(1)).save(path), Schema.load),
+    "message.npz": _file("message.npz", _write_message, load_message),
+    "policy.toml": _file(
+        "policy.toml",
+        lambda path: path.write_text(OwnerPolicy(epsilon_budget=2.0).to_toml(), encoding="utf-8"),
+        OwnerPolicy.load,
+    ),
+    "ledger.jsonl": _file("ledger.jsonl", _write_ledger, lambda path: Ledger(path).read()),
+    "result folder": _folder(lambda folder: _result().save(folder), fb.Valuation.load),
+    "owner folder": _folder(_write_owner, load_owner_view),
+    "table.csv": _file("t.csv", lambda p: _frame().to_csv(p, index=False), lambda p: fb.read(p, "label")),
+    "table.csv.gz": _file("t.csv.gz", lambda p: _frame().to_csv(p, index=False), lambda p: fb.read(p, "label")),
+    "table.parquet": _file("t.parquet", lambda p: _frame().to_parquet(p), lambda p: fb.read(p, "label")),
+}
+
+
+def _limit_memory(megabytes: int) -> None:
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+    most = pages * resource.getpagesize() + megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def main() -> int:
+    """Fuzz the chosen targets and print the counts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=200, help="cases of each target")
+    parser.add_argument("--seed", type=int, default=0, help="number of the first case")
+    parser.add_argument("--target", action="append", choices=TARGETS, help="only these")
+    chosen = parser.parse_args()
+    failed = 0
+    for target in chosen.target or TARGETS:
+        TARGETS[target]()  # what is cached is made before memory is counted
+        if target == (chosen.target or list(TARGETS))[0]:
+            _limit_memory(MOST_MEGABYTES)
+        report = fuzz(target, chosen.count, seed=chosen.seed)
+        failed += len(report.failures)
+        sys.stdout.write("\n".join([report.line(), *report.failures[:3]]) + "\n")
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
