@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from fedbary.auditing.finding import Finding
 from fedbary.auditing.joint_rounds import joint_rounds
 from fedbary.auditing.membership import membership
 from fedbary.auditing.neighbours import neighbours
-from fedbary.auditing.owner import Defence
+from fedbary.auditing.owner import Defence, undisturbed
 from fedbary.auditing.refusals import refusals
 from fedbary.auditing.repeated_questions import repeated_questions
 from fedbary.auditing.result import Audit
@@ -118,8 +117,7 @@ def audit(
     findings: list[Finding] = []
     from fedbary.engines.local import one_thread
 
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # some questions are meant to overflow
+    with one_thread(), undisturbed():
         attacks = _AGAINST[defence.asked.name] | _ANY
         for place, (words, attack) in enumerate(attacks.items(), start=1):
             say(f"attack {place} of {len(attacks)}: {words}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -112,6 +114,19 @@ class Session:
             return self._client.answer(message)
         except Exception as error:
             return Failure.of(error).redacted()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Neither warnings nor lines of the owner's log for questions that are meant to go wrong."""
+    log = logging.getLogger("fedbary.owner")
+    before, log.disabled = log.disabled, True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.disabled = before
 
 
 def trusting_policy(protocol: str = "sketch") -> OwnerPolicy:
