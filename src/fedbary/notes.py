@@ -91,8 +91,8 @@ def notes_to_text(notes: tuple[Note, ...]) -> str:
 
     Examples
     --------
-    >>> notes_from_text(notes_to_text((Note("internal.withheld"),)))
-    (Note(code='internal.withheld', facts={}),)
+    >>> notes_from_text(notes_to_text((Note("internal.unknown-code"),)))
+    (Note(code='internal.unknown-code', facts={}),)
     """
     return json.dumps([note.to_json() for note in notes], ensure_ascii=False)
 

@@ -5,8 +5,10 @@ import stat
 from pathlib import Path
 
 import pytest
+import typer
 
-from fedbary.guard.ledger import Entry, Ledger
+from fedbary.guard.account import Entry
+from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
 
 pytest_plugins = ["cli_fixtures"]
@@ -15,10 +17,12 @@ pytest_plugins = ["cli_fixtures"]
 @pytest.fixture
 def ledger(sites):
     ledger = Ledger("ledger.jsonl")
-    common = dict(run="may", session="s1", protocol="sketch", kind="sketch", data="aaaa")
-    ledger.charge(Entry(**common, bytes=140, scalars=("rows", "cost"), epsilon=0.5), budget=2.0)
-    ledger.charge(Entry(**common, what="refusal", bytes=9, note="too late [/red]"), budget=2.0)
-    ledger.charge(Entry(**{**common, "session": "s2", "data": "bbbb"}, bytes=8, arrays={"gamma": (3, 2)}, epsilon=0.25))
+    common = dict(run="may", protocol="sketch", kind="sketch", data="aaaa")
+    ledger.open_question(Entry(**common, epsilon=0.5), budget=2.0)
+    ledger.record(Entry(**common, question=1, bytes=140, scalars=("rows", "cost")))
+    ledger.record(Entry(**common, what="refusal", bytes=9, note="too late [/red]"))
+    ledger.open_question(Entry(**{**common, "protocol": "triangle"}, epsilon=0.25))
+    ledger.record(Entry(**common, question=2, bytes=8, arrays={"gamma": (3, 2)}))
     return ledger
 
 
@@ -34,9 +38,11 @@ def test_it_shows_each_line_and_the_totals(fedbary, ledger):
     assert "rows, cost" in told
     assert "gamma 3×2" in told
     assert "[/red]" in told
-    assert "2 answers in 2 runs and 1 refusal: 157 bytes in all." in told
+    assert "2 answers, 0 failures and 1 refusal: 157 bytes in all." in told
+    assert "1 question of the sketch protocol." in told
+    assert "1 question of the triangle protocol." in told
     assert "ε spent: 0.75 of 2; 1.25 left." in told
-    assert "by its digest: aaaa 0.5, bbbb 0.25" in told
+    assert f"Head: {ledger.read().head}" in told
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -44,9 +50,10 @@ def test_json_holds_all_of_it(fedbary, ledger):
     code, out, _ = fedbary("ledger", "ledger.jsonl", "--json")
     content = json.loads(out)
     assert code == 0
-    assert len(content["entries"]) == 3
+    assert len(content["entries"]) == 5
+    assert content["totals"]["head"] == ledger.head_path.read_text().strip()
     assert (content["totals"]["epsilon"], content["totals"]["left"]) == (0.75, None)
-    assert content["entries"][2]["arrays"] == {"gamma": [3, 2]}
+    assert content["entries"][4]["arrays"] == {"gamma": [3, 2]}
 
 
 def test_a_reset_begins_a_new_account_and_keeps_the_old_lines(fedbary, ledger):
@@ -60,9 +67,26 @@ def test_a_reset_begins_a_new_account_and_keeps_the_old_lines(fedbary, ledger):
 
 
 def test_a_line_cut_off_is_told(fedbary, ledger):
-    ledger.path.write_bytes(ledger.path.read_bytes()[:-20])
+    with ledger.path.open("ab") as file:
+        file.write(b'{"what": "rep')
     code, out, _ = fedbary("ledger", "ledger.jsonl")
-    assert (code, "Line 3 was cut off by a crash" in out) == (0, True)
+    assert (code, "Line 6 was cut off by a crash" in out) == (0, True)
+
+
+def test_a_cut_ledger_is_refused_until_the_owner_accepts_it(fedbary, refused, ledger):
+    lines = ledger.path.read_text().splitlines(keepends=True)
+    ledger.path.write_text("".join(lines[:-2]))
+    assert refused("ledger", "ledger.jsonl").code == "guard.ledger-cut"
+    assert refused("ledger", "ledger.jsonl", "--accept", "").code == "guard.decision-without-reason"
+    code, out, _ = fedbary("ledger", "ledger.jsonl", "--accept", "restored")
+    assert (code, "(accept: restored)" in " ".join(out.split())) == (0, True)
+    assert refused("ledger", "ledger.jsonl", "--accept", "again").code == "guard.nothing-to-accept"
+
+
+def test_a_copy_without_its_head_says_so(fedbary, ledger, tmp_path):
+    ledger.head_path.unlink()
+    code, out, _ = fedbary("ledger", "ledger.jsonl")
+    assert (code, "There is no file 'head' beside it" in " ".join(out.split())) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +109,37 @@ def test_a_policy_file_is_written_once_and_for_its_owner_alone(fedbary, refused,
     assert (code, ["min_group", "9"] in [line.split() for line in out.splitlines()]) == (0, True)
     file.write_text("min_groop = 9\n")
     assert refused("policy", "check", file).code == "guard.policy-unknown-key"
+    file.write_text("")
+    told = " ".join(fedbary("policy", "check", file)[1].split())
+    assert "max_questions one" in told
+
+
+def test_one_more_question_is_allowed_once_its_owner_has_read_what_it_could_reveal(
+    fedbary, refused, ledger, monkeypatch
+):
+    before = ledger.read()
+    assert refused("policy", "allow", "ledger.jsonl").code == "cli.allow-needs-yes"
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: (_ for _ in ()).throw(typer.Abort))
+    assert fedbary("policy", "allow", "ledger.jsonl")[0] != 0
+    assert ledger.read() == before
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: True)
+    code, out, _ = fedbary("policy", "allow", "ledger.jsonl", "--reason", "the June report")
+    told = " ".join(out.split())
+    assert (code, "1 question of the sketch protocol so far" in told) == (0, True)
+    assert "give the whole table away" in told
+    assert (ledger.read().left("sketch", 1), ledger.read().left("triangle", 1)) == (1, 0)
+    assert ledger.read().entries[-1].note == "the June report"
+
+
+def test_scripts_allow_with_yes(fedbary, refused, ledger):
+    options = ("--protocol", "triangle", "--questions", 2, "--yes")
+    assert fedbary("policy", "allow", "ledger.jsonl", *options)[0] == 0
+    assert ledger.read().allowed("triangle") == 2
+    assert fedbary("policy", "allow", "ledger.jsonl", "--epsilon", 0.5, "--yes")[0] == 0
+    assert (ledger.read().allowed("sketch"), ledger.read().budget(1.0)) == (0, 1.5)
+    assert refused("policy", "allow", "ledger.jsonl", "--epsilon", "nan", "--yes").code == "settings.parameter"
+    assert refused("policy", "allow", "ledger.jsonl", "--protocol", "magic", "--yes").code == "settings.no-protocol"
+    assert refused("policy", "allow", "none.jsonl", "--yes").code == "cli.no-ledger"
+    without = ("policy", "allow", "ledger.jsonl", "--yes", "--reason", "")
+    assert refused(*without, says="could reveal").code == "guard.decision-without-reason"

@@ -54,6 +54,7 @@ def test_with_a_reference_the_real_server_asks(fedbary, sites):
     assert "The server asks 'sketch', round 0: you send" in out
     assert "1-differentially private" in " ".join(out.split())
     assert "drawn anew" in out
+    assert "your policy allows no other" in " ".join(out.split())
 
 
 def test_without_a_reference_every_reply_of_a_consensus_is_shown(fedbary, sites):
@@ -88,8 +89,8 @@ def test_a_refusal_shows_what_leaves_and_what_is_for_the_owner(fedbary, spoil):
     code, out, _ = fedbary("preview", path, "--label", "ill", "--id", "id", "--reference", "reference.csv")
     sent, own = (next(line for line in out.splitlines() if line.startswith(start)) for start in ("sent:", "for you"))
     assert code == 2
-    assert "column 'age' must be numeric" in sent
-    assert "odd.csv" not in sent
+    assert sent == "sent: the table does not fit the question; the owner's own log says why"
+    assert "column 'age' must be numeric" in own
     assert "odd.csv" in own
     assert "Xq7canary" not in out.split("for you alone")[0]
 

@@ -1,17 +1,19 @@
 """Files are read by suffix; each bad one is named with what is wrong with it."""
 
 import gzip
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from codes import coded
-from fedbary.data import files, read, read_clients
+from fedbary.data import files, read, read_clients, write
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
 TOKENS = "Error tokenizing data. C error: Expected 2 fields in"  # pandas' words
+ROWS = "".join(["age,job,label\n", *(f"{i * 37 % 91},{'ab'[i % 2]},{i % 3}\n" for i in range(60))]).encode()
 
 
 def put(path, text="age,label\n31,0\n45,1\n"):
@@ -60,6 +62,10 @@ def test_headers_lose_byte_order_mark_and_spaces(tmp_path):
         ("bank.csv", b"age,target\n31,1\n", "data.no-such-column", {"wanted": "label"}),
         ("bank.csv.gz", b"age,label\n31,1\n", "data.not-csv", {}),
         ("bank.csv.gz", gzip.compress(b"age,label\n" + b"31,1\n" * 999, mtime=0)[:-12], "data.not-csv", {}),
+        ("bank.csv.gz", gzip.compress(ROWS, mtime=0)[:40] + b"\xff" * 40, "data.not-csv", {}),
+        ("bank.csv", b"age,label\n" + b"9" * 400 + b",1\n", "data.no-finite-number", {}),
+        ("bank.csv", b"PK\x03\x04\xff\xfe a spreadsheet", "data.not-utf8", {}),
+        ("bank.csv.zip", b"PK\x03\x04", "data.file-kind", {}),
         ("bank.parquet", b"PAR1 but not really PAR1", "data.not-parquet", {}),
         ("bank.parquet", b"", "data.file-empty", {}),
     ],
@@ -73,6 +79,25 @@ def test_a_bad_file_is_named(tmp_path, name, content, code, facts):
         read(path, "label")
     assert facts.items() <= caught.value.private.items()
     assert name in caught.value.private["where"]
+
+
+@pytest.mark.parametrize("name", ["bank.csv", "bank.csv.gz", "bank.tsv", "bank.parquet"])
+def test_whatever_happens_to_a_file_it_is_read_or_refused_with_a_reason(tmp_path, name):
+    """Cut, flipped, doubled and mixed up; a damaged stream can fail in the parser, in gzip or in zlib."""
+    path = write(read(put(tmp_path / "whole.csv", ROWS.decode()), "label"), tmp_path / name)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    codes = Counter()
+    for _ in range(80):
+        first, second = sorted(rng.integers(0, len(whole), 2))
+        noise = rng.integers(0, 256, 6, dtype=np.uint8).tobytes()
+        for content in (whole[:first], whole[:first] + noise + whole[first + 6 :], whole[:first] + whole[second:]):
+            path.write_bytes(content)
+            try:
+                read(path, "label", most=None if first % 2 else 5)
+            except DataError as error:
+                codes[error.code] += 1
+    assert sum(codes.values()) > 50
 
 
 def test_a_folder_is_not_a_file(tmp_path):

@@ -150,6 +150,7 @@ def test_a_node_is_started_with_its_own_folder_and_data(federation, tmp_path):
     assert options["--superlink"] == "127.0.0.1:18443"
     assert options["--auth-supernode-private-key"] == str(folder / "key")
     assert f'data-path="{tmp_path / "my data.csv"}"' in options["--node-config"]
+    assert 'table="north"' in options["--node-config"]
     assert options["--node-config"].endswith('label="y"')
     missing = subprocess.run([folder / "node-north.sh", "none.csv"], capture_output=True, text=True, check=False)
     assert missing.returncode == 2

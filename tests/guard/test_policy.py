@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.errors import PrivacyError, SettingsError
-from fedbary.guard.policy import OwnerPolicy
+from fedbary.guard.policy import NEED_TRUST, OwnerPolicy
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.triangle import Triangle
 
 EVERYTHING = tuple(PROTOCOLS)
+GUARDED = tuple(name for name in PROTOCOLS if name not in NEED_TRUST)
+TRUSTING = {"protocols": EVERYTHING, "trust_server": True}
 
 
 @pytest.mark.parametrize(
@@ -25,12 +27,12 @@ EVERYTHING = tuple(PROTOCOLS)
         ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(), "exact-answers", "require_epsilon"),
         ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(epsilon=1.1), "epsilon-too-large", "max_epsilon"),
         ({"epsilon_budget": 2.0}, fb.Sketch(epsilon=2.1), "epsilon-too-large", "epsilon_budget"),
-        ({"protocols": EVERYTHING}, Triangle(allow_reconstruction=True), "reconstruction", None),
-        ({"protocols": EVERYTHING}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
-        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Interpolation(rounds=4), "beyond-limit", "max_rounds"),
-        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Coalition(), "beyond-limit", "max_rounds"),
-        ({"protocols": EVERYTHING}, fb.Consensus(starts=3), "beyond-limit", "max_starts"),
-        ({"protocols": EVERYTHING}, fb.Coalition(points_per_class=11), "beyond-limit", "max_points_per_class"),
+        ({"protocols": GUARDED}, Triangle(allow_reconstruction=True), "reconstruction", None),
+        ({"protocols": GUARDED}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
+        ({"protocols": GUARDED, "max_rounds": 3}, fb.Interpolation(rounds=4), "beyond-limit", "max_rounds"),
+        ({**TRUSTING, "max_rounds": 3}, fb.Coalition(), "beyond-limit", "max_rounds"),
+        (TRUSTING, fb.Consensus(starts=3), "beyond-limit", "max_starts"),
+        (TRUSTING, fb.Coalition(points_per_class=11), "beyond-limit", "max_points_per_class"),
     ],
 )
 def test_what_goes_beyond_the_policy_is_refused_by_its_key(policy, asked, code, key):
@@ -59,7 +61,6 @@ def test_settings_that_only_call_themselves_a_protocol_are_refused():
         min_group=st.integers(1, 20),
         epsilon=st.none() | st.floats(1e-3, 1e6),
         policy=st.sampled_from(["trusted", "coarsen"]),
-        max_sketches=st.none() | st.integers(1, 10**6),
         lower=st.sampled_from(["improved", "triangle"]),
     ),
     least=st.integers(1, 20),
@@ -72,36 +73,53 @@ def test_no_sketch_settings_are_looser_than_the_owner_s(asked, least):
         return
     used = own.applied(asked)
     assert used.min_group >= max(least, asked.min_group)
-    assert used.most_sketches == 1
     assert used.policy != "trusted"
     assert used.epsilon == asked.epsilon
     assert own.applied(used) == used
 
 
 def test_an_untrusted_server_neither_fixes_t_nor_turns_off_coarsening():
-    own = OwnerPolicy(protocols=EVERYTHING)
+    own = OwnerPolicy(protocols=GUARDED)
     assert own.applied(fb.Interpolation(t=0.5)).t is None
-    assert getattr(own.applied(fb.Coalition()), "policy", "coarsen") == "coarsen"
     assert own.applied(fb.Sketch(epsilon=1.0)).policy == "dp"
 
 
 def test_a_trusted_server_gets_what_it_asks_for_within_limits():
     own = OwnerPolicy(protocols=EVERYTHING, trust_server=True)
     assert own.applied(fb.Sketch()).policy == "trusted"
-    assert own.applied(fb.Sketch(max_sketches=1000)).most_sketches == 16
     assert own.applied(fb.Interpolation(t=0.5)).t == 0.5
     assert own.applied(fb.Consensus(rounds=4)) == fb.Consensus(rounds=4)
+
+
+@pytest.mark.parametrize("protocol", [fb.Consensus(), fb.Coalition()], ids=lambda protocol: protocol.name)
+def test_protocols_whose_averages_show_rows_need_a_trusted_server(protocol):
+    with pytest.raises(SettingsError, check=coded("guard.protocol-needs-trust")):
+        OwnerPolicy(protocols=("sketch", protocol.name))
+    OwnerPolicy(protocols=("sketch", protocol.name), trust_server=True).check(protocol)
+
+
+@pytest.mark.parametrize(
+    ("policy", "most"),
+    [
+        ({}, 1),
+        ({"max_questions": 3}, 3),
+        ({"epsilon_budget": 1.0}, None),
+        ({"epsilon_budget": 1.0, "max_questions": 2}, 2),
+    ],
+)
+def test_one_question_unless_a_number_or_a_budget_says_more(policy, most):
+    assert OwnerPolicy(**policy).most_questions == most
 
 
 # What only the server or only the row values read: a client that answers does not depend on it, or checks it itself.
 HARMLESS = {
     "sketch": {"support", "lower", "adapt"},
-    "consensus": {"weights", "tolerance"},
-    "coalition": {"utility", "exact_up_to", "permutations"},
+    "consensus": {"weights", "tolerance", "trust_server"},
+    "coalition": {"utility", "exact_up_to", "permutations", "trust_server"},
     "interpolation": {"support", "p", "tolerance", "gradient"},
     "triangle": {"support", "t", "p"},
 }
-BOUNDED = {"min_group", "epsilon", "policy", "max_sketches", "rounds", "starts", "points_per_class"}
+BOUNDED = {"min_group", "epsilon", "policy", "rounds", "starts", "points_per_class"}
 BOUNDED |= {"t", "allow_reconstruction", "interpolation"}
 
 
@@ -115,11 +133,11 @@ policies = st.builds(
     OwnerPolicy,
     min_group=st.integers(1, 50),
     max_epsilon=st.none() | st.floats(1e-6, 1e6),
-    protocols=st.lists(st.sampled_from(EVERYTHING), unique=True).map(tuple),
+    protocols=st.lists(st.sampled_from(GUARDED), unique=True).map(tuple),
     share_flag_counts=st.booleans(),
     trust_server=st.booleans(),
     max_rounds=st.integers(1, 99),
-    max_runs=st.none() | st.integers(1, 99),
+    max_questions=st.none() | st.integers(1, 99),
 )
 
 
@@ -148,7 +166,9 @@ def test_a_budget_is_written_and_read_back(tmp_path):
         ("protocols = [1]", "settings.parameter", {"name": "protocols"}),
         ("protocols = ['sketsh']", "guard.policy-unknown-protocol", {"name": "sketsh"}),
         ("require_epsilon = true", "guard.any-epsilon", {}),
-        ("epsilon_budget = 1\nprotocols = ['consensus']", "guard.protocol-without-epsilon", {"protocol": "consensus"}),
+        ("epsilon_budget = 1\nprotocols = ['triangle']", "guard.protocol-without-epsilon", {"protocol": "triangle"}),
+        ("protocols = ['consensus']", "guard.protocol-needs-trust", {"protocol": "consensus"}),
+        ("max_questions = 0", "settings.parameter", {"name": "max_questions"}),
         ("epsilon_budget = 1.0\nshare_flag_counts = true", "guard.flag-counts-are-exact", {"key": "epsilon_budget"}),
         ("min_group = ", "guard.policy-not-toml", {}),
     ],

@@ -36,6 +36,25 @@ def write_atomically(path: str | Path, write: Callable[[Path], object], *, mode:
     return home
 
 
+def private_folder(path: str | Path) -> Path:
+    """A folder that only its owner can look into; those above it that are missing are made like that, too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fedbary.data.atomic import private_folder
+    >>> oct(private_folder(tempfile.mkdtemp() + "/a/b").parent.stat().st_mode & 0o777)
+    '0o700'
+    """
+    home = Path(path)
+    if not home.parent.is_dir():
+        private_folder(home.parent)
+    home.mkdir(exist_ok=True, mode=0o700)
+    if home.stat().st_mode & 0o077:
+        home.chmod(0o700)
+    return home
+
+
 def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], *, mode: int = 0o666) -> Path:
     """Plain arrays as one NPZ file, whole or not there."""
     import numpy as np

@@ -18,13 +18,13 @@ _HARMLESS = re.compile(r"[+-](\d+(\.\d*)?([eE][+-]?\d+)?)?")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write(data: Table | pd.DataFrame, path: AnyPath) -> Path:
+def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Path:
     """Write a table or DataFrame to a CSV or Parquet file, as the suffix says.
 
     A reader never sees half a file: the rows go to a temporary file beside it that then takes its
     place. In CSV, text that a spreadsheet would run as a formula is prefixed with a single quote.
     The index of a DataFrame is written only if it has a name. Parquet keeps a block as one column
-    of vectors; CSV spreads it over columns.
+    of vectors; CSV spreads it over columns. ``mode`` is the file's from its first byte on.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath) -> Path:
             )
 
     try:
-        return write_atomically(path, fill)
+        return write_atomically(path, fill, mode=mode)
     except OSError as error:
         raise DataError("data.file-unwritable", where=str(path), why=error.strerror) from error
 

@@ -183,6 +183,7 @@ def _read_csv(path: Path, separator: str, most: int | None) -> pd.DataFrame:
 def _refuse_semicolons(path: Path, separator: str) -> None:
     """Spreadsheets of many countries write semicolons, and then often decimal commas, which would be read as text."""
     import gzip
+    import zlib
 
     try:
         with (
@@ -191,7 +192,7 @@ def _refuse_semicolons(path: Path, separator: str) -> None:
             else path.open(encoding="utf-8-sig") as file
         ):
             first = file.readline(100_000)
-    except (OSError, EOFError, UnicodeDecodeError):
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error):
         return
     if separator == "," and first.count(";") > first.count(","):
         raise DataError("data.semicolons", where=str(path))

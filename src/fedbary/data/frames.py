@@ -148,7 +148,7 @@ def _column_from_objects(name: str, series: pd.Series[Any], present: npt.NDArray
         return objects.astype(bool)
     if inferred in {"boolean", "integer", "floating", "mixed-integer-float", "decimal"}:
         numbers = np.full(len(objects), np.nan)
-        numbers[present] = values.astype(np.float64)
+        numbers[present] = [_as_float(value) for value in values]
         refuse_infinite(name, numbers)
         return numbers
     if isinstance(values[0], list | tuple | np.ndarray):
@@ -156,6 +156,13 @@ def _column_from_objects(name: str, series: pd.Series[Any], present: npt.NDArray
     if any(isinstance(value, str) for value in values):
         raise _mixed(name, series, present)
     raise DataError("data.foreign-values", column=name, kind=inferred, example=repr(values[0]), expected=ACCEPTED)
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # Python's whole numbers have no end
+        return float("inf")
 
 
 def _block_from_objects(name: str, objects: Array, present: npt.NDArray[np.bool_]) -> Array:

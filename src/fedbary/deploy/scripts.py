@@ -101,10 +101,11 @@ export FLWR_HOME="$KEPT/flwr"
 command -v flower-supernode > /dev/null || { echo "flower-supernode is not on the PATH" >&2; exit 2; }
 data="$(cd -- "$(dirname -- "$1")" && pwd -P)/$(basename -- "$1")"; shift
 [ -r "$data" ] || { echo "cannot read $data" >&2; exit 2; }
-case "$data$KEPT" in *[\\"\\\\]*) echo "quotes and backslashes cannot stand in a path here" >&2; exit 2 ;; esac
+TABLE="${FEDBARY_TABLE:-@node@}"   # what was asked of a table is kept under its name, whatever its file is called
+case "$data$KEPT$TABLE" in *[\\"\\\\]*) echo "quotes and backslashes cannot stand in a path here" >&2; exit 2 ;; esac
 exec flower-supernode --superlink "@address@" --root-certificates "$HERE/ca.crt" \\
   --auth-supernode-private-key "$HERE/key" --host 127.0.0.1 --port "${FEDBARY_PORT:-@node_port@}" \\
-  --node-config "name=\\"@node@\\" data-path=\\"$data\\" \\
+  --node-config "name=\\"@node@\\" data-path=\\"$data\\" table=\\"$TABLE\\" \\
 state-path=\\"$KEPT/state\\" output-path=\\"$KEPT/results\\" $*"
 """
 )
@@ -152,7 +153,9 @@ NODE_README = """\
 This folder is yours; `key` is secret and says that you are @node@. The federation's server is `@address@`.
 
 `./node-@node@.sh DATA-FILE 'label="COLUMN"'` takes part, in an environment with `fedbary` and Flower. With fedbary's
-app your rows stay here: `results/` gets your row values, `state/` what your node remembers between messages.
+app your rows stay here: `results/` gets your row values, `state/@node@/` the ledger of what left and your node's log.
+Questions are counted for your table with all its versions, whatever its file is called. Another table, of other rows
+altogether, gets another name: `FEDBARY_TABLE=other ./node-@node@.sh OTHER-FILE`.
 
 Flower's nodes run the program that comes with each run. Read the app before you take part, stop the node when a run is
 over, and prefer the container: there a program sees nothing of your machine but what you mount.

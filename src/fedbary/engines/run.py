@@ -68,10 +68,13 @@ class Engine(ABC):
         Where events and, during the run, a checkpoint are kept.
     resume : bool
         Whether to go on from the checkpoint in ``folder``, if there is one.
+    networked : bool
+        Whether the clients are other parties, whom messages reach over a network.
     """
 
     folder: Path | None = None
     resume: bool = False
+    networked: bool = False
 
     @abstractmethod
     def clients(self, work: Work, state: State, observer: Observer) -> list[str]:

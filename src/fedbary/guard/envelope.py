@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Envelope:
     """What stands on every message besides its content: the session, a question's place in it, and who answers.
 
-    ``step`` counts a client's answers in a session, so that a client which lost its state is noticed. ``flagged`` is
-    how many rows the node flagged, where its owner shares that.
+    ``step`` counts a client's answers in a session, so that a client which lost its state is noticed. ``nonce`` is
+    drawn for each client and question: a reply that repeats it comes from whom was asked. ``flagged`` is how many rows
+    the node flagged, where its owner shares that.
     """
 
     session: str
@@ -19,4 +20,5 @@ class Envelope:
     step: int = 0
     name: str = ""
     settings: str = ""
+    nonce: str = ""
     flagged: int | None = None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SettingsError
-from fedbary.guard.ledger import DECLINED, REFUSAL, REPLY, Entry, Ledger
+from fedbary.errors import DataError, PrivacyError, SchemaError
+from fedbary.guard.account import FAILURE, FLAGS, REFUSAL, REPLY, Entry
+from fedbary.guard.ledger import Ledger
+from fedbary.guard.owner_log import log_error
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.notes import Note, notes_to_text
+from fedbary.guard.questions import asked_digest, epsilon_of, message_key, most_messages, settings_digest
+from fedbary.guard.what_leaves import as_error, failure, refusal
+from fedbary.notes import notes_to_text
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -26,7 +29,9 @@ from fedbary.protocols.messages import (
     array_text,
     text_array,
 )
+from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.row_identity import content_digest
+from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
@@ -34,15 +39,48 @@ if TYPE_CHECKING:
     from fedbary.valuation.scored_rows import ScoredRows
 
 _GUARD = "guard"
-_FLAGS = "flags"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a server may know of a table without asking: its row count, and the names and widths of its columns."""
+
+    rows: int
+    columns: Mapping[str, int]
+
+    @classmethod
+    def of(cls, table: Table) -> Declared:
+        """What is declared of a table."""
+        widths = {name: values.shape[1] if values.ndim == 2 else 1 for name, values in table.columns.items()}
+        return cls(len(table), widths)
+
+    def check(self, message: Message, min_group: int) -> None:
+        """Refuse a message for itself, or for what is declared; a schema is read without any row."""
+        if self.rows < min_group:
+            raise DataError("schema.too-few-rows", rows=self.rows, least=min_group)
+        if "schema" not in message.scalars:
+            return
+        schema = Schema.from_json(str(message.scalars["schema"]))
+        if "fingerprint" in message.scalars:
+            schema.require(str(message.scalars["fingerprint"]))
+        wanted = tuple(column.name for column in schema.columns)
+        missing = tuple(name for name in wanted if name not in self.columns)
+        if missing:
+            extra = tuple(name for name in self.columns if name not in wanted)
+            raise SchemaError("schema.columns-missing", missing=missing, count=len(missing), extra=extra or None)
+        for column in schema.columns:
+            if self.columns[column.name] != column.width:
+                width, expected = self.columns[column.name], column.width
+                raise SchemaError("schema.width", column=column.name, width=width, expected=expected)
 
 
 class GuardedClient:
-    """Wraps an owner's half of a protocol; the policy and the ledger decide, whatever the half would answer.
+    """Wraps an owner's half of a protocol for one question; the policy and the ledger decide, whatever it would answer.
 
-    Every answer, and every refusal in words, is a line of the ledger before it leaves. An answer with ε is paid for
-    when it is given first; the same question gets the same answer again at no cost, as that tells nothing new. A
-    refusal in which the rows had a say costs as much as the answer would have.
+    The question is a line of the ledger before a row is looked at for it, with its whole ε; so is everything that
+    leaves, before it leaves. The last message gets the same bytes again. Once the question is open, an error of the
+    half leaves as one of a few codes that tell nothing of the rows, and the question is used up all the same. Why, in
+    full, is in the owner's log (`fedbary.guard.owner_log`).
 
     Parameters
     ----------
@@ -53,9 +91,11 @@ class GuardedClient:
     policy, ledger
         The owner's.
     run : str
-        The engine's name of the run.
+        The server's name of the run; nothing is counted by it.
     data : str
         Digest of the table's rows (`fedbary.space.row_identity.content_digest`).
+    declared : Declared, optional
+        What is declared of the table.
 
     Examples
     --------
@@ -84,14 +124,16 @@ class GuardedClient:
         policy: OwnerPolicy,
         ledger: Ledger,
         run: str,
-        data: str,
+        data: str = "",
+        declared: Declared | None = None,
     ) -> None:
         policy.check(settings)
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
-        self._run, self._data = run, data
-        self._session = secrets.token_hex(8)
-        # The digest of what left for each question, by the question's digest.
-        self._answered: dict[str, str] = {}
+        self._run, self._data, self._declared = run, data, declared
+        self._question = 0
+        self._messages = 0
+        self._last: tuple[str, Reply | Failure] | None = None
+        self._flags_told = False
 
     @classmethod
     def for_table(
@@ -107,56 +149,55 @@ class GuardedClient:
     ) -> GuardedClient:
         """The owner's half for a server's settings, as strict as the policy; ``seed`` is the owner's secret."""
         settings = policy.applied(asked)
-        inner = settings.client(table, rules=rules or RowRules(), seed=seed)
-        data = content_digest(table)
-        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data)
+        secret = secrets.randbits(62) if getattr(settings, "fresh_secret", False) else seed
+        inner: ClientProtocol
+        try:
+            inner = settings.client(table, rules=rules or RowRules(), seed=secret)
+        except Exception as error:
+            inner = UnusableClient(error)
+        data, declared = content_digest(table), Declared.of(table)
+        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data, declared=declared)
+
+    def respond(self, message: Message) -> Reply | Failure:
+        """What leaves for a message, whatever happens: the answer, or a code that tells nothing of the rows."""
+        key = message_key(message)
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        try:
+            self._admit(message)
+        except Exception as error:
+            log_error(error, "refused")
+            return self._refused(message, refusal(error))
+        self._messages += 1
+        found: Reply | Failure
+        try:
+            found = self._inner.answer(message)
+        except Exception as error:
+            log_error(error, "failed")
+            found = failure(Failure.of(error))
+        try:
+            self._ledger.record(self._outcome(message, found))
+        except Exception as error:
+            self._messages -= 1
+            log_error(error, "not sent")
+            return refusal(error)
+        self._last = key, found
+        return found
 
     def answer(self, message: Message) -> Reply:
-        """The inner half's answer, once it is in the ledger; raises where policy, budget or data forbid it.
-
-        What is raised may name files and cells: it is for the owner. `respond` gives what may leave.
-        """
-        question = message.digest
-        entry = self._entry(message, 0.0 if question in self._answered else self._epsilon)
-        try:
-            self._afford(entry)
-        except FedbaryError as error:
-            self._record_refusal(entry, DECLINED, error)
-            raise
-        try:
-            reply = self._inner.answer(message)
-        except Exception as error:
-            what = DECLINED if isinstance(error, ProtocolError) else REFUSAL
-            self._record_refusal(entry, what, error)
-            if what == REFUSAL:
-                self._answered.setdefault(question, "")
-            raise
-        digest = reply_digest(reply)
-        if self._answered.get(question, digest) != digest:
-            entry = replace(entry, epsilon=self._epsilon)  # another answer than before tells more
-        self._charge(_filled(entry, reply, digest))
-        self._answered[question] = digest
-        return reply
-
-    def respond(self, message: Message, log: Callable[[Exception], None] | None = None) -> Reply | Failure:
-        """What leaves for a message, whatever happens: the answer, or a code with facts that may be passed on.
-
-        ``log`` is told the whole error, for the owner.
-        """
-        try:
-            return self.answer(message)
-        except Exception as error:
-            if log is not None:
-                log(error)
-            return self._failure(error)
+        """What `respond` gives, with a failure raised."""
+        found = self.respond(message)
+        if isinstance(found, Failure):
+            raise as_error(found)
+        return found
 
     def flag_count(self) -> int | None:
         """How many rows are flagged, if the owner shares that and they are ``min_group`` at least; else None.
 
-        A server that chose the scoring model could single out rows by a smaller count. With ε nothing is said, as it
-        would not be covered.
+        It is told once for a question. A server that chose the scoring model could single out rows by a smaller
+        count. With ε nothing is said, as it would not be covered.
         """
-        if not self._policy.share_flag_counts or self._epsilon:
+        if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told:
             return None
         flags = self._inner.row_values().frame["flag"]
         if flags.isna().any():
@@ -165,10 +206,8 @@ class GuardedClient:
         if min(count, len(flags) - count) < self._settings.min_group:
             return None
         reply = Reply(0, {"flagged": count})
-        digest = reply_digest(reply)
-        if self._answered.setdefault(_FLAGS, digest) != digest:
-            raise PrivacyError("guard.flags-counted-before")
-        self._charge(_filled(self._entry(Message(_FLAGS, 0), 0.0), reply, digest))
+        self._ledger.record(replace(self._outcome(Message(FLAGS, 0), reply), what=FLAGS))
+        self._flags_told = True
         return count
 
     @property
@@ -176,69 +215,91 @@ class GuardedClient:
         """The settings in force: what the server asked for, as strict as the policy."""
         return self._settings
 
+    @property
+    def messages(self) -> int:
+        """Messages of the question for which something left, or that nothing could."""
+        return self._messages
+
     def row_values(self) -> ScoredRows:
         """Values of the owner's rows; never part of a `Reply`."""
         return self._inner.row_values()
 
     def state(self) -> State:
-        """The inner half's state, and what was answered in this run."""
-        own = {"session": self._session, "answered": self._answered, "settings": _fingerprint(self._settings)}
+        """The inner half's state, and how far the question is."""
+        own = {
+            "question": self._question,
+            "messages": self._messages,
+            "flags_told": self._flags_told,
+            "settings": settings_digest(self._settings),
+        }
         return {**self._inner.state(), _GUARD: text_array(json.dumps(own))}
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the server has changed its settings since."""
-        if _GUARD in state:
-            own = json.loads(array_text(state[_GUARD]))
-            if own["settings"] != _fingerprint(self._settings):
-                raise PrivacyError("guard.settings-changed")
-            self._session, self._answered = str(own["session"]), dict(own["answered"])
-        self._inner.restore({key: array for key, array in state.items() if key != _GUARD})
+        own = json.loads(array_text(state[_GUARD]))
+        if own["settings"] != settings_digest(self._settings):
+            raise PrivacyError("guard.settings-changed")
+        self._question, self._messages = int(own["question"]), int(own["messages"])
+        self._flags_told = bool(own["flags_told"])
+        inner = {key: array for key, array in state.items() if key != _GUARD}
+        if not inner:
+            return
+        try:
+            self._inner.restore(inner)
+        except Exception as error:  # the rows may have a say in it, so it is an answer like any other
+            self._inner = UnusableClient(error)
+            self._inner.restore(inner)
 
-    @property
-    def _epsilon(self) -> float:
-        return float(getattr(self._settings, "epsilon", None) or 0.0)
+    def _admit(self, message: Message) -> None:
+        """Count the message, and its question before the first one; refuses by what no row has a say in."""
+        if self._question:
+            if self._ledger.read().messages(self._question) != self._messages:
+                raise PrivacyError("guard.state-behind")
+            most = most_messages(self._settings)
+            if self._messages >= most:
+                raise PrivacyError("guard.no-further-message", protocol=self._settings.name, most=most)
+        if self._declared is not None:
+            self._declared.check(message, self._settings.min_group)
+        if not self._question:
+            self._question = self._open(message)
 
-    def _entry(self, message: Message, epsilon: float) -> Entry:
+    def _open(self, message: Message) -> int:
+        asked = asked_digest(self._settings, message)
+        waiting = self._ledger.read().unanswered(self._run, asked)
+        if waiting is not None:
+            return waiting
+        entry = replace(self._entry(message), asked=asked, data=self._data, epsilon=epsilon_of(self._settings))
+        most = self._policy.most_questions
+        return self._ledger.open_question(entry, budget=self._policy.epsilon_budget, most=most).question
+
+    def _refused(self, message: Message, found: Failure) -> Failure:
+        try:
+            self._ledger.record(replace(self._entry(message), what=REFUSAL, note=str(found.note)))
+        except Exception as error:
+            log_error(error, "not recorded")
+        return found
+
+    def _entry(self, message: Message) -> Entry:
         return Entry(
             run=self._run,
-            session=self._session,
-            data=self._data,
+            question=self._question,
             protocol=self._settings.name,
             kind=message.kind,
             round=message.round,
-            question=message.digest,
-            epsilon=epsilon,
+            message=message.digest,
         )
 
-    def _afford(self, entry: Entry) -> None:
-        self._ledger.afford(entry, budget=self._policy.epsilon_budget, max_runs=self._policy.max_runs)
-
-    def _charge(self, entry: Entry) -> None:
-        self._ledger.charge(entry, budget=self._policy.epsilon_budget, max_runs=self._policy.max_runs)
-
-    def _failure(self, error: Exception) -> Failure:
-        return redacted_failure(error, self._epsilon)
-
-    def _record_refusal(self, entry: Entry, what: str, error: Exception) -> None:
-        reason = str(self._failure(error).note)
-        cost = entry.epsilon if what == REFUSAL else 0.0
-        self._charge(replace(entry, what=what, note=reason, bytes=len(reason.encode()), epsilon=cost))
-
-
-def redacted_failure(error: Exception, epsilon: float | None) -> Failure:
-    """What may leave of an error; with ε not even its code, unless it is about what was asked and not about the rows.
-
-    Examples
-    --------
-    >>> from fedbary.errors import DataError
-    >>> error = DataError("data.no-rows", where="ward.csv")
-    >>> str(redacted_failure(error, None).note), str(redacted_failure(error, 1.0).note)
-    ('the table has no rows; expected at least one', "the owner's own log says why")
-    """
-    found = Failure.of(error).redacted()
-    if epsilon and not isinstance(error, (PrivacyError, ProtocolError, SettingsError)):
-        return Failure(Note("internal.withheld"), found.status)
-    return found
+    def _outcome(self, message: Message, found: Reply | Failure) -> Entry:
+        entry = replace(self._entry(message), data=self._data)
+        if isinstance(found, Failure):
+            reason = str(found.note)
+            return replace(entry, what=FAILURE, note=reason, bytes=len(reason.encode()))
+        shapes: Mapping[str, tuple[int, ...]] = {
+            name: tuple(int(n) for n in np.asarray(array).shape) for name, array in found.arrays.items()
+        }
+        scalars = tuple(_scalars(found))
+        digest, size = reply_digest(found), reply_bytes(found)
+        return replace(entry, what=REPLY, bytes=size, arrays=shapes, scalars=scalars, digest=digest)
 
 
 def reply_bytes(reply: Reply) -> int:
@@ -258,19 +319,6 @@ def reply_digest(reply: Reply) -> str:
     True
     """
     return Message("reply", 0, _scalars(reply), reply.arrays).digest
-
-
-def _filled(entry: Entry, reply: Reply, digest: str) -> Entry:
-    shapes: Mapping[str, tuple[int, ...]] = {
-        name: tuple(int(n) for n in np.asarray(array).shape) for name, array in reply.arrays.items()
-    }
-    return replace(
-        entry, what=REPLY, bytes=reply_bytes(reply), arrays=shapes, scalars=tuple(_scalars(reply)), digest=digest
-    )
-
-
-def _fingerprint(settings: Settings) -> str:
-    return hashlib.sha256(repr(settings).encode()).hexdigest()
 
 
 def _scalars(reply: Reply) -> dict[str, Scalar]:

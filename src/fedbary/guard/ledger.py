@@ -1,114 +1,44 @@
-"""`Ledger`: an owner's record of everything that left the machine, and the account of its ε budget."""
+"""`Ledger`: an owner's record of every question and of all that left: a chain that nobody cuts unnoticed."""
 
 from __future__ import annotations
 
-import json
-import math
+import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
+from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError, PrivacyError, SettingsError
+from fedbary.guard.account import (
+    ACCEPT,
+    ALLOW,
+    QUESTION,
+    REFUSAL,
+    RESET,
+    TORN,
+    Account,
+    Entry,
+    check_cost,
+)
 
-REPLY, REFUSAL, DECLINED, RESET = "reply", "refusal", "declined", "reset"
-# Ends what a crash left of a line. It was never whole, so its reply never left.
-_TORN = json.dumps({"what": "torn"})
+HEAD = "head"
 _LONGEST = 200
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line: what left, in numbers and names, never a row's value.
-
-    Parameters
-    ----------
-    what : {"reply", "refusal", "declined", "reset"}
-        An answer; words on why there is none, in which the rows had a say, or in which they had not; or the owner's
-        beginning of a new account.
-    run, session : str
-        The engine's name of the run, and the owner's: a client that is begun anew is another session.
-    data : str
-        Digest of the table's rows.
-    protocol, kind, round, question
-        What was asked; ``question`` is the message's digest.
-    bytes, arrays, scalars, digest
-        Size of what left, names and shapes of its arrays, names of its scalars, and its digest.
-    epsilon, left : float
-        What it cost, and what is left of the budget afterwards.
-    time : str
-        UTC, ISO 8601.
-    note : str
-        Why it was refused or reset.
-    """
-
-    what: str = REPLY
-    run: str = ""
-    session: str = ""
-    data: str = ""
-    protocol: str = ""
-    kind: str = ""
-    round: int = 0
-    question: str = ""
-    bytes: int = 0
-    arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    scalars: tuple[str, ...] = ()
-    digest: str = ""
-    epsilon: float = 0.0
-    left: float | None = None
-    time: str = ""
-    note: str = ""
-
-    def to_json(self) -> str:
-        """One line of plain ASCII."""
-        return json.dumps(asdict(self), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, line: str) -> Entry:
-        """Read a line back; raises ValueError where it is not one."""
-        content = json.loads(line)
-        if not isinstance(content, dict) or set(content) != {f.name for f in fields(cls)}:
-            raise ValueError("not a line of a ledger")
-        shapes = {str(name): tuple(map(int, shape)) for name, shape in dict(content["arrays"]).items()}
-        entry = cls(**{**content, "arrays": shapes, "scalars": tuple(content["scalars"])})
-        _cost(entry.epsilon)
-        return entry
-
-
-@dataclass(frozen=True)
-class Account:
-    """What a ledger says: its entries in order, and the numbers of lines that a crash left unfinished."""
-
-    entries: tuple[Entry, ...]
-    torn: tuple[int, ...] = ()
-
-    @property
-    def current(self) -> tuple[Entry, ...]:
-        """Entries since the last reset."""
-        last = max((at for at, entry in enumerate(self.entries) if entry.what == RESET), default=-1)
-        return self.entries[last + 1 :]
-
-    def spent(self, data: str | None = None) -> float:
-        """ε since the last reset, for all rows or for the table with this digest."""
-        return float(_total(entry.epsilon for entry in self.current if data in (None, entry.data)))
-
-    def sessions(self) -> set[str]:
-        """Runs for which the rows were looked at since the last reset."""
-        return {entry.session for entry in self.current if entry.what in (REPLY, REFUSAL)}
+# A server that is refused may ask again for ever; the lines of that must not fill the disk.
+_MOST_REFUSALS = 1000
 
 
 class Ledger:
-    """An append-only file of JSON lines that only its owner can read, and the ε account that it keeps.
+    """An append-only file of JSON lines that only its owner can read; each holds the digest of the line before.
 
-    A line is on disk before its reply may leave, and several processes may write at a time. What a crash left
-    unfinished is kept and reported; a file that was damaged otherwise is refused, as its account cannot be trusted.
+    A line is on disk before what it stands for may leave, and several processes may write at a time. The digest of the
+    last line, the head, is also kept in a file beside it. Only a last line without its end is what a crash left;
+    lines that were edited, and a ledger of which the head is gone, stop all answers until the owner decides.
 
-    The budget is the owner's, not a table's: a table to which rows came holds the old ones, too, so all ε counts
-    until the owner resets the account.
+    The account is that of a table with all its versions: a table to which rows came holds the old ones, too, so all
+    questions and all ε count until the owner resets it.
 
     Parameters
     ----------
@@ -118,11 +48,12 @@ class Ledger:
     Examples
     --------
     >>> import tempfile
-    >>> from fedbary.guard.ledger import Entry, Ledger
+    >>> from fedbary.guard.account import Entry
+    >>> from fedbary.guard.ledger import Ledger
     >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.jsonl")
-    >>> ledger.charge(Entry(kind="sketch", epsilon=0.5), budget=0.7).left
+    >>> ledger.open_question(Entry(protocol="sketch", epsilon=0.5), budget=0.7).left
     0.2
-    >>> ledger.charge(Entry(kind="sketch", epsilon=0.5), budget=0.7)
+    >>> ledger.open_question(Entry(protocol="sketch", epsilon=0.5), budget=0.7)
     Traceback (most recent call last):
         ...
     fedbary.errors.PrivacyError: The answer would go beyond the owner's epsilon_budget (0.5 of 0.7 is spent, it ...
@@ -133,46 +64,138 @@ class Ledger:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def read(self) -> Account:
-        """All lines; a ledger that does not exist yet has none."""
+    @property
+    def head_path(self) -> Path:
+        """The file that holds the head."""
+        return self.path.with_name(HEAD)
+
+    def read(self, *, head_needed: bool = False) -> Account:
+        """All lines; a ledger that does not exist yet has none. One that was cut or edited is refused.
+
+        With ``head_needed`` also one without its head beside it, which may be a copy.
+        """
         try:
             with self._locked(os.O_RDONLY) as file:
-                return _parsed(_content(file))[0]
-        except FileNotFoundError:
+                return self._checked(_content(file), head_needed=head_needed).account
+        except FileNotFoundError as error:
+            if self._head() is not None:
+                raise DataError("guard.ledger-cut", path=str(self.path)) from error
             return Account(())
         except OSError as error:
             raise DataError("guard.ledger-unreadable", path=str(self.path), why=error.strerror) from error
 
-    def spent(self, data: str | None = None) -> float:
-        """ε since the last reset, for all rows or for the table with this digest."""
-        return self.read().spent(data)
+    def spent(self) -> float:
+        """ε since the last reset."""
+        return self.read().spent()
 
-    def afford(self, entry: Entry, *, budget: float | None = None, max_runs: int | None = None) -> None:
-        """Refuse what `charge` would refuse now, and write nothing."""
-        _afford(self.read(), entry, budget, max_runs)
+    def open_question(self, entry: Entry, *, budget: float | None = None, most: int | None = None) -> Entry:
+        """Count a question, or refuse; once this returns, the line is on the disk, and rows may be looked at.
 
-    def charge(self, entry: Entry, *, budget: float | None = None, max_runs: int | None = None) -> Entry:
-        """Write the line of what is about to leave, or refuse; once this returns, the line is on the disk.
-
-        Reading the account and writing the line are one step for all processes, so no two can spend the same ε.
+        Reading the account and writing the line are one step for all processes, so no two can spend the same.
         """
-        _cost(entry.epsilon)
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with self._locked(os.O_RDWR | os.O_APPEND | os.O_CREAT) as file:
-                account, before = _parsed(_content(file))
-                left = _afford(account, entry, budget, max_runs)
-                written = replace(entry, left=left, time=entry.time or _now(), **_shortened(entry))
-                _append(file, before + written.to_json() + "\n")
-        except OSError as error:
-            raise PrivacyError("guard.ledger-unwritable", path=str(self.path), why=error.strerror) from error
+        check_cost(entry.epsilon)
+
+        def opened(account: Account) -> Entry:
+            left = account.afford(entry, budget=budget, most=most)
+            return replace(entry, what=QUESTION, question=account.next_question, left=left)
+
+        written = self._append(opened)
+        assert written is not None
         return written
+
+    def record(self, entry: Entry) -> Entry | None:
+        """Write the line of what is about to leave; None for a refusal after so many that nobody reads on."""
+
+        def bounded(account: Account) -> Entry | None:
+            before = account.refusals() if entry.what == REFUSAL else 0
+            if before < _MOST_REFUSALS:
+                return entry
+            return replace(entry, note="further refusals: see the log") if before == _MOST_REFUSALS else None
+
+        return self._append(bounded)
+
+    def allow(self, protocol: str, questions: int, epsilon: float, note: str) -> Entry:
+        """Let a server ask more than the policy says; the owner's decision."""
+        entry = Entry(ALLOW, protocol=protocol, more_questions=questions, more_epsilon=epsilon, note=note)
+        return self._decided(entry)
 
     def reset(self, note: str) -> Entry:
         """Begin a new account; what left before stays in the file."""
-        if not note.strip():
-            raise SettingsError("guard.reset-without-reason")
-        return self.charge(Entry(RESET, note=note))
+        return self._decided(Entry(RESET, note=note))
+
+    def accept(self, note: str) -> Entry:
+        """Go on with a ledger that was damaged, cut or edited: all lines that can be read still count."""
+        _check_reason(note)
+        with self._writing() as file:
+            content = _content(file)
+            if content and not content.startswith(b"{"):
+                raise DataError("guard.ledger-damaged", line=1)
+            try:
+                self._checked(content, head_needed=True)
+            except DataError:
+                before = content + (b"" if not content or content.endswith(b"\n") else b"\n")
+                entry = _dated(Entry(ACCEPT, note=note, previous=_digest(before)))
+                self._write(file, before[len(content) :], entry)
+                return entry
+        raise SettingsError("guard.nothing-to-accept")
+
+    def _decided(self, entry: Entry) -> Entry:
+        _check_reason(entry.note)
+        written = self._append(lambda _: entry)
+        assert written is not None
+        return written
+
+    def _append(self, make: Callable[[Account], Entry | None]) -> Entry | None:
+        """Write the line that ``make`` makes of the account, chained to the last one."""
+        with self._writing() as file:
+            content = _content(file)
+            found = self._checked(content, head_needed=True)
+            entry = make(found.account)
+            if entry is None:
+                return None
+            if found.torn:
+                os.ftruncate(file, len(content) - found.torn)
+                mark = _dated(Entry(TORN, note=f"{found.torn} bytes", previous=found.account.head))
+                self._write(file, b"", mark)
+                entry = replace(entry, previous=_digest(mark.to_json().encode()))
+            else:
+                entry = replace(entry, previous=found.account.head)
+            entry = _dated(entry)
+            self._write(file, b"", entry)
+            return entry
+
+    def _checked(self, content: bytes, *, head_needed: bool = False) -> _Lines:
+        """The lines, refused where the chain is broken or does not hold the head that was noted outside."""
+        found = _lines(content)
+        head = self._head()
+        if head is None and head_needed and found.digests:
+            raise DataError("guard.ledger-cut", path=str(self.path))
+        if head is not None and head not in found.digests:
+            raise DataError("guard.ledger-cut", path=str(self.path))
+        return found
+
+    def _head(self) -> str | None:
+        try:
+            return self.head_path.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise DataError("guard.ledger-cut", path=str(self.path)) from error
+
+    def _write(self, file: int, before: bytes, entry: Entry) -> None:
+        line = entry.to_json().encode("ascii")
+        _append_bytes(file, before + line + b"\n")
+        head = _digest(line)
+        write_atomically(self.head_path, lambda draft: draft.write_text(head + "\n", encoding="ascii"), mode=0o600)
+
+    @contextmanager
+    def _writing(self) -> Iterator[int]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with self._locked(os.O_RDWR | os.O_APPEND | os.O_CREAT) as file:
+                yield file
+        except OSError as error:
+            raise PrivacyError("guard.ledger-unwritable", path=str(self.path), why=error.strerror) from error
 
     @contextmanager
     def _locked(self, flags: int) -> Iterator[int]:
@@ -189,54 +212,52 @@ class Ledger:
             os.close(file)
 
 
-def _afford(account: Account, entry: Entry, budget: float | None, max_runs: int | None) -> float | None:
-    """What is left of the budget after the entry; refuses where there is not enough."""
-    if max_runs is not None and entry.what in (REPLY, REFUSAL):
-        runs = account.sessions()
-        if entry.session not in runs and len(runs) >= max_runs:
-            raise PrivacyError("guard.no-further-run", answered=max_runs)
-    if budget is None:
-        return None
-    spent = _total(old.epsilon for old in account.current)
-    left = Decimal(repr(float(budget))) - spent - Decimal(repr(float(entry.epsilon)))
-    if left < 0 and entry.epsilon > 0:
-        raise PrivacyError("guard.budget-spent", spent=float(spent), budget=float(budget), cost=entry.epsilon)
-    return float(max(left, Decimal(0)))
+@dataclass(frozen=True)
+class _Lines:
+    """What a file holds: the account, the digest of every whole line, and how many bytes a crash left after them."""
+
+    account: Account
+    digests: frozenset[str]
+    torn: int
 
 
-def _total(costs: Iterable[float]) -> Decimal:
-    """A sum as the owner reads it: three times 0.1 is 0.3, which no sum of floats says."""
-    return sum((Decimal(repr(float(cost))) for cost in costs), Decimal(0))
-
-
-def _cost(epsilon: object) -> None:
-    fits = isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool)
-    if not fits or not math.isfinite(epsilon) or epsilon < 0:  # type: ignore[operator,arg-type]
-        raise ValueError(f"epsilon must be a finite number, zero or above, not {epsilon!r}")
-
-
-def _parsed(content: bytes) -> tuple[Account, str]:
-    """The account, and what must stand before the next line: an end for the last one, and a mark if it is torn."""
+def _lines(content: bytes) -> _Lines:
+    *whole, rest = content.split(b"\n")
+    if rest and not rest.startswith((b"{", b"\0")):  # a file system may not have filled in what a crash cut off
+        raise DataError("guard.ledger-damaged", line=len(whole) + 1)
     entries: list[Entry] = []
+    digests: list[str] = []
     torn: list[int] = []
-    broken: list[int] = []
-    for place, line in enumerate(content.split(b"\n"), start=1):
-        if line == _TORN.encode():
-            torn, broken = torn + broken, []
-        elif line:
-            try:
-                entry = Entry.from_json(line.decode("ascii"))
-            except (ValueError, TypeError) as error:
-                # What a crash cuts off begins as every line does, or was never filled in by the file system.
-                if not line.startswith((b"{", b"\0")):
-                    raise DataError("guard.ledger-damaged", line=place) from error
-                broken.append(place)
-                continue
-            if broken:
-                raise DataError("guard.ledger-damaged", line=broken[0])
+    wrong: list[int] = []  # lines that nobody vouches for yet
+    damaged: list[int] = []
+    start, previous = 0, ""
+    for place, line in enumerate(whole, start=1):
+        entry = _entry(line)
+        if entry is not None and entry.what == ACCEPT and entry.previous == _digest(content[:start]):
+            damaged, wrong = damaged + wrong, []
+        elif entry is None or entry.previous != previous:
+            wrong.append(place)
+        if entry is not None:
             entries.append(entry)
-    end = "" if not content or content.endswith(b"\n") else "\n"
-    return Account(tuple(entries), tuple(torn + broken)), end + (f"{_TORN}\n" if broken else "")
+            torn += [place] if entry.what == TORN else []
+        previous = _digest(line)
+        digests.append(previous)
+        start += len(line) + 1
+    if wrong:
+        raise DataError("guard.ledger-damaged", line=wrong[0])
+    torn += [len(whole) + 1] if rest else []
+    return _Lines(Account(tuple(entries), previous, tuple(torn), tuple(damaged)), frozenset(digests), len(rest))
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        return Entry.from_json(line.decode("ascii"))
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def _digest(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()
 
 
 def _content(file: int) -> bytes:
@@ -244,10 +265,9 @@ def _content(file: int) -> bytes:
         return stream.read()
 
 
-def _append(file: int, text: str) -> None:
+def _append_bytes(file: int, rest: bytes) -> None:
     """All of it and on the disk, or nothing."""
     before = os.fstat(file).st_size
-    rest = text.encode("ascii")
     try:
         while rest:
             rest = rest[os.write(file, rest) :]
@@ -257,10 +277,13 @@ def _append(file: int, text: str) -> None:
         raise
 
 
-def _shortened(entry: Entry) -> dict[str, Any]:
-    """A server chooses some of these texts."""
-    return {name: str(getattr(entry, name))[:_LONGEST] for name in ("run", "kind", "note")}
+def _dated(entry: Entry) -> Entry:
+    """With the time, and without what a server made too long."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    run, kind, note = (text[:_LONGEST] for text in (entry.run, entry.kind, entry.note))
+    return replace(entry, time=entry.time or now, run=run, kind=kind, note=note)
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _check_reason(note: str) -> None:
+    if not note.strip():
+        raise SettingsError("guard.decision-without-reason")

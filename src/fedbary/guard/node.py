@@ -3,48 +3,32 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fedbary.data.atomic import read_arrays, write_arrays
-from fedbary.errors import ProtocolError, as_note
+from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.guard.account import REFUSAL, Account, Entry
 from fedbary.guard.envelope import Envelope
-from fedbary.guard.guarded_client import GuardedClient, redacted_failure
-from fedbary.guard.ledger import Ledger
+from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.owner_log import log_error, owner_log
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.notes import notes_from_text, notes_to_text
-from fedbary.protocols.messages import (
-    ClientProtocol,
-    Failure,
-    Message,
-    Reply,
-    Settings,
-    State,
-    array_text,
-    below,
-    text_array,
-    under,
-)
+from fedbary.guard.questions import asked_digest, epsilon_of, message_key, most_messages
+from fedbary.guard.run_state import LastAnswer, RunState
+from fedbary.guard.what_leaves import refusal
+from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
 from fedbary.protocols.randomness import shared_secret
 from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.valuation.rules import RowRules
-from fedbary.wording import as_plain
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
 
-STATE, LOG = "state.npz", "errors.log"
-_LONGEST_LINE = 2000
 # The last message of protocols that do not name one after which row values are final.
 FINISH = "finish"
 
@@ -69,139 +53,186 @@ class Asked:
             content = json.loads(text)
             protocol = PROTOCOLS[content["protocol"]](**content["options"])
             return cls(protocol, RowRules(**content["rules"]), dict(content["simulation"]))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ProtocolError("guard.settings-unknown") from error
 
 
-def answer(
-    message: Message, envelope: Envelope, config: NodeConfig, partition: int | None
-) -> tuple[Reply | Failure, Envelope]:
-    """What leaves the node for a message: the answer, or a code with public facts that says why there is none.
+def answer(message: Message, envelope: Envelope, config: NodeConfig) -> tuple[Reply | Failure, Envelope]:
+    """What leaves the node for a message: the answer, or a code that tells nothing of the rows.
 
     The last message gets the same answer again, from the file, so that a server may repeat itself.
     """
     own = replace(envelope, name=config.name, settings="")
-    epsilon = None
-    try:
-        asked = Asked.from_json(envelope.settings)
-        epsilon = getattr(asked.protocol, "epsilon", None)
-        reply, flagged = _answer(message, envelope, asked, config, partition)
-        return reply, replace(own, flagged=flagged)
-    except Exception as error:
-        _log(error, config)
-        return redacted_failure(error, epsilon), own
+    ask = _ask_owner if config.partition is None else _ask_simulated
+    with config.locked(), owner_log(config.home, config.log_level):
+        try:
+            last = ask(message, envelope, config)
+        except Exception as error:  # every error that rows had a say in was caught before
+            return _refused(error, config, envelope.session, message), own
+    return last.found, replace(own, flagged=last.flagged)
 
 
-def _answer(
-    message: Message, envelope: Envelope, asked: Asked, config: NodeConfig, partition: int | None
-) -> tuple[Reply | Failure, int | None]:
+def refuse(error: Exception, config: NodeConfig) -> Failure:
+    """What leaves for a message that cannot be read; the owner's ledger and log have it, too."""
+    with config.locked(), owner_log(config.home, config.log_level):
+        return _refused(error, config)
+
+
+def _refused(error: Exception, config: NodeConfig, session: str = "", message: Message | None = None) -> Failure:
+    log_error(error, "refused")
+    found = refusal(error)
+    if config.partition is None:
+        entry = Entry(REFUSAL, run=session, note=str(found.note))
+        if message is not None:
+            entry = replace(entry, kind=message.kind, round=message.round, message=message.digest)
+        try:
+            config.ledger.record(entry)
+        except FedbaryError as unwritten:
+            log_error(unwritten, "not recorded")
+    return found
+
+
+def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
+    """Policy and ledger come first, then what was answered before; only then is the table read."""
     folder = config.run_folder(envelope.session)
-    state = read_arrays(folder / STATE)
-    step = int(state.get("step", 0))
-    if step and step == envelope.step and array_text(state["last.digest"]) == _question(message):
-        return _last_reply(state)
-    if envelope.step != step + 1:
-        raise ProtocolError("guard.out-of-step", asked=envelope.step, here=step + 1)
-    client = _client(asked, config, partition, envelope.session)
-    if state:
-        client.restore(below(state, "client."))
-    reply = Reply(message.round) if message.kind == FINISH else _respond(client, message, config)
-    if isinstance(reply, Failure):
-        # What was asked counts even where it was refused; otherwise a server could ask until it is answered.
-        _save(folder, {**_without_client(state), **under("client.", client.state())})
-        return reply, None
-    flagged = None
-    if message.kind == FINISH or message.kind in asked.protocol.row_values_after:
-        # In a simulation nobody would look at a report of each of perhaps a thousand clients.
-        table = _table(config, _as_json(asked.simulation), None) if partition is None and config.report else None
-        results = config.output / envelope.session
-        save_rows(client, asked.protocol, asked.rules, config, folder=results, table=table)
-        flagged = client.flag_count() if isinstance(client, GuardedClient) else None
-    _save(folder, {**_replied(message, reply, envelope.step, flagged), **under("client.", client.state())})
-    return reply, flagged
+    asked = Asked.from_json(envelope.settings)
+    policy = _policy(config)
+    settings = policy.applied(asked.protocol)
+    account = config.ledger.read(head_needed=True)
+    before = RunState.load(folder)
+    last = before.last or _answered_in_another_run(settings, message, account, config)
+    if last is not None and last.repeats(message, envelope.step):
+        return last
+    _check_step(envelope, before, message)
+    if not before.client and account.unanswered(envelope.session, asked_digest(settings, message)) is None:
+        # The guarded client would refuse, too, but a server must not make the node read its table for nothing.
+        question = Entry(protocol=settings.name, epsilon=epsilon_of(settings))
+        account.afford(question, budget=policy.epsilon_budget, most=policy.most_questions)
+    table = _readable(config)
+    client = _guarded(table, asked, policy, envelope.session, config)
+    if before.client:
+        client.restore(before.client)
+    counted = client.messages
+    found = Reply(message.round) if message.kind == FINISH else client.respond(message)
+    last = LastAnswer(message_key(message), envelope.step, found)
+    if message.kind != FINISH and client.messages == counted:
+        return last  # refused: what was answered before stays
+    step = envelope.step if isinstance(found, Reply) else before.step
+    RunState(step, client.state(), last).save(folder)
+    # From here on nothing that fails may change what leaves.
+    _tried("old runs not forgotten", lambda: config.forget_old_runs(config.ledger.read().runs))
+    if isinstance(found, Failure) or not _final(message, asked):
+        return last
+    _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))
+    return _tried("flags not counted", lambda: _with_flags(client, last, step, folder)) or last
 
 
-def _respond(client: ClientProtocol, message: Message, config: NodeConfig) -> Reply | Failure:
-    if isinstance(client, GuardedClient):
-        return client.respond(message, log=lambda error: _log(error, config))
+def _answered_in_another_run(
+    settings: Settings, message: Message, account: Account, config: NodeConfig
+) -> LastAnswer | None:
+    """The answer to the very same question, where one message is a whole run: its coordinator repeats the run."""
+    run = account.answered(asked_digest(settings, message)) if most_messages(settings) == 1 else None
+    return None if run is None else RunState.load(config.run_folder(run)).last
+
+
+def _check_step(envelope: Envelope, before: RunState, message: Message) -> None:
+    if envelope.step != before.step + 1:
+        raise ProtocolError("guard.out-of-step", asked=envelope.step, here=before.step + 1)
+    if message.kind == FINISH and not before.client:
+        raise ProtocolError("protocols.not-started")
+
+
+def _policy(config: NodeConfig) -> OwnerPolicy:
+    if config.policy is None:
+        return OwnerPolicy()
     try:
-        return client.answer(message)
+        return OwnerPolicy.load(config.policy)
+    except SettingsError as error:
+        log_error(error, "refused")
+        raise SettingsError("guard.policy-unusable") from error
+
+
+def _readable(config: NodeConfig) -> Table | None:
+    """The owner's rows; None where the file cannot be read."""
+    from fedbary.data.files import read
+
+    assert config.data is not None
+    try:
+        return read(config.data, config.label, id=config.id)
     except Exception as error:
-        _log(error, config)
-        return Failure.of(error).redacted()
+        log_error(error, "failed")
+        return None
 
 
-def _log(error: Exception, config: NodeConfig) -> None:
-    """Write the whole text of an error down, for the owner alone."""
-    note = as_note(error)
-    line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {note.code} {as_plain(str(note), _LONGEST_LINE)}\n"
-    with suppress(OSError):  # a full disk must not hide why there is no answer
-        config.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(config.home / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(file, "a", encoding="utf-8") as log:
-            log.write(line)
-
-
-def _client(asked: Asked, config: NodeConfig, partition: int | None, session: str) -> ClientProtocol:
-    """The owner's half behind its policy and ledger; in a simulation the owners are one, who needs neither."""
-    table = _table(config, _as_json(asked.simulation), partition)
-    if partition is not None:
-        secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
-        return asked.protocol.client(table, rules=asked.rules, seed=secret)
-    policy = OwnerPolicy() if config.policy is None else OwnerPolicy.load(config.policy)
+def _guarded(table: Table | None, asked: Asked, policy: OwnerPolicy, run: str, config: NodeConfig) -> GuardedClient:
+    ledger = config.ledger
+    if table is None:
+        unreadable = UnusableClient(DataError("guard.table-unreadable"))
+        return GuardedClient(unreadable, policy.applied(asked.protocol), policy=policy, ledger=ledger, run=run)
+    seed = config.secret()
     return GuardedClient.for_table(
-        table,
-        asked.protocol,
-        policy=policy,
-        ledger=Ledger(config.home / "ledger.jsonl"),
-        run=session,
-        seed=config.secret(),
-        rules=asked.rules,
+        table, asked.protocol, policy=policy, ledger=ledger, run=run, seed=seed, rules=asked.rules
     )
 
 
-def _as_json(simulation: Mapping[str, Any]) -> str:
-    return json.dumps(dict(simulation), sort_keys=True)
+def _final(message: Message, asked: Asked) -> bool:
+    return message.kind == FINISH or message.kind in asked.protocol.row_values_after
+
+
+def _keep_rows(client: GuardedClient, asked: Asked, config: NodeConfig, session: str, table: Table | None) -> None:
+    """Row values and perhaps a report, for the owner alone."""
+    head, drawn = config.ledger.read().head, table if config.report else None
+    save_rows(client, asked.protocol, asked.rules, config, folder=config.output / session, table=drawn, head=head)
+
+
+def _with_flags(client: GuardedClient, last: LastAnswer, step: int, folder: Path) -> LastAnswer:
+    """The answer with the count of flags, where the owner shares it; kept like that, so that it is told once."""
+    told = replace(last, flagged=client.flag_count())
+    RunState(step, client.state(), told).save(folder)
+    return told
+
+
+def _tried(what: str, work: Callable[[], LastAnswer | None]) -> LastAnswer | None:
+    try:
+        return work()
+    except Exception as error:
+        log_error(error, what)
+        return None
+
+
+def _ask_simulated(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
+    """In a simulation the owners are one, who needs neither policy nor ledger."""
+    folder = config.run_folder(envelope.session)
+    asked = Asked.from_json(envelope.settings)
+    before = RunState.load(folder)
+    if before.last is not None and before.last.repeats(message, envelope.step):
+        return before.last
+    _check_step(envelope, before, message)
+    assert config.partition is not None
+    table = _partition(json.dumps(dict(asked.simulation), sort_keys=True), config.partition)
+    secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
+    client = asked.protocol.client(table, rules=asked.rules, seed=secret)
+    if before.client:
+        client.restore(before.client)
+    found = Reply(message.round) if message.kind == FINISH else _respond(client, message)
+    last = LastAnswer(message_key(message), envelope.step, found)
+    RunState(envelope.step if isinstance(found, Reply) else before.step, client.state(), last).save(folder)
+    if isinstance(found, Reply) and _final(message, asked):
+        # Nobody would look at a report of each of perhaps a thousand clients.
+        save_rows(client, asked.protocol, asked.rules, config, folder=config.output / envelope.session, table=None)
+    return last
+
+
+def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
+    try:
+        return client.answer(message)
+    except Exception as error:
+        log_error(error, "failed")
+        return Failure.of(error).redacted()
 
 
 @lru_cache(maxsize=4)
-def _table(config: NodeConfig, simulation: str, partition: int | None) -> Table:
-    return config.table(json.loads(simulation), partition)
+def _partition(simulation: str, partition: int) -> Table:
+    from fedbary.guard.simulated_tables import partition_table
 
-
-def _question(message: Message) -> str:
-    return f"{message.kind} {message.round} {message.digest}"
-
-
-def _replied(message: Message, reply: Reply, step: int, flagged: int | None) -> dict[str, np.ndarray]:
-    """How far the node is, and its last answer."""
-    content = {"round": reply.round, "scalars": dict(reply.scalars), "flagged": flagged}
-    return {
-        "step": np.array(step),
-        "last.digest": text_array(_question(message)),
-        "last.scalars": text_array(json.dumps(content, default=_plain)),
-        "last.notes": text_array(notes_to_text(reply.notes)),
-        **under("last.array.", reply.arrays),
-    }
-
-
-def _without_client(state: State) -> dict[str, np.ndarray]:
-    return {key: array for key, array in state.items() if not key.startswith("client.")}
-
-
-def _save(folder: Path, state: State) -> None:
-    write_arrays(folder / STATE, state, mode=0o600)
-
-
-def _last_reply(state: State) -> tuple[Reply, int | None]:
-    """What `_replied` holds."""
-    content = json.loads(array_text(state["last.scalars"]))
-    notes = notes_from_text(array_text(state["last.notes"]))
-    reply = Reply(int(content["round"]), content["scalars"], below(state, "last.array."), notes)
-    return reply, content["flagged"]
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} cannot be sent")
+    return partition_table(json.loads(simulation), partition)

@@ -1,21 +1,25 @@
-"""A node's config: where its rows are, what it remembers of a run, its secret, and its own results."""
+"""A node's config: where its rows are, what it remembers of them, its secret, and its own results."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from string import ascii_letters, digits
+from typing import Any
 
+from fedbary.data.atomic import private_folder
 from fedbary.errors import DataError, ProtocolError, SettingsError
+from fedbary.guard.ledger import Ledger
 
-if TYPE_CHECKING:
-    from fedbary.data.table import Table
-
-_SESSION = re.compile(r"[0-9a-f]{32}")
+_SESSION_LENGTH, _LONGEST_NAME = 32, 64
+_OF_A_NAME = frozenset(ascii_letters + digits + "-_.")
+# Runs of which something is kept; the ledger has all of them.
+_MOST_RUNS = 100
 
 
 @dataclass(frozen=True)
@@ -25,15 +29,19 @@ class NodeConfig:
     Parameters
     ----------
     home : path
-        For the secret, the ledger, and a folder for each run.
+        For the secret, the ledger, the log, and a folder for each run; one for a table with all its versions.
     output : path
         Where row values and flags are written, for the owner alone.
     name : str
         What the client is called in the server's result.
     data : path, optional
-        The owner's file; without it the node belongs to a simulation.
+        The owner's file.
+    partition : int, optional
+        Which part of a named data set a simulated node holds; only a node with neither data nor policy is simulated.
     report : bool
         Whether the owner's report is drawn beside the row values.
+    log_level : str
+        From which level on the owner's log is written; ``debug`` may quote cells.
     """
 
     home: Path
@@ -43,50 +51,75 @@ class NodeConfig:
     label: str = "label"
     id: str | None = None
     policy: Path | None = None
+    partition: int | None = None
     report: bool = True
+    log_level: str = "info"
 
     @classmethod
     def of(cls, config: Mapping[str, Any], node: int) -> NodeConfig:
-        """From a node's config: data-path, label, id, name, state-path, output-path, policy, report."""
-        home = Path(str(config.get("state-path") or os.environ.get("FEDBARY_STATE") or Path.home() / ".fedbary"))
-        home = home / f"node-{node}"
-        data = config.get("data-path")
-        policy = config.get("policy")
+        """From a node's config: data-path, table, label, id, name, state-path, output-path, policy, report, log-level.
+
+        The server gave the node its id, so no folder is named after it: what a table was asked is kept under the name
+        that its owner gave it (``table``), or under its file's.
+        """
+        state = Path(str(config.get("state-path") or os.environ.get("FEDBARY_STATE") or Path.home() / ".fedbary"))
+        data, policy = (None if config.get(key) is None else Path(str(config[key])) for key in ("data-path", "policy"))
+        partition = config.get("partition-id") if data is None and policy is None else None
+        if data is not None:
+            home = state / _lineage(config.get("table"), data)
+        elif partition is not None:
+            home = state / f"partition-{int(partition)}"
+        else:
+            raise SettingsError("guard.no-data")
         return cls(
             home,
             Path(str(config.get("output-path") or home / "results")),
-            str(config.get("name") or _default_name(config, node)),
-            None if data is None else Path(str(data)),
+            str(config.get("name") or (f"node-{node}" if partition is None else f"client_{int(partition) + 1}")),
+            data,
             str(config.get("label", "label")),
             None if "id" not in config else str(config["id"]),
-            None if policy is None else Path(str(policy)),
+            policy,
+            None if partition is None else int(partition),
             bool(config.get("report", True)),
+            _level(config.get("log-level", "info")),
         )
 
-    def table(self, simulation: Mapping[str, Any], partition: int | None) -> Table:
-        """The owner's rows: its file, or one partition of a named data set."""
-        if self.data is not None:
-            from fedbary.data.files import read
+    @property
+    def ledger(self) -> Ledger:
+        """The record of the table's questions."""
+        return Ledger(self.home / "ledger.jsonl")
 
-            return read(self.data, self.label, id=self.id)
-        if partition is None:
-            raise SettingsError("guard.no-data")
-        from fedbary.guard.simulated_tables import partition_table
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One answer at a time, also where several processes answer for the same table."""
+        import fcntl
 
-        return partition_table(simulation, partition)
+        private_folder(self.home)
+        file = os.open(self.home / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
 
     def run_folder(self, session: str) -> Path:
         """Where a run's state is; the server's name for it must not lead anywhere else."""
-        if not _SESSION.fullmatch(session):
+        if len(session) != _SESSION_LENGTH or not set(session) <= set("0123456789abcdef"):
             raise ProtocolError("guard.not-a-session")
-        folder = self.home / "runs" / session
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return folder
+        return self.home / "runs" / session
+
+    def forget_old_runs(self, runs: Sequence[str]) -> None:
+        """Bound the disk: of the oldest of these runs neither the state nor the results are kept."""
+        import shutil
+
+        for run in runs[:-_MOST_RUNS]:
+            for folder in (self.run_folder(run), self.output / run):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def secret(self) -> int:
         """A number that only this owner knows; made once."""
         file = self.home / "secret"
-        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self.home)
         try:
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as fresh:
                 fresh.write(str(secrets.randbits(62)))
@@ -98,6 +131,20 @@ class NodeConfig:
         return int(text)
 
 
-def _default_name(config: Mapping[str, Any], node: int) -> str:
-    partition = config.get("partition-id")
-    return f"node-{node}" if partition is None else f"client_{int(partition) + 1}"
+def _lineage(name: object, data: Path) -> str:
+    """The name of a table with all its versions; an edited file is the same table."""
+    if name is not None:
+        text = str(name)
+        if not 1 <= len(text) <= _LONGEST_NAME or not set(text) <= _OF_A_NAME or text.startswith("."):
+            raise SettingsError("guard.not-a-lineage", name=text)
+        return text
+    # A link may lead to each month's file in turn, so it is not followed.
+    place = hashlib.sha256(os.fsencode(data.absolute())).hexdigest()[:8]
+    stem = "".join(letter if letter in _OF_A_NAME else "-" for letter in data.name.partition(".")[0])
+    return f"{stem[: _LONGEST_NAME - 9] or 'table'}-{place}"
+
+
+def _level(name: object) -> str:
+    if name not in ("debug", "info", "warning"):
+        raise SettingsError("guard.log-level", name=str(name))
+    return str(name)

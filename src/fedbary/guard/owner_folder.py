@@ -25,6 +25,7 @@ from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 VERSION = 2
 _INDEX, _ROWS, _SCHEMA, _TARGET = "owner.json", "rows.parquet", "schema.json", "target.npy"
 _MOST_BYTES = 2**20
+_OWNERS = 0o600
 
 
 def owner_view(
@@ -59,16 +60,23 @@ def save_owner_view(view: Valuation, folder: str | Path) -> Path:
     home, client = Path(folder), str(view.settings["owner"])
     rows = view.rows(client)
     for suffix in ("csv", "parquet"):
-        write(rows, home / f"rows.{suffix}")
+        write(rows, home / f"rows.{suffix}", mode=_OWNERS)
     if view.schema is not None:
-        view.schema.save(home / _SCHEMA)
+        schema = view.schema.to_json()
+        write_atomically(home / _SCHEMA, lambda draft: draft.write_text(schema, encoding="utf-8"), mode=_OWNERS)
     if view.target is not None:
-        np.save(home / _TARGET, np.asarray(view.target, dtype=float), allow_pickle=False)
+        target = np.asarray(view.target, dtype=float)
+        write_atomically(home / _TARGET, lambda draft: _save_array(draft, target), mode=_OWNERS)
     facts = view.row_facts(client).to_json()
     index = {"fedbary": "owner", "version": VERSION, "settings": view.settings, "row_facts": facts}
     text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomically(home / _INDEX, lambda draft: draft.write_text(text + "\n", encoding="utf-8"))
+    write_atomically(home / _INDEX, lambda draft: draft.write_text(text + "\n", encoding="utf-8"), mode=_OWNERS)
     return home
+
+
+def _save_array(draft: Path, array: np.ndarray) -> None:
+    with draft.open("wb") as file:  # given a path, NumPy would add a suffix to it
+        np.save(file, array, allow_pickle=False)
 
 
 def is_owner_folder(folder: str | Path) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbary.data.atomic import private_folder, write_atomically
 from fedbary.errors import FedbaryError
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.node_config import NodeConfig
@@ -23,22 +24,30 @@ if TYPE_CHECKING:
 
 
 def save_rows(
-    client: ClientProtocol, asked: Settings, rules: RowRules, config: NodeConfig, *, folder: Path, table: Table | None
+    client: ClientProtocol,
+    asked: Settings,
+    rules: RowRules,
+    config: NodeConfig,
+    *,
+    folder: Path,
+    table: Table | None,
+    head: str | None = None,
 ) -> None:
     """Row values and flags, for the owner alone; what they cannot be made of does not stop the run.
 
-    With a ``table`` also a report of its rows, which no failure to draw may stop either.
+    With a ``table`` also a report of its rows, which no failure to draw may stop either; ``head`` is the ledger's.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     try:
         rows = client.row_values()
     except FedbaryError as error:
-        (folder / "no-row-values.txt").write_text(f"{error}\n", encoding="utf-8")
+        _write_reason(folder / "no-row-values.txt", str(error))
         return
     state = client.state()
     settings = client.settings if isinstance(client, GuardedClient) else asked
     schema, target = _compared_with(state)
     facts = _facts(settings, rules, state, target) | {"label": config.label, "id": config.id}
+    facts |= {} if head is None else {"ledger_head": head}
     if table is not None:
         rows = replace(rows, facts=replace(rows.facts, table=order_digest(table)))
     view = owner_view(config.name, rows, facts, schema, target)
@@ -76,4 +85,8 @@ def _draw(view: Valuation, name: str, table: Table, folder: Path) -> None:
         view.report(folder / "report.html", client=name, table=table)
         missing.unlink(missing_ok=True)
     except Exception as error:
-        missing.write_text(f"{type(error).__name__}: {error}\n", encoding="utf-8")
+        _write_reason(missing, f"{type(error).__name__}: {error}")
+
+
+def _write_reason(file: Path, why: str) -> None:
+    write_atomically(file, lambda draft: draft.write_text(f"{why}\n", encoding="utf-8"), mode=0o600)

@@ -18,7 +18,8 @@ from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
 
 _LARGEST_FILE = 2**16
-_TRUSTED_SKETCHES = 16
+# Their answers can be subtracted from each other within one run.
+NEED_TRUST = ("consensus", "coalition")
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
@@ -33,7 +34,7 @@ class OwnerPolicy:
     protocols : tuple of str
         Protocols that the owner takes part in.
     epsilon_budget : float, optional
-        Most ε in all runs together, by the egress ledger. With a budget nothing leaves without ε, as an exact answer
+        Most ε in all questions together, by the ledger. With a budget nothing leaves without ε, as an exact answer
         would say more than any budget.
     max_epsilon : float, optional
         Largest ε of one answer.
@@ -44,13 +45,14 @@ class OwnerPolicy:
         Whether the number of flagged rows may leave, where it is at least ``min_group``.
     trust_server : bool
         Believe that the server is honest: sketches are answered as they come, and a server may fix ``t``. Otherwise
-        `Sketch` answers with ``policy="coarsen"`` at least, one sketch a run, and `Interpolation` draws its own
-        ``t``.
+        `Sketch` answers with ``policy="coarsen"`` at least, and `Interpolation` draws its own ``t``. `Consensus` and
+        `Coalition` need it, as differences of their averages show rows.
     max_rounds, max_starts, max_points_per_class : int
         Most rounds, supports and points of a class in protocols that have them: what is answered more often or more
         finely can be combined to more.
-    max_runs : int, optional
-        Most runs since the ledger was begun or reset.
+    max_questions : int, optional
+        Most questions (runs) of each protocol about a table with all its versions, by the ledger. Default: one, or
+        with an ``epsilon_budget`` as many as it pays for. ``fedbary policy allow`` allows more, once.
 
     Examples
     --------
@@ -74,11 +76,11 @@ class OwnerPolicy:
     max_rounds: int = 10
     max_starts: int = 2
     max_points_per_class: int = 10
-    max_runs: int | None = None
+    max_questions: int | None = None
 
     def __post_init__(self) -> None:
-        for key in ("min_group", "max_rounds", "max_starts", "max_points_per_class", "max_runs"):
-            if key != "max_runs" or self.max_runs is not None:
+        for key in ("min_group", "max_rounds", "max_starts", "max_points_per_class", "max_questions"):
+            if key != "max_questions" or self.max_questions is not None:
                 whole(getattr(self, key), key, "OwnerPolicy", least=1)
         for key in ("epsilon_budget", "max_epsilon"):
             if getattr(self, key) is not None:
@@ -93,6 +95,13 @@ class OwnerPolicy:
     def needs_epsilon(self) -> bool:
         """Whether nothing leaves without ε."""
         return self.require_epsilon or self.epsilon_budget is not None
+
+    @property
+    def most_questions(self) -> int | None:
+        """Most questions of each protocol; None where the ε budget is the limit."""
+        if self.max_questions is None:
+            return 1 if self.epsilon_budget is None else None
+        return self.max_questions
 
     def check(self, settings: Settings) -> None:
         """Refuse a server's settings that go beyond the policy, naming the key of the policy file."""
@@ -120,8 +129,6 @@ class OwnerPolicy:
         stricter: dict[str, Any] = {"min_group": max(settings.min_group, self.min_group)}
         if "allow_reconstruction" in has:
             stricter["allow_reconstruction"] = False
-        if isinstance(settings, Sketch):
-            stricter["max_sketches"] = min(settings.most_sketches, _TRUSTED_SKETCHES) if self.trust_server else 1
         if not self.trust_server:
             if getattr(settings, "policy", "") == "trusted":
                 stricter["policy"] = "coarsen" if getattr(settings, "epsilon", None) is None else "dp"
@@ -188,6 +195,8 @@ class OwnerPolicy:
         for name in self.protocols:
             if name not in PROTOCOLS:
                 raise SettingsError("guard.policy-unknown-protocol", name=name, known=", ".join(PROTOCOLS))
+            if name in NEED_TRUST and not self.trust_server:
+                raise SettingsError("guard.protocol-needs-trust", protocol=name)
 
     def _check_epsilon(self) -> None:
         if not self.needs_epsilon:
@@ -204,19 +213,19 @@ class OwnerPolicy:
 
 _WORDS = {
     "protocols": (
-        "Protocols that you take part in. sketch answers with a few numbers; consensus, coalition, interpolation",
-        "and triangle send averages of min_group rows, many times over.",
+        "Protocols that you take part in. sketch answers with a few numbers; interpolation and triangle send averages",
+        "of min_group rows; consensus and coalition send them so often that they need trust_server = true.",
     ),
     "min_group": ("Fewest different rows behind anything that leaves. A server that asks for fewer is refused.",),
     "trust_server": (
-        "false: sketches are coarsened, one is answered in a run. true: they are answered as the server sends them;",
-        "a dishonest server could then read single rows.",
+        "false: sketches are coarsened. true: they are answered as the server sends them, and consensus and coalition",
+        "are possible; a dishonest server could then read single rows.",
     ),
     "require_epsilon": (
         "true: nothing leaves without differential privacy (sketch only); give epsilon_budget or max_epsilon, too.",
     ),
     "epsilon_budget": (
-        "Most epsilon in all runs together, by the ledger; nothing leaves without epsilon then, and nothing beyond it.",
+        "Most epsilon in all questions together, by the ledger; nothing leaves without epsilon then, nor beyond it.",
     ),
     "max_epsilon": ("Largest epsilon of one answer.",),
     "share_flag_counts": (
@@ -225,12 +234,13 @@ _WORDS = {
     "max_rounds": ("Most rounds of one run (consensus, coalition, interpolation).",),
     "max_starts": ("Most supports that are answered side by side in a round (consensus, coalition).",),
     "max_points_per_class": ("Most averages of each class in one answer (consensus, coalition).",),
-    "max_runs": (
-        "Most runs, by the ledger. Answers of several runs can be subtracted from each other; epsilon_budget bounds",
-        "what that tells, max_runs how often it can be done.",
+    "max_questions": (
+        "Most questions (runs) of each protocol about your table, all its versions together. Left out: one, or as many",
+        "as epsilon_budget pays for. Answers to several can be subtracted from each other; fedbary policy allow says",
+        "what one more could reveal, and allows it.",
     ),
 }
-_EXAMPLES = {"epsilon_budget": "2.0", "max_epsilon": "1.0", "max_runs": "10"}
+_EXAMPLES = {"epsilon_budget": "2.0", "max_epsilon": "1.0", "max_questions": "3"}
 
 
 def _toml(value: object) -> str:

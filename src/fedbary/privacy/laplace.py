@@ -1,8 +1,8 @@
-"""Discrete Laplace noise on a grid, exact and from the operating system's entropy.
+"""Discrete Laplace noise on integers, exact and from the operating system's entropy.
 
-Floating-point Laplace noise leaks through the gaps between doubles. Here the value is rounded to a multiple of a
-grid g, and an integer multiple of g is added whose distribution is exactly P(k) ∝ exp(−|k|·s/t), sampled with integer
-arithmetic only (Canonne, Kamath & Steinke 2020, Algorithm 2). Rounding adds at most g to the sensitivity.
+Floating-point Laplace noise leaks through the gaps between doubles. Here an integer is released, and the integer that
+is added to it has exactly the distribution P(k) ∝ exp(−|k|/scale), sampled with integer arithmetic only (Canonne,
+Kamath & Steinke 2020, Algorithm 2).
 """
 
 from __future__ import annotations
@@ -14,65 +14,57 @@ from fractions import Fraction
 
 from fedbary.errors import PrivacyError, wrong_parameter
 
-_GRID = 1024
 # Below, the noise drowns any answer; a protocol that splits a budget may go under its own least epsilon.
 _LEAST_EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
 class Release:
-    """A number made private: what leaves, and the scale of the noise in it."""
+    """An integer made private: what leaves, and the scale of the noise in it."""
 
-    value: float
-    scale: float
+    value: int
+    scale: int
 
 
-def release(value: float, *, sensitivity: float, epsilon: float) -> Release:
+def release(value: int, *, sensitivity: int, epsilon: float) -> Release:
     """Add discrete Laplace noise for ``epsilon``-differential privacy.
 
-    ``sensitivity`` is the most that replacing one row can move the value. The grid is a 1024th of it. ``epsilon`` is
-    taken as the exact fraction that its float stands for, so the noise is never smaller than promised.
+    ``sensitivity`` is the most that replacing one row can move the value. ``epsilon`` is taken as the exact fraction
+    that its float stands for and the scale is rounded up, so the noise is never smaller than promised.
 
     Examples
     --------
     >>> from fedbary.privacy.laplace import release
-    >>> abs(release(10.0, sensitivity=1e-6, epsilon=1.0).value - 10.0) < 1e-3
-    True
+    >>> made = release(10**9, sensitivity=1000, epsilon=0.5)
+    >>> made.scale, abs(made.value - 10**9) < 10**6
+    (2000, True)
     """
     if not _LEAST_EPSILON <= epsilon < math.inf:
         raise wrong_parameter("epsilon", "release", f"finite and at least {_LEAST_EPSILON:g}", epsilon)
-    if not 0.0 < sensitivity < math.inf:
+    if sensitivity < 1:
         raise PrivacyError("protocols.no-sensitivity")
-    grid = sensitivity / _GRID
-    rounded = round(value / grid)
-    scale = grid_scale(epsilon)
-    return Release((rounded + discrete_laplace(scale)) * grid, float(scale) * grid)
+    scale = math.ceil(sensitivity / Fraction(epsilon))
+    return Release(value + discrete_laplace(scale), scale)
 
 
-def grid_scale(epsilon: float) -> Fraction:
-    """Scale of the noise in units of the grid: sensitivity 1024, and one more for the rounding."""
-    return Fraction(_GRID + 1) / Fraction(epsilon)
-
-
-def discrete_laplace(scale: Fraction) -> int:
+def discrete_laplace(scale: int) -> int:
     """An integer k with P(k) ∝ exp(−|k|/scale), exactly."""
-    t, s = scale.numerator, scale.denominator
     while True:
-        u = secrets.randbelow(t)
-        if not _bernoulli_exp(Fraction(u, t)):
+        rest = secrets.randbelow(scale)
+        if not _bernoulli_exp(rest, scale):
             continue
-        v = 0
-        while _bernoulli_exp(Fraction(1)):
-            v += 1
-        magnitude = (u + t * v) // s
+        whole = 0
+        while _bernoulli_exp(1, 1):
+            whole += 1
+        magnitude = rest + scale * whole
         negative = secrets.randbelow(2) == 1
         if not (negative and magnitude == 0):
             return -magnitude if negative else magnitude
 
 
-def _bernoulli_exp(rate: Fraction) -> bool:
-    """True with probability exp(−rate), for 0 ≤ rate ≤ 1, exactly."""
+def _bernoulli_exp(numerator: int, denominator: int) -> bool:
+    """True with probability exp(−numerator/denominator), for a fraction in [0, 1], exactly."""
     k = 1
-    while secrets.randbelow(rate.denominator * k) < rate.numerator:
+    while secrets.randbelow(denominator * k) < numerator:
         k += 1
     return k % 2 == 1

@@ -11,10 +11,15 @@ ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Host:
-    """What an engine lends to a server: its workers, and a way to say what the server is busy with."""
+    """What an engine lends to a server: its workers, and a way to say what the server is busy with.
+
+    Where the clients are other parties there is also a ``secret``, which is another one in every run: the seed is a
+    setting, and often 0.
+    """
 
     map: ParallelMap = map
     busy: Callable[[str], None] = lambda _: None
+    secret: int | None = None
 
 
 ALONE = Host()

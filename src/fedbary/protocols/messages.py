@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from fedbary.errors import PrivacyError, ProtocolError, as_note
-from fedbary.notes import Note
+from fedbary.notes import Fact, Note
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.notes import FIT_CODES
 from fedbary.valuation.outcome import Outcome, Status
+from fedbary.wording import on_one_line
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
@@ -29,6 +30,7 @@ Scalar = str | int | float | bool
 _OWNERS_AREAS = frozenset(
     {"data", "engines", "guard", "internal", "protocols", "schema", "settings", "transport", "valuation", "views"}
 )
+_LONGEST_CLAIM = 60
 State = Mapping[str, np.ndarray]
 
 
@@ -74,12 +76,16 @@ class Failure:
 
     @classmethod
     def claimed(cls, note: Note, status: Status) -> Failure:
-        """What another machine says of its failure; raises ValueError for what is not a data owner's to say."""
+        """What another machine says of its failure; raises ValueError for what is not a data owner's to say.
+
+        Texts among the facts are cut: long enough for a name or a setting, too short for a letter to the coordinator.
+        """
         area, _, _ = note.code.partition(".")
         nested = any(isinstance(fact, Note) for fact in note.facts.values())
         if status is Status.OK or area not in _OWNERS_AREAS or nested:
             raise ValueError("not a failure")
-        return cls(note.redacted(), status)
+        short = {name: _cut(fact) for name, fact in note.public.items()}
+        return cls(Note(note.code, short), status)
 
     @property
     def outcome(self) -> Outcome:
@@ -99,6 +105,12 @@ class Failure:
         """What `to_array` gave."""
         outcome = Outcome.from_json(json.loads(array_text(array)))
         return cls(outcome.notes[0], outcome.status)
+
+
+def _cut(fact: Fact) -> Fact:
+    if isinstance(fact, tuple):
+        return tuple(on_one_line(one, _LONGEST_CLAIM) for one in fact)
+    return on_one_line(fact, _LONGEST_CLAIM) if isinstance(fact, str) else fact
 
 
 NO_ANSWER = Failure(Note("protocols.no-answer"), Status.SILENT)
@@ -265,6 +277,6 @@ def scalar_text(reply: Reply, name: str, *, longest: int) -> str:
 
 
 def reply_notes(reply: Reply) -> tuple[Note, ...]:
-    """What a client says of how its table fits; only codes that are a client's to send, and only public facts."""
-    own = (note.redacted() for note in reply.notes if note.code in FIT_CODES)
-    return tuple(note for note in own if not any(isinstance(fact, Note) for fact in note.facts.values()))
+    """What a client says of how its table fits; only codes that are a client's to send, each once, and public facts."""
+    own = {note.code: note.redacted() for note in reply.notes if note.code in FIT_CODES}
+    return tuple(note for note in own.values() if not any(isinstance(fact, Note) for fact in note.facts.values()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedbary.errors import FedbaryError
 from fedbary.protocols.messages import Message, Reply, State
 
 if TYPE_CHECKING:
@@ -14,8 +13,9 @@ if TYPE_CHECKING:
 class UnusableClient:
     """Answers every message with the error that made the data unusable."""
 
-    def __init__(self, error: FedbaryError) -> None:
+    def __init__(self, error: Exception) -> None:
         self._error = error
+        self._state: State = {}
 
     def answer(self, message: Message) -> Reply:  # noqa: ARG002 - any message gets the same answer
         """Raise the error."""
@@ -26,8 +26,9 @@ class UnusableClient:
         raise self._error
 
     def state(self) -> State:
-        """Nothing to keep."""
-        return {}
+        """What it was restored with, for when the data can be used again."""
+        return self._state
 
     def restore(self, state: State) -> None:
-        """Nothing to restore."""
+        """Keep it; there is nothing to go on with."""
+        self._state = state

@@ -6,6 +6,7 @@ SENTENCES = {
     "all-clients-alone": say(
         "--all-clients writes every client's report from its own file: leave out --client, --data and -o."
     ),
+    "allow-needs-yes": say("There is nobody to ask: say --yes to allow it all the same."),
     "config-not-toml": say("'{file}' is not a TOML file ({why}): correct it."),
     "config-unknown-key": say("'{file}' has an unknown key '{key}'[[{guess}: correct it.]][[: the keys are {known}.]]"),
     "config-wrong-value": say("The key '{key}' in '{file}' must be {expected}. Got {got} instead."),

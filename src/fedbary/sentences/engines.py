@@ -15,6 +15,7 @@ SENTENCES = {
     "checkpoint-of-another-run": say(
         "The checkpoint '{file}' belongs to a run with other settings or clients: use the same ones, or another folder."
     ),
+    "claims-name": say("claims to be {name!r}", "name"),
     "failure-unreadable": say("the reply says that it failed, but not in a way that this fedbary can read"),
     "flower-error": say("Flower reports error {number}", "number"),
     "incomplete": say("the message lacks its scalars or arrays"),
@@ -22,7 +23,7 @@ SENTENCES = {
     "no-clients": say("There is no client to value: give their data, or an engine that reaches them."),
     "no-node-chosen": say("No node was chosen, so nobody would train: name at least one."),
     "no-node-of-client": say(
-        "'node_of_client' names no node for the chosen client {client!r}: add Flower's node id of every client."
+        "Neither 'node_of_client' nor the result names a node of the chosen client {client!r}: pass Flower's node id of every client."
     ),
     "no-weight": say("The chosen clients have no weight by {by!r}: choose by other means, or other clients."),
     "nobody-chosen": say("No client meets the criterion, so nobody would train: lower it."),
@@ -42,9 +43,14 @@ SENTENCES = {
     "other-version": say("the message has version {version}, this fedbary speaks {own}: update it", "version own"),
     "question-late": say("the question did not reach the node in time"),
     "reply-not-asked": say("the reply is to '{kind}', round {round}, which was not asked now", "kind round"),
+    "reply-of-another-node": say("the reply does not repeat what only this node was told"),
     "reply-of-another-run": say("the reply belongs to another run"),
     "resume-without-folder": say("<resume> needs the folder of the interrupted run: pass folder=... too."),
     "rows-are-at-the-nodes": say("Over this engine the rows stay at the nodes: leave out the clients' data."),
+    "server-not-trusted": say(
+        "Over a network the {protocol} protocol shows the server averages whose differences between rounds and runs give rows away: use sketch (with a reference) or interpolation, or say trust_server=True if every owner trusts the server with rows.",
+        "protocol",
+    ),
     "strategy-waits-for-ever": say(
         "The strategy waits for {name} = {least} nodes, but {chosen} are chosen, so it would wait for ever: give it {name}={chosen} or fewer."
     ),

@@ -14,6 +14,7 @@ SENTENCES = {
         "The answer would go beyond the owner's epsilon_budget[[ ({spent:g} of {budget:g} is spent, it costs {cost:g})]]"
         ": nothing was sent."
     ),
+    "decision-without-reason": say("A decision in the ledger needs a reason, such as 'new rows since May'."),
     "epsilon-too-large": say(
         "The server asks for epsilon = {epsilon:g}, which is more than the owner's policy has in {key}.", "epsilon key"
     ),
@@ -25,34 +26,56 @@ SENTENCES = {
     "flag-counts-are-exact": say(
         "share_flag_counts tells an exact number, which {key} forbids: set it to false, or leave out {key}."
     ),
-    "flags-counted-before": say("Flags were counted before in this run, with another result; only the first leaves."),
+    "failed-inside": say("something failed at the owner; the owner's own log says what"),
+    "ledger-cut": say(
+        "Lines are missing at the end of the ledger[[ {path}]], or the file 'head' beside it is, so what left is not "
+        "known: restore both from a copy, or go on with 'fedbary ledger FILE --accept REASON'."
+    ),
     "ledger-damaged": say(
-        "Line {line} is not one of a ledger, so what was spent is not known: check that this is the right file, restore "
-        "it from a copy, or begin another one."
+        "[[Line {line}|A line]] is not as the ledger wrote it, so what left is not known: check that this is the right "
+        "file, restore it from a copy, or go on with 'fedbary ledger FILE --accept REASON'."
     ),
     "ledger-unreadable": say("The ledger[[ {path}]] cannot be read[[ ({why})]]."),
     "ledger-unwritable": say("The owner's ledger[[ {path}]] cannot be written[[ ({why})]], so nothing was sent."),
+    "log-level": say("There is no log-level {name!r}; choose from debug, info and warning."),
     "message-too-large": say("'{file}' is larger than {megabytes} MB: too large to be a message."),
     "min-group": say(
         "The server asks for min_group = {asked}, the owner's policy has min_group = {least} at least.", "asked least"
     ),
     "no-data": say("The node has no data: give data-path in its node config."),
-    "no-further-run": say("The owner's policy allows no further run (max_runs)[[; {answered} were answered]]."),
+    "no-further-message": say(
+        "A question of the {protocol} protocol has {most:counted message} at most, and this one has had them.",
+        "protocol most",
+    ),
+    "no-further-question": say(
+        "The owner's policy allows no further question of the {protocol} protocol[[; {asked} {asked:either was were} "
+        "asked]] (max_questions; the owner can allow one with 'fedbary policy allow').",
+        "protocol",
+    ),
     "no-message-file": say("There is no message file '{file}': check the path, or ask the coordinator for it."),
     "no-partition": say(
         "There is no partition {name!r}; choose from same, case-1 … case-5 and dirichlet-NUMBER.", "name"
     ),
     "no-such-node": say("There are {clients} simulated clients, and this node is number {number}.", "clients number"),
+    "not-a-lineage": say(
+        "The name of the table, {name!r}, cannot be a folder's: use 1 to 64 letters, digits, '-', '_' and '.'."
+    ),
     "not-a-message": say("'{file}' is not a message that fedbary saved: ask the coordinator for it again."),
     "not-a-session": say("The server's name of the run is not one of fedbary's."),
     "not-an-owner-folder": say("'{folder}' does not hold a node's results ({why}): check the folder."),
+    "nothing-to-accept": say("The ledger is as it was written: there is nothing to accept."),
     "out-of-step": say("The server expects answer {asked} of this run, the node is at {here}.", "asked here"),
     "partition-lacks-number": say("The partition {name!r} lacks a number: write dirichlet-0.3.", "name"),
     "policy-not-toml": say("The policy file '{file}' is not a TOML file ({why}): correct it."),
     "policy-too-large": say("The policy file '{file}' is too large to be one: check the path."),
     "policy-unknown-key": say("The policy file '{file}' has an unknown key '{key}': {guess}"),
     "policy-unknown-protocol": say("The 'protocols' parameter of OwnerPolicy names {name!r}: choose from {known}."),
+    "policy-unusable": say("The owner's policy file cannot be used; the owner's own log says why."),
     "policy-unreadable": say("The policy file '{file}' cannot be read ({why}): check it."),
+    "protocol-needs-trust": say(
+        "The {protocol} protocol needs trust_server = true: a server can subtract its averages from each other, and the "
+        "differences show single rows. Use sketch or interpolation where the server may be dishonest."
+    ),
     "protocol-not-allowed": say(
         "The server asks for the {protocol} protocol, the owner's policy has protocols = {allowed}.", "protocol allowed"
     ),
@@ -63,8 +86,12 @@ SENTENCES = {
     "reconstruction": say(
         "The server asks for allow_reconstruction, with which it could read rows: no policy file allows that."
     ),
-    "reset-without-reason": say("A reset of the ledger needs a reason, such as 'new rows since May'."),
+    "rows-unfit": say("the table does not fit the question; the owner's own log says why"),
     "secret-damaged": say("The node's secret cannot be read: delete the file 'secret' in its state folder."),
+    "state-behind": say(
+        "What the node remembers of this run is not what its ledger says, so nothing more is answered in it."
+    ),
+    "table-unreadable": say("the owner's table cannot be read; the owner's own log says why"),
     "settings-changed": say("The server changed the settings during the run; only the first are answered."),
     "settings-unknown": say("The server's settings are not those of a protocol that this fedbary knows."),
 }

@@ -5,5 +5,4 @@ from fedbary.sentences import say
 SENTENCES = {
     "error": say("internal error ({kind}[[: {text}]])", "kind"),
     "unknown-code": say("for a reason that this version of fedbary does not know"),
-    "withheld": say("the owner's own log says why"),
 }

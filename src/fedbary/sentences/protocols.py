@@ -67,7 +67,6 @@ SENTENCES = {
         "labels",
         command="The consensus protocol needs label coordinates that all clients share, not --labels {labels}: use --labels onehot or --labels numeric.",
     ),
-    "measure-shape": say("The server's measure has shape {shape}, or is not finite.", "shape"),
     "measure-too-large": say("its measure reaches {reach:.3g}, the others' about {usual:.3g}", "reach usual"),
     "needs-classes": say(
         "Coalition values are accuracies, so they need classes in coordinates that all clients share: use <labels=onehot>, or <protocol=sketch> or <protocol=consensus> where the label is a number."
@@ -89,9 +88,6 @@ SENTENCES = {
     "other-round": say("the reply belongs to round {found}, expected {expected}", "found expected"),
     "points-far-off": say("its points lie {reach:.3g} away from the target, at most {farthest:.3g} makes sense"),
     "points-not-agreed": say("The server sent {sent} points where {agreed} were agreed.", "sent"),
-    "private-answer-not-exact": say(
-        "The solver did not converge tightly enough for a private answer: nothing was sent."
-    ),
     "reference-changed": say("The reference changed since the run was interrupted: start it anew."),
     "reference-not-used": say(
         "The consensus protocol is for federations without a reference, and would not use the one given: use <protocol=sketch>, or leave the reference out."
@@ -129,10 +125,10 @@ SENTENCES = {
     "rows-before-target": say("Row values need the federation's target first."),
     "rows-changed": say("the rows changed since the run was interrupted: start it anew."),
     "saturated": say("saturated: most rows are farther away than the cost cap"),
-    "server-array": say("The server's array '{name}' is missing or not finite.", "name"),
+    "server-array": say("The server's array '{name}' is missing, has the wrong shape, or is not finite.", "name"),
     "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
-    "sketch-masses": say("The sketch has masses that are not positive or do not sum to one."),
-    "sketch-shape": say("The sketch has the wrong shape or holds values that are not finite."),
+    "sketch-masses": say("The sketch has masses that are too small or do not sum to one, or negative variances."),
+    "sketch-shape": say("The sketch has the wrong shape, or holds values that are not finite or far too large."),
     "sketch-without-reference": say("The sketch protocol needs a reference: give one, or use <protocol=consensus>."),
     "stopped": say("stopped in round {round} with {points} support points", "round points"),
     "support-changed": say(
@@ -151,10 +147,6 @@ SENTENCES = {
         "least",
     ),
     "too-many-rounds": say("The owner allows {allowed} rounds; round {asked} was asked for.", "allowed asked"),
-    "too-many-sketches": say(
-        "{most} different {most:either sketch sketches} {most:either was were} answered for these rows; more could be combined to single out rows. Raise max_sketches if the owner agrees.",
-        "most",
-    ),
     "triangle-without-reference": say(
         "The triangle protocol compares clients with a reference: give one, or use Interpolation.",
         command="The triangle protocol compares clients with a reference: give one, or use --protocol interpolation.",

@@ -3,6 +3,10 @@
 from fedbary.sentences import say
 
 SENTENCES = {
+    "beyond-bounds": say(
+        "The schema's {what} holds numbers that no table leads to: ask the coordinator for another, or scale the columns.",
+        "what",
+    ),
     "block-for-categories": say(
         "column '{column}' must be categorical, but it is a block of {width} numbers: check that the right file was given.",
         "column width",

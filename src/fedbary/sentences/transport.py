@@ -8,6 +8,9 @@ SENTENCES = {
     "entropic-unfinished": say(
         "Entropic transport of {sources} × {targets} points stopped with marginals that are {error:.1g} off: raise epsilon = {epsilon:g} (costs range over {span:.3g}), or use the exact solver."
     ),
+    "flow-not-proved": say(
+        "The network simplex found no plan in whole numbers that its potentials prove to be optimal, for {sources} × {targets} points: report this as a bug."
+    ),
     "no-matching": say(
         "method='assignment' needs two uniform measures of one size, not {sources} and {targets} points with their weights: use method='exact'."
     ),

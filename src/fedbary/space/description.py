@@ -17,7 +17,7 @@ from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
-from fedbary.space.schema import KINDS, LONGEST_CLASS
+from fedbary.space.schema_bounds import KINDS, LONGEST_CLASS
 from fedbary.wording import on_one_line
 
 # A text column with more different values than this, most of them seen once or twice, is an identifier.

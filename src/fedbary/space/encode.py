@@ -17,6 +17,12 @@ _SCHEMA_KINDS: dict[Kind, str] = {"number": "numeric", "bool": "boolean", "text"
 
 def encode(table: Table, schema: Schema) -> Floats:
     """One row per table row, one scaled coordinate per number and category; refuses what does not fit."""
+    require_columns(table, schema)
+    return np.hstack([encode_column(table, column, schema.missing) for column in schema.columns])
+
+
+def require_columns(table: Table, schema: Schema) -> None:
+    """Refuse a table that lacks columns of the schema, or has them in another width."""
     wanted = [column.name for column in schema.columns]
     missing = [name for name in wanted if name not in table.columns]
     if missing and list(table.columns) == ["x"]:
@@ -30,7 +36,15 @@ def encode(table: Table, schema: Schema) -> Floats:
             count=len(missing),
             extra=tuple(extra) or None,
         )
-    return np.hstack([encode_column(table, column, schema.missing) for column in schema.columns])
+    for column in schema.columns:
+        values = table.columns[column.name]
+        width = values.shape[1] if values.ndim == 2 else 1
+        if column.kind == "categorical" and values.ndim == 2:
+            raise SchemaError("schema.block-for-categories", where=table.origin, column=column.name, width=int(width))
+        if column.kind != "categorical" and width != column.width:
+            raise SchemaError(
+                "schema.width", where=table.origin, column=column.name, width=int(width), expected=column.width
+            )
 
 
 def column_kind(values: NDArray[np.generic]) -> str:
@@ -43,9 +57,6 @@ def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
     values = table.columns[column.name]
     if column.kind == "categorical":
         return _encode_categories(table, values, column, missing)
-    width = values.shape[1] if values.ndim == 2 else 1
-    if width != column.width:
-        raise SchemaError("schema.width", where=table.origin, column=column.name, width=width, expected=column.width)
     if values.dtype.kind == "O":
         row = next((i for i, value in enumerate(values) if value is not None), None)
         if row is not None:
@@ -58,7 +69,7 @@ def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
                 row=str(table.row_names[row]),
             )
         values = np.full(len(table), np.nan)
-    numbers = np.asarray(values, dtype=np.float64).reshape(len(table), width)
+    numbers = np.asarray(values, dtype=np.float64).reshape(len(table), column.width)
     holes = np.isnan(numbers)
     if holes.any():
         _refuse_missing(table, column.name, int(holes.any(axis=1).sum()), missing)
@@ -67,10 +78,6 @@ def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
 
 
 def _encode_categories(table: Table, values: NDArray[np.generic], column: ColumnSpec, missing: str) -> Floats:
-    if values.ndim == 2:
-        raise SchemaError(
-            "schema.block-for-categories", where=table.origin, column=column.name, width=int(values.shape[1])
-        )
     texts = category_texts(values)
     if values.dtype.kind == "f" and not set(texts) & set(column.categories):
         raise SchemaError(

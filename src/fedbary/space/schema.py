@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from fedbary.data.atomic import write_atomically
 from fedbary.errors import SchemaError
 from fedbary.notes import Note
+from fedbary.space.schema_bounds import require_plausible
 
 Floats = NDArray[np.float64]
 
 VERSION = 2
 # A schema is a small file; anything larger is not one.
 MAX_BYTES = 256 * 2**20
-# A class name beyond this is free text, and every party would have to carry it in its schema.
-LONGEST_CLASS = 200
 
 
 @dataclass(frozen=True)
@@ -168,10 +167,6 @@ class Schema:
             raise SchemaError("schema.other-fingerprint", own=self.fingerprint, expected=fingerprint)
 
 
-KINDS = ("block", "boolean", "numeric", "categorical")
-_COORDINATES = {"classes": ("onehot", "gaussian", "gaussian-full"), "number": ("numeric",)}
-
-
 @lru_cache(maxsize=2)  # clients of one process are all sent the same text; a schema never changes
 def _parsed(text: str) -> Schema:
     try:
@@ -188,25 +183,12 @@ def _parsed(text: str) -> Schema:
             version=version,
             notes=tuple(Note.from_json(note) for note in content["notes"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise SchemaError("schema.not-a-schema", why=str(error)) from error
+    require_plausible(schema)
     if content.get("fingerprint") != schema.fingerprint:
         raise SchemaError("schema.changed")
-    _check(schema)
     return schema
-
-
-def _check(schema: Schema) -> None:
-    """Refuse what no honest party makes: its parts would not mean to a client what they mean to its guards."""
-    names = [column.name for column in schema.columns]
-    kinds = {column.kind for column in schema.columns}
-    label = schema.label
-    fits = label.coordinates in _COORDINATES.get(label.kind, ()) and schema.missing in ("refuse", "impute")
-    scales = np.array([scale for column in schema.columns for scale in column.scale], dtype=float)
-    means = np.array([mean for column in schema.columns for mean in column.mean], dtype=float)
-    numbers = bool(np.isfinite(means).all() and np.isfinite(scales).all() and (scales > 0).all())
-    if len(set(names)) < len(names) or not kinds <= set(KINDS) or not fits or not numbers:
-        raise SchemaError("schema.impossible")
 
 
 def _canonical(content: dict[str, Any]) -> str:

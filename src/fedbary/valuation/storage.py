@@ -1,9 +1,11 @@
-"""A result on disk: JSON, CSV and Parquet, versioned, no pickle."""
+"""A result on disk: JSON, CSV and Parquet, versioned, sealed by digests, no pickle."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
 
     from fedbary.valuation.result import Valuation
 
-VERSION = 2
+VERSION = 3
 _INDEX = "valuation.json"
 _FILES = (
     _INDEX, "clients.parquet", "clients.csv", "history.parquet", "history.csv", "schema.json", "target.npy",
     "scores.json", "scores.csv",
 )  # fmt: skip
+# What `load` reads besides the index and the rows; CSV is for people, who may edit it.
+_READ = ("clients.parquet", "history.parquet", "schema.json", "target.npy", "scores.json")
 
 
 def save(result: Valuation, folder: str | Path) -> Path:
@@ -52,6 +56,7 @@ def save(result: Valuation, folder: str | Path) -> Path:
     if result.scores is not None:
         result.scores.save(home / "scores.json")
         write(result.scores.to_frame(), home / "scores.csv")
+    read_back = [home / name for name in _READ if (home / name).is_file()] + sorted(home.glob("rows/*.parquet"))
     index = {
         "fedbary": "valuation",
         "version": VERSION,
@@ -60,36 +65,43 @@ def save(result: Valuation, folder: str | Path) -> Path:
         "outcomes": {name: outcome.to_json() for name, outcome in result.outcomes.items()},
         "rows": None if result.row_tables is None else files,
         "row_facts": {name: scored.facts.to_json() for name, scored in held.items()},
+        "files": {file.relative_to(home).as_posix(): _file_digest(file) for file in read_back},
     }
-    text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps({**index, "digest": _digest(index)}, indent=2, ensure_ascii=False, allow_nan=False)
     write_atomically(home / _INDEX, lambda draft: draft.write_text(text + "\n", encoding="utf-8"))
     return home
 
 
 def load(folder: str | Path) -> Valuation:
-    """Read a result folder."""
-    from fedbary.valuation.result import Valuation
-
+    """Read a result folder; one in which anything was lost or changed since it was saved is refused."""
     home = Path(folder)
     index = _read_index(home)
-    rows = None
+    try:
+        return _loaded(home, index)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # sealed, but by nobody who knew the format
+        raise DataError("valuation.result-damaged", file=str(home / _INDEX), why=repr(error)) from error
+
+
+def _loaded(home: Path, index: dict[str, Any]) -> Valuation:
+    from fedbary.valuation.result import Valuation
+
+    files, rows = index["files"], None
     if index["rows"] is not None:
         rows = {
             name: ScoredRows(
-                _read_frame(home, f"rows/{_safe(file)}.parquet"),
+                _frame(home, f"rows/{_safe(file)}.parquet", files),
                 RowFacts.from_json(index["row_facts"][name]),
             )
             for name, file in index["rows"].items()
         }
-    schema, target, scores = home / "schema.json", home / "target.npy", home / "scores.json"
     return Valuation(
-        clients=_read_frame(home, "clients.parquet"),
-        history=_read_frame(home, "history.parquet"),
-        settings=index["settings"],
-        schema=Schema.load(schema) if schema.is_file() else None,
-        target=np.load(target, allow_pickle=False) if target.is_file() else None,
+        clients=_frame(home, "clients.parquet", files),
+        history=_frame(home, "history.parquet", files),
+        settings=dict(index["settings"]),
+        schema=Schema.load(_part(home, "schema.json", files)) if "schema.json" in files else None,
+        target=np.load(_part(home, "target.npy", files), allow_pickle=False) if "target.npy" in files else None,
         notes=tuple(Note.from_json(note) for note in index["notes"]),
-        scores=ClientScores.load(scores) if scores.is_file() else None,
+        scores=ClientScores.load(_part(home, "scores.json", files)) if "scores.json" in files else None,
         outcomes={name: Outcome.from_json(outcome) for name, outcome in index["outcomes"].items()},
         _rows=rows,
     )
@@ -118,9 +130,9 @@ def _own_files(home: Path) -> set[Path]:
     """Files that an earlier result in this folder wrote, as its index says."""
     try:
         rows = (_read_index(home)["rows"] or {}).values()
-    except DataError:
+        names = [f"rows/{_safe(name)}{suffix}" for name in rows for suffix in (".parquet", ".csv")]
+    except (DataError, KeyError, TypeError, AttributeError):
         return set()
-    names = [f"rows/{_safe(name)}{suffix}" for name in rows for suffix in (".parquet", ".csv")]
     return {home / name for name in (*_FILES, *names)}
 
 
@@ -143,24 +155,47 @@ def _read_index(home: Path) -> dict[str, Any]:
     if not file.is_file():
         raise DataError("valuation.no-result", folder=str(home), file=_INDEX)
     try:
-        index = json.loads(file.read_text(encoding="utf-8"))
-        version = index["version"]
-    except (ValueError, KeyError, TypeError) as error:
+        index = dict(json.loads(file.read_text(encoding="utf-8")))
+        version, digest = index["version"], index.pop("digest", None)
+        intact = digest == _digest(index)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError("valuation.result-damaged", file=str(file), why=str(error)) from error
     if version != VERSION:
-        raise DataError("valuation.other-version", file=str(file), version=repr(version), own=VERSION)
-    return dict(index)
+        raise DataError("valuation.other-version", file=str(file), version=repr(version)[:40], own=VERSION)
+    if not intact:
+        raise DataError("valuation.result-damaged", file=str(file), why="it was changed")
+    return index
 
 
-def _read_frame(home: Path, file: str) -> pd.DataFrame:
+def _part(home: Path, name: str, digests: Mapping[str, str]) -> Path:
+    """A file of the result, as it was saved."""
+    file = home / name
+    if not file.is_file():
+        raise DataError("valuation.part-missing", folder=str(home), file=name)
+    if _file_digest(file) != digests[name]:
+        raise DataError("valuation.part-damaged", file=str(file), why="it was changed")
+    return file
+
+
+def _file_digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _digest(index: dict[str, Any]) -> str:
+    """Of an index as it will be read back: JSON makes every key a text, and then they sort alike."""
+    content = json.loads(json.dumps(index, allow_nan=False))
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _frame(home: Path, name: str, digests: Mapping[str, str]) -> pd.DataFrame:
     import pandas as pd
 
+    file = _part(home, name, digests)
     try:
-        return pd.read_parquet(home / file)
-    except FileNotFoundError as error:
-        raise DataError("valuation.part-missing", folder=str(home), file=file) from error
+        return pd.read_parquet(file)
     except (ValueError, OSError) as error:  # pyarrow's errors are among these
-        raise DataError("valuation.part-damaged", file=str(home / file), why=str(error)) from error
+        raise DataError("valuation.part-damaged", file=str(file), why=str(error)) from error
 
 
 def _safe(file: str) -> str:

@@ -4,15 +4,21 @@ import uuid
 
 from flwr.app import Context, Error, RecordDict
 from flwr.app import Message as FlowerMessage
+from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.supercore.task_identity import TaskIdentity
 
 
 class InProcessGrid(Grid):
-    """Calls the client app for every message; ``faults`` maps a node to a function of (message, honest reply)."""
+    """Calls the client app for every message; ``faults`` maps a node to a function of (message, honest reply).
 
-    def __init__(self, app, configs, faults=None):
+    ``registered`` are the names of ``flwr supernode register --name``; left out, nodes call themselves as they were.
+    """
+
+    def __init__(self, app, configs, faults=None, registered=None):
         self._app, self._configs, self._faults = app, configs, faults or {}
+        own = {node: config["name"] for node, config in configs.items() if "name" in config}
+        self._registered = own if registered is None else registered
         self._sent = {}
         self.received = []  # every reply the server got
         TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 1
@@ -29,6 +35,9 @@ class InProcessGrid(Grid):
 
     def get_node_ids(self):
         return list(self._configs)
+
+    def get_nodes(self):
+        return [NodeInfo(node_id=node, name=self._registered.get(node)) for node in self.get_node_ids()]
 
     def push_messages(self, messages):
         ids = []

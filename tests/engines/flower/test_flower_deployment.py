@@ -27,6 +27,8 @@ pytestmark = pytest.mark.timeout(240)
 APP = Path(__file__).parents[3] / "flower-app"
 NAMES = ("ann", "bob", "cyd")
 CANARY = "canary-in-a-path"
+GUARDED = 'protocols = ["sketch"]\n'
+TRUSTING = 'protocols = ["sketch", "consensus"]\nmax_rounds = 10\ntrust_server = true\n'
 
 
 @dataclass
@@ -74,7 +76,7 @@ def federation(tmp_path_factory, digits):
     port = free_ports(4)
     options = ["--nodes", ",".join(NAMES), "--port", str(port), "--node-port", str(port + 1)]
     assert main(["federation", "init", str(home / "fed"), *options]) == 0
-    (home / "policy.toml").write_text('protocols = ["sketch", "consensus"]\nmax_rounds = 10\n')
+    (home / "policy.toml").write_text(GUARDED)
     to_parquet(reference, home / "reference.parquet")
     (home / CANARY).mkdir()
     for name, table in zip(NAMES, parts, strict=True):
@@ -119,16 +121,15 @@ def read(home):
 
 def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_rows_at_home(federation):
     home, folder = federation.home, federation.folder
-    found, done = run(folder, home / "sketch", f'reference="{home / "reference.parquet"}"')
+    found, done = run(folder, home / "sketch", f'reference="{home / "reference.parquet"}" policy="coarsen"')
     clients, reference = read(home)
-    # Owners answer guardedly, whatever the server asks for.
     same(found, fb.value(clients, reference, protocol=fb.Sketch(policy="coarsen"), seed=0), ["distance", "quality"])
     for name in NAMES:
         kept = folder / "nodes" / name
         (rows,) = kept.glob("results/*/rows.parquet")
         assert len(pd.read_parquet(rows)) == 120
-        (ledger,) = kept.glob("state/node-*/ledger.jsonl")
-        assert [entry.kind for entry in Ledger(ledger).read().entries] == ["sketch"]
+        ledger = Ledger(kept / "state" / name / "ledger.jsonl")
+        assert [entry.what for entry in ledger.read(head_needed=True).entries] == ["question", "reply"]
     seen = [done.stdout.encode(), *(f.read_bytes() for f in (home / "sketch").rglob("*") if f.is_file())]
     seen += [file.read_bytes() for file in (folder / "server").rglob("*") if file.is_file()]
     seen.append((home / "log-0.txt").read_bytes())  # the server's own log
@@ -143,10 +144,19 @@ def events(output, kind):
 
 
 # Without a whitened metric one message fewer.
-BRIEF = 'protocol="consensus" rounds=1 starts=1 space-metric="euclidean" space-label-weight=1.0'
+BRIEF = 'protocol="consensus" trust-server=true rounds=1 starts=1 space-metric="euclidean" space-label-weight=1.0'
 
 
-def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_numbers(federation):
+@pytest.fixture
+def trusting(federation):
+    """The owners trust the server; a node reads its policy for every message."""
+    (federation.home / "policy.toml").write_text(TRUSTING)
+    yield federation
+    (federation.home / "policy.toml").write_text(GUARDED)
+
+
+def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_numbers(trusting):
+    federation = trusting
     home, folder, output = federation.home, federation.folder, federation.home / "resumed"
     with (home / "run-until-killed.txt").open("w") as log:
         first = subprocess.Popen(command(folder, output, BRIEF), stdout=log, stderr=subprocess.STDOUT)
@@ -173,7 +183,8 @@ def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_number
     assert not (output / "checkpoint.npz").exists()
 
 
-def test_a_node_killed_in_the_middle_of_a_run_is_named_and_the_others_are_valued(federation):
+def test_a_node_killed_in_the_middle_of_a_run_is_named_and_the_others_are_valued(trusting):
+    federation = trusting
     home, folder, output = federation.home, federation.folder, federation.home / "deserted"
     with (home / "run-deserted.txt").open("w") as log:
         asked = command(folder, output, f"{BRIEF} timeout=20.0 retries=0")

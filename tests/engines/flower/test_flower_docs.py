@@ -76,8 +76,8 @@ def promises_of_the_run(work, said):
         kept = work / "federation" / "nodes" / name
         (folder,) = (kept / "results").iterdir()
         assert len(pd.read_csv(folder / "rows.csv")) == len(pd.read_parquet(folder / "rows.parquet")) == 200
-        (state,) = (kept / "state").glob("node-*")
-        assert [entry.kind for entry in Ledger(state / "ledger.jsonl").read().entries] == ["sketch"]
+        state = kept / "state" / name
+        assert [entry.what for entry in Ledger(state / "ledger.jsonl").read().entries] == ["question", "reply"]
         assert (state / "runs" / folder.name / "state.npz").is_file()
         assert (state / "secret").is_file()
 

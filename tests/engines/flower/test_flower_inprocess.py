@@ -9,7 +9,7 @@ import pytest
 from inprocess import InProcessGrid, raised, silent
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.cli import main
 from fedbary.engines.flower import engine as engine_module
 from fedbary.engines.flower.client_app import app
@@ -71,7 +71,7 @@ def test_every_protocol_gives_the_numbers_of_the_local_engine(tmp_path, protocol
         np.testing.assert_allclose(found.scores.values, expected.scores.values, atol=1e-9)
     with pytest.raises(PrivacyError, check=coded("valuation.rows-at-their-owner")):
         found.rows("client_1")
-    (file,) = tmp_path.glob("node-100/results/*/rows.parquet")
+    (file,) = tmp_path.glob("partition-0/results/*/rows.parquet")
     own = expected.rows("client_1")
     np.testing.assert_allclose(pd.read_parquet(file)["value"], own["value"], atol=1e-9)
 
@@ -102,13 +102,15 @@ def test_many_nodes_with_files_of_their_own(tmp_path, count):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"protocol": "consensus"}, {"protocol": "coalition"}], ids=["sketch", "consensus", "coalition"]
+    "options",
+    [{}, {"protocol": "consensus", "trust-server": True}, {"protocol": "coalition", "trust-server": True}],
+    ids=["sketch", "consensus", "coalition"],
 )
 def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path, options):
     tables, reference = many(3)
     nodes = files(tmp_path, tables)
     policy = tmp_path / "policy.toml"
-    policy.write_text('protocols = ["sketch", "consensus", "coalition"]\n')
+    policy.write_text('protocols = ["sketch", "consensus", "coalition"]\ntrust_server = true\n')
     nodes = {node: config | {"policy": str(policy)} for node, config in nodes.items()}
     nodes[1000] |= {"report": True}
     with_reference = {} if "consensus" in options.values() else {"reference": reference_file(tmp_path, reference)}
@@ -116,12 +118,14 @@ def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path, optio
         {**options, **with_reference, "num-nodes": 3, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
     )
     assert valued(InProcessGrid(app, nodes), config).failed == {}
-    (folder,) = tmp_path.glob("s/node-1000/results/*")
+    (folder,) = tmp_path.glob("s/site-0/results/*")
     assert {path.name for path in folder.iterdir()} == {
         "owner.json", "report.html", "rows.csv", "rows.parquet", "schema.json", "target.npy"
     }  # fmt: skip
-    assert folder.stat().st_mode & 0o077 == 0
-    assert not list(tmp_path.glob("s/node-1001/results/*/report.html"))
+    kept = [path for path in (tmp_path / "s").rglob("*") if path.name != "s"]
+    assert {oct(path.stat().st_mode & 0o777) for path in kept if path.is_file()} == {"0o600"}
+    assert {oct(path.stat().st_mode & 0o777) for path in kept if path.is_dir()} == {"0o700"}
+    assert not list(tmp_path.glob("s/site-1/results/*/report.html"))
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert all(said in text for said in ("This report holds rows of", "Where the rows lie", "Stars are points"))
     assert "nothing left it" not in text
@@ -153,7 +157,7 @@ def test_a_report_that_cannot_be_drawn_does_not_stop_the_run(tmp_path, monkeypat
         }
     )
     assert valued(InProcessGrid(app, nodes), config).failed == {}
-    (reason,) = tmp_path.glob("s/node-1000/results/*/no-report.txt")
+    (reason,) = tmp_path.glob("s/site-0/results/*/no-report.txt")
     assert reason.read_text() == "RuntimeError: no ink\n"
     assert reason.with_name("rows.csv").is_file()
 
@@ -180,6 +184,7 @@ def files(tmp_path, tables):
             "data-path": str(file),
             "label": "label",
             "name": name,
+            "table": f"site-{place}",
             "state-path": str(tmp_path / "s"),
             "report": False,  # a thousand of them would take minutes
         }
@@ -257,7 +262,7 @@ def test_a_replayed_round_and_a_lost_state_are_noticed(tmp_path):
     nodes, config = simulation(tmp_path, protocol="interpolation", rounds=3)
 
     def forgetful(message, honest):
-        for file in tmp_path.glob("node-101/runs/*/state.npz"):
+        for file in tmp_path.glob("partition-1/runs/*/state.npz"):
             file.unlink()
         return honest()
 
@@ -350,19 +355,82 @@ def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
     tables, reference = many(3)
     nodes = files(tmp_path, tables)
     (tmp_path / "strict.toml").write_text("min_group = 50\n")
-    (tmp_path / "open.toml").write_text('protocols = ["sketch", "consensus"]\nshare_flag_counts = true\n')
+    (tmp_path / "open.toml").write_text(
+        'protocols = ["sketch", "consensus"]\ntrust_server = true\nshare_flag_counts = true\n'
+    )
     nodes[1000]["policy"], nodes[1001]["policy"] = str(tmp_path / "strict.toml"), str(tmp_path / "open.toml")
     config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "out")}))
     assert found.outcomes["site 0"].status is Status.REFUSED
     assert found.outcomes["site 0"].notes == (Note("guard.min-group", {"asked": 5, "least": 50}),)
     assert list(found.failed) == ["site 0"]
-    ledger = Ledger(tmp_path / "s" / "node-1001" / "ledger.jsonl").read()
-    assert [entry.kind for entry in ledger.entries][:1] == ["sketch"]
-    config = {"protocol": "consensus", "num-nodes": 3, "timeout": 60.0, "poll": 0.001, "rounds": 2}
+    ledger = Ledger(tmp_path / "s" / "site-1" / "ledger.jsonl").read()
+    assert [(entry.what, entry.kind) for entry in ledger.entries][:2] == [("question", "sketch"), ("reply", "sketch")]
+    refused = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl").read()
+    assert [(entry.what, entry.kind) for entry in refused.entries] == [("refusal", "sketch")]
+    config = {"protocol": "consensus", "trust-server": True, "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
+    again = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "rounds": 2, "output": str(tmp_path / "two")}))
+        "trust-server": True,
+        "num-nodes": 3,
+        "timeout": 60.0,
+        "poll": 0.001,
+        "rounds": 2,
+    }
     again = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "two")}))
     assert again.outcomes["site 2"].status is Status.REFUSED
     assert again.outcomes["site 2"].has("guard.protocol-not-allowed")  # no file: the sketch protocol alone
+
+
+@pytest.mark.parametrize("protocol", ["consensus", "coalition"])
+def test_protocols_that_show_averages_need_a_trusted_server_over_a_network(tmp_path, protocol):
+    tables, _ = many(3)
+    grid = InProcessGrid(app, files(tmp_path, tables))
+    config = {"protocol": protocol, "num-nodes": 3, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
+    with pytest.raises(SettingsError, check=coded("engines.server-not-trusted")) as caught:
+        valued(grid, RunConfig.of(config))
+    assert caught.value.public == {"protocol": protocol}
+    assert grid.received == []
+    with pytest.raises(SettingsError, check=parameter("trust_server")):
+        RunConfig.of({**config, "trust-server": "yes"})
+
+
+def owners(tmp_path, policy=""):
+    """Three nodes with files, one policy for all, and the run config of a coordinator with a reference."""
+    tables, reference = many(3)
+    file = tmp_path / "policy.toml"
+    file.write_text(policy)
+    nodes = {node: config | {"policy": str(file)} for node, config in files(tmp_path, tables).items()}
+    config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
+    return nodes, config | {"output": str(tmp_path / "out")}
+
+
+def lines(tmp_path, site):
+    return [entry.what for entry in Ledger(tmp_path / "s" / site / "ledger.jsonl").read(head_needed=True).entries]
+
+
+def test_a_run_that_is_started_again_is_the_same_question(tmp_path):
+    """With other ids of the same nodes, as after a new registration; the noise is the same, too."""
+    nodes, config = owners(tmp_path, "epsilon_budget = 1.0\n")
+    config |= {"epsilon": 1.0}
+    first = valued(InProcessGrid(app, nodes), RunConfig.of(config))
+    again = valued(InProcessGrid(app, {node + 50: own for node, own in nodes.items()}), RunConfig.of(config))
+    assert not first.failed
+    pd.testing.assert_frame_equal(first.clients, again.clients)
+    assert lines(tmp_path, "site-0") == ["question", "reply"]
+    other = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "seed": 5}))
+    assert {outcome.notes[0].code for outcome in other.outcomes.values()} == {"guard.budget-spent"}
+
+
+def test_a_killed_server_goes_on_with_the_same_question(tmp_path, monkeypatch):
+    nodes, config = owners(tmp_path, 'protocols = ["interpolation"]\n')
+    config |= {"protocol": "interpolation", "rounds": 4}
+    interrupted(monkeypatch, InProcessGrid(app, nodes), config)
+    found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "resume": True}))
+    assert not found.failed
+    assert lines(tmp_path, "site-0").count("question") == 1
+    assert set(lines(tmp_path, "site-0")) == {"question", "reply"}
+    another = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "two")}))
+    assert {outcome.notes[0].code for outcome in another.outcomes.values()} == {"guard.no-further-question"}
 
 
 # --- what leaves --------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def test_a_simulation_on_ray_gives_the_numbers_of_the_local_engine(tmp_path):
     assert ours.index.tolist() == theirs.index.tolist()
     for column in ("distance", "share", "quality"):
         np.testing.assert_allclose(ours[column], theirs[column], atol=1e-9, rtol=0)
-    assert len(list((tmp_path / "state").glob("node-*/results/*/rows.csv"))) == 4
+    assert len(list((tmp_path / "state").glob("partition-*/results/*/rows.csv"))) == 4
 
 
 def _stop(home):

@@ -58,7 +58,10 @@ def test_a_judge_knows_the_perfect_and_the_useless_method():
 
 @pytest.mark.parametrize(
     "name",
-    ["detection", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal", "duplication"],
+    [
+        *("detection", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal", "duplication"),
+        *("privacy", "empirical-epsilon"),
+    ],
 )
 def test_smoke_runs_complete_and_resume(name, tmp_path):
     events = []

@@ -1,4 +1,4 @@
-"""`fedbary ledger`: what left an owner's machine, and what it cost."""
+"""`fedbary ledger`: what left an owner's machine, what it cost, and whether the record is whole."""
 
 from __future__ import annotations
 
@@ -12,37 +12,46 @@ from fedbary.cli.ui.options import Json
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
-    from fedbary.guard.ledger import Account, Entry
+    from fedbary.guard.account import Account, Entry
+    from fedbary.guard.policy import OwnerPolicy
 
 
 def ledger(
     file: Annotated[Path, typer.Argument(help="The ledger of your node, such as ledger.jsonl.", show_default=False)],
     *,
     policy: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your policy file, for the ε budget that is left.")
+        Path | None, typer.Option(metavar="FILE", help="Your policy file, for the questions and the ε that are left.")
     ] = None,
     reset: Annotated[
         str | None,
         typer.Option(metavar="REASON", help="Begin a new account; what left before stays in the file."),
     ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(metavar="REASON", help="Go on with a damaged ledger; what can be read of it still counts."),
+    ] = None,
     most: Annotated[int, typer.Option("-n", "--most", min=1, help="Lines to show, the last ones.")] = 50,
     json: Json = False,
 ) -> None:
-    """Show what left this machine: when, for which run, which numbers, how many bytes, and how much ε it cost.
+    """Show what left this machine: when, for which question, which numbers, how many bytes, and how much ε it cost.
 
-    FILE is the ledger that your node writes, one line for every answer, before it leaves. It holds names, shapes and
-    digests, never a row.
+    FILE is the ledger that your node writes, one line for every question and everything that leaves, before it leaves.
+    It holds names, shapes and digests, never a row. Each line holds the digest of the one before, and the last digest,
+    the head, also stands in the file 'head' beside it and in your reports: a ledger that was cut or edited is refused
+    here, and by your node, until you have restored it or decided with --accept.
     """
     from fedbary.guard.ledger import Ledger
     from fedbary.guard.policy import OwnerPolicy
 
     if not file.is_file():
         raise DataError("cli.no-ledger", file=str(file))
-    budget = None if policy is None else OwnerPolicy.load(policy).epsilon_budget
+    own = None if policy is None else OwnerPolicy.load(policy)
+    if accept is not None:
+        Ledger(file).accept(accept)
     if reset is not None:
         Ledger(file).reset(reset)
     account = Ledger(file).read()
-    totals = _totals(account, budget)
+    totals = _totals(account, own) | {"head_beside": Ledger(file).head_path.is_file()}
     if json:
         from dataclasses import asdict
 
@@ -51,24 +60,32 @@ def ledger(
         _show(account, totals, most)
 
 
-def _totals(account: Account, budget: float | None) -> dict[str, Any]:
+def _totals(account: Account, policy: OwnerPolicy | None) -> dict[str, Any]:
     from decimal import Decimal
 
-    from fedbary.guard.ledger import RESET
+    from fedbary.guard.account import FAILURE, QUESTION, REFUSAL, REPLY, RESET
 
     spent = account.spent()
-    tables = sorted({entry.data for entry in account.current if entry.data})
+    budget = None if policy is None else account.budget(policy.epsilon_budget)
+    lines = {what: sum(entry.what == what for entry in account.entries) for what in (REPLY, FAILURE, REFUSAL, RESET)}
+    protocols = sorted({entry.protocol for entry in account.current if entry.what == QUESTION})
+    protocols = protocols if policy is None else [*policy.protocols, *sorted(set(protocols) - set(policy.protocols))]
     return {
-        "answers": sum(entry.what == "reply" for entry in account.entries),
-        "refusals": sum(entry.what not in ("reply", RESET) for entry in account.entries),
-        "runs": len({entry.session for entry in account.entries if entry.what == "reply"}),
+        "answers": lines[REPLY],
+        "failures": lines[FAILURE],
+        "refusals": lines[REFUSAL],
+        "questions": {name: account.questions(name) for name in protocols},
+        "questions_left": {}
+        if policy is None
+        else {name: account.left(name, policy.most_questions) for name in policy.protocols},
         "bytes": sum(entry.bytes for entry in account.entries),
         "epsilon": spent,
         "budget": budget,
         "left": None if budget is None else float(max(Decimal(repr(budget)) - Decimal(repr(spent)), Decimal(0))),
-        "epsilon_of": {data: account.spent(data) for data in tables},
-        "resets": sum(entry.what == RESET for entry in account.entries),
+        "resets": lines[RESET],
         "torn_lines": list(account.torn),
+        "accepted_lines": list(account.damaged),
+        "head": account.head,
     }
 
 
@@ -81,11 +98,11 @@ def _show(account: Account, totals: dict[str, Any], most: int) -> None:
     if len(latest) < len(account.entries):
         console.print(f"… {counted(len(account.entries) - len(latest), 'earlier line')}\n")
     rows = [
-        (_when(entry), entry.run[:12], entry.kind, entry.round, _what(entry), f"{entry.bytes:,}", _number(entry))
+        (_when(entry), entry.question or "–", entry.kind, _what(entry), f"{entry.bytes:,}", _number(entry))
         for entry in latest
     ]
-    columns = ("time (UTC)", "run", "asked", "round", "what left", "bytes", "ε")
-    console.print(table(columns, rows, numeric=("round", "bytes", "ε")))
+    columns = ("time (UTC)", "question", "asked", "what left", "bytes", "ε")
+    console.print(table(columns, rows, numeric=("question", "bytes", "ε")))
     console.print("")
     console.print(bulleted(_sentences(totals)))
 
@@ -93,18 +110,24 @@ def _show(account: Account, totals: dict[str, Any], most: int) -> None:
 def _sentences(totals: dict[str, Any]) -> list[str]:
     from fedbary.wording import counted
 
-    answers, refusals = counted(totals["answers"], "answer"), counted(totals["refusals"], "refusal")
-    lines = [f"{answers} in {counted(totals['runs'], 'run')} and {refusals}: {totals['bytes']:,} bytes in all."]
+    parts = [counted(totals["answers"], "answer"), counted(totals["failures"], "failure")]
+    lines = [f"{', '.join(parts)} and {counted(totals['refusals'], 'refusal')}: {totals['bytes']:,} bytes in all."]
     since = " since the last reset" if totals["resets"] else ""
+    for protocol, asked in totals["questions"].items():
+        left = totals["questions_left"].get(protocol)
+        more = "" if left is None else f"; {left} more allowed"
+        lines.append(f"{counted(asked, 'question')} of the {protocol} protocol{since}{more}.")
     spent = f"ε spent{since}: {totals['epsilon']:g}"
     lines.append(
         spent + (f" of {totals['budget']:g}; {totals['left']:g} left." if totals["budget"] is not None else ".")
     )
-    if len(totals["epsilon_of"]) > 1:
-        each = ", ".join(f"{data[:8]} {epsilon:g}" for data, epsilon in totals["epsilon_of"].items())
-        lines.append(f"For more than one table, by its digest: {each}. All of it counts.")
     for line in totals["torn_lines"]:
         lines.append(f"Line {line} was cut off by a crash: what it stood for was not sent.")
+    for line in totals["accepted_lines"]:
+        lines.append(f"Line {line} was damaged; you decided to go on.")
+    lines.append(f"Head: {totals['head']}")
+    if not totals["head_beside"]:
+        lines.append("There is no file 'head' beside it, so lines may be missing at its end.")
     return lines
 
 
@@ -113,10 +136,18 @@ def _when(entry: Entry) -> str:
 
 
 def _what(entry: Entry) -> str:
-    if entry.what == "reset":
-        return f"(reset: {entry.note})"
-    if entry.what != "reply":
-        return f"(refused) {entry.note}"
+    from fedbary.guard.account import ACCEPT, ALLOW, FAILURE, QUESTION, REFUSAL, RESET, TORN
+
+    if entry.what == QUESTION:
+        return f"(question of the {entry.protocol} protocol opened)"
+    if entry.what == ALLOW:
+        more = [f"{entry.more_questions} more"] if entry.more_questions else []
+        more += [f"ε {entry.more_epsilon:g} more"] if entry.more_epsilon else []
+        return f"(allowed: {', '.join(more)}; {entry.note})"
+    if entry.what in (RESET, ACCEPT, TORN):
+        return f"({entry.what}: {entry.note})"
+    if entry.what in (FAILURE, REFUSAL):
+        return f"({'failed' if entry.what == FAILURE else 'refused'}) {entry.note}"
     arrays = [f"{name} {'×'.join(map(str, shape)) or '1'}" for name, shape in entry.arrays.items()]
     return ", ".join([*entry.scalars, *arrays]) or "nothing"
 

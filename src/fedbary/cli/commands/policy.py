@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from fedbary.cli.ui.command_kinds import Command, Group, example_of
+from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json
-from fedbary.errors import SettingsError
+from fedbary.errors import DataError, SettingsError
+from fedbary.protocols.registry import PROTOCOLS
 
 policy = typer.Typer(
     cls=Group,
@@ -49,12 +51,68 @@ def check(
     from fedbary.cli.ui.tables import screen, table
     from fedbary.guard.policy import OwnerPolicy
 
-    values = asdict(OwnerPolicy.load(file))
+    own = OwnerPolicy.load(file)
+    values = asdict(own)
     if json:
         write_json(values)
         return
     rows = [(key, ", ".join(value) if isinstance(value, tuple) else _in_words(value)) for key, value in values.items()]
+    if own.max_questions is None:
+        limit = "one" if own.most_questions == 1 else "as many as epsilon_budget pays for"
+        rows = [(key, limit if key == "max_questions" else value) for key, value in rows]
     screen().print(table(("key", "value"), rows))
+
+
+@policy.command(cls=Command, epilog=example_of("fedbary policy allow state/north/ledger.jsonl --reason 'June report'"))
+def allow(
+    file: Annotated[Path, typer.Argument(help="The ledger of your node, such as ledger.jsonl.", show_default=False)],
+    *,
+    protocol: Annotated[
+        str, typer.Option(metavar="NAME", help="For which protocol.", autocompletion=one_of(*PROTOCOLS))
+    ] = "sketch",
+    questions: Annotated[
+        int | None, typer.Option(min=1, help="How many more questions. Default: one, unless --epsilon is given.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="How much more ε than your epsilon_budget.")] = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; for the ledger.")] = "allowed by hand",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Allow a server one more question about your table than your policy does, once you have read what it could reveal.
+
+    FILE is the ledger of the table; the decision becomes a line of it. Your policy file stays as it is, and all else
+    that it forbids stays forbidden. A message that was answered before is answered anew.
+    """
+    import sys
+
+    from fedbary.checks import number
+    from fedbary.cli.ui.protocol_options import chosen_protocol
+    from fedbary.cli.ui.tables import screen
+    from fedbary.guard.ledger import Ledger
+    from fedbary.guard.questions import REVEALS
+    from fedbary.wording import counted
+
+    chosen_protocol(protocol)
+    if epsilon is not None:
+        number(epsilon, "epsilon", "policy allow")
+    more = (0 if epsilon is not None else 1) if questions is None else questions
+    if not file.is_file():
+        raise DataError("cli.no-ledger", file=str(file))
+    if not yes and not sys.stdin.isatty():
+        raise SettingsError("cli.allow-needs-yes")
+    account = Ledger(file).read()
+    console = screen()
+    console.print(
+        f"{counted(account.questions(protocol), 'question')} of the {protocol} protocol so far, ε spent: "
+        f"{account.spent():g}. What one more could reveal:",
+        soft_wrap=True,
+    )
+    console.print(REVEALS[protocol])
+    if not yes:
+        typer.confirm("Allow it?", abort=True)
+    Ledger(file).allow(protocol, more, epsilon or 0.0, reason)
+    allowed = [counted(more, "more question")] if more else []
+    allowed += [f"ε {epsilon:g} more"] if epsilon else []
+    console.print(f"allowed  {' and '.join(allowed)}", soft_wrap=True)
 
 
 def _in_words(value: object) -> str:

@@ -58,11 +58,12 @@ def preview(
     sent, and nothing is written. Exit code 2: your policy or your data would refuse.
     """
     from fedbary.data.files import read
-    from fedbary.guard.policy import OwnerPolicy
+    from fedbary.guard.policy import NEED_TRUST, OwnerPolicy
 
     name = protocol or ("sketch" if reference or message else "consensus")
     asked = chosen_protocol(name, **({} if epsilon is None else {"epsilon": epsilon}))
-    own = OwnerPolicy(protocols=(name,)) if policy is None else OwnerPolicy.load(policy)
+    trusting = OwnerPolicy(protocols=(name,), trust_server=name in NEED_TRUST)
+    own = trusting if policy is None else OwnerPolicy.load(policy)
     asked = replace(asked, min_group=own.min_group if min_group is None else min_group)
     _check_sources(asked, reference, message, others)
     settings = own.applied(asked)
@@ -78,7 +79,7 @@ def preview(
     if json:
         write_json(for_programs(settings, found))
     else:
-        show_preview(settings, found, with_reference=bool(reference or message))
+        show_preview(settings, found, with_reference=bool(reference or message), most=own.most_questions)
     if any(exchange.refusal is not None for exchange in found):
         raise typer.Exit(_REFUSED)
 

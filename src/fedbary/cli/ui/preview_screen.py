@@ -27,8 +27,11 @@ class Exchange:
     refusal: Failure | None
 
 
-def show_preview(settings: Settings, found: list[Exchange], *, with_reference: bool) -> None:
-    """Every number that would be sent, how many bytes, and what the server learns by it."""
+def show_preview(settings: Settings, found: list[Exchange], *, with_reference: bool, most: int | None) -> None:
+    """Every number that would be sent, how many bytes, and what the server learns by it.
+
+    ``most`` is how many questions of the protocol the owner's policy allows; None where the ε budget is the limit.
+    """
     from fedbary.guard.guarded_client import reply_bytes
 
     console = screen()
@@ -46,11 +49,14 @@ def show_preview(settings: Settings, found: list[Exchange], *, with_reference: b
     console.print(bulleted([*facts, *warnings]))
     if getattr(settings, "epsilon", None) is not None:
         console.print("\nThe noise is drawn anew for every run: what is sent will differ from what is shown.")
-    console.print("\nNothing was sent: the preview ran on this machine only.")
+    allowed = "as many as epsilon_budget pays for" if most is None else "no other" if most == 1 else f"{most} in all"
+    console.print(f"\nThis is one question of the {settings.name} protocol; your policy allows {allowed}.")
+    console.print("Nothing was sent: the preview ran on this machine only.")
 
 
 def _show_exchange(console: Console, exchange: Exchange) -> None:
     from fedbary.guard.guarded_client import reply_bytes
+    from fedbary.guard.what_leaves import failure
 
     asked = f"The server asks '{one_line(exchange.message.kind)}', round {exchange.message.round}"
     reply = exchange.reply
@@ -58,7 +64,7 @@ def _show_exchange(console: Console, exchange: Exchange) -> None:
         assert exchange.refusal is not None
         note = exchange.refusal.note
         console.print(f"\n{asked}: you refuse", style="bold")
-        console.print(f"sent: {one_line(str(note.redacted()))}")
+        console.print(f"sent: {one_line(str(failure(exchange.refusal).note))}")
         console.print(f"for you alone: {one_line(note.text(COMMAND))}")
         return
     console.print(f"\n{asked}: you send {reply_bytes(reply):,} bytes", style="bold")
@@ -98,12 +104,13 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
 def for_programs(settings: Settings, found: list[Exchange]) -> dict[str, Any]:
     """The same for `write_json`."""
     from fedbary.guard.guarded_client import reply_bytes
+    from fedbary.guard.what_leaves import failure
 
     exchanges = []
     for exchange in found:
         content: dict[str, Any] = {"asked": exchange.message.kind, "round": exchange.message.round}
         if exchange.refusal is not None:
-            content["refusal"] = exchange.refusal.note.redacted().to_json()
+            content["refusal"] = failure(exchange.refusal).note.to_json()
         elif exchange.reply is not None:
             content |= {
                 "bytes": reply_bytes(exchange.reply),

@@ -43,7 +43,7 @@ class Choice:
 
 def from_result(
     result: Valuation,
-    node_of_client: Mapping[str, int],
+    node_of_client: Mapping[str, int] | None = None,
     *,
     k: int | None = None,
     share: float | None = None,
@@ -56,8 +56,8 @@ def from_result(
     ----------
     result : Valuation
         What `fedbary.value` or a run on Flower returned.
-    node_of_client : mapping of str to int
-        Flower's node id of each client's name.
+    node_of_client : mapping of str to int, optional
+        Flower's node id of each client's name. Default: the nodes of the run on Flower that ``result`` comes from.
     k, share, quality : exactly one
         As in `Valuation.select`.
     by : {"share", "rows", "both"}
@@ -67,16 +67,17 @@ def from_result(
     --------
     In a ``ServerApp`` whose training should use the three best clients::
 
-        choice = from_result(result, {"north": 17, "south": 42, "east": 99, "west": 5}, k=3)
+        choice = from_result(result, k=3)
         choice.apply(FedAvg()).start(grid, initial_arrays)
     """
     names = result.select(k=k, share=share, quality=quality)
     if not names:
         raise SettingsError("engines.nobody-chosen")
-    absent = [name for name in names if name not in node_of_client]
+    node_of = result.settings.get("nodes", {}) if node_of_client is None else node_of_client
+    absent = [name for name in names if name not in node_of]
     if absent:
         raise SettingsError("engines.no-node-of-client", client=absent[0])
-    nodes = tuple(int(node_of_client[name]) for name in names)
+    nodes = tuple(int(node_of[name]) for name in names)
     if len(set(nodes)) < len(nodes):
         raise SettingsError("engines.one-node-twice")
     worth = result.weights(by)

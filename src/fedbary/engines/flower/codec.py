@@ -16,7 +16,7 @@ from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 from fedbary.valuation.outcome import Status
 from fedbary.wording import as_plain
 
-VERSION = 2
+VERSION = 3
 # A reply beyond this is an error or an attack; the largest honest one is a few megabytes.
 MOST_BYTES = 512 * 2**20
 _MOST_ARRAYS, _LONGEST_TEXT, _LONGEST_NAME = 200, 64 * 2**20, 40
@@ -27,7 +27,7 @@ _HEAD, _SCALARS, _ARRAYS = "fedbary", "scalars", "arrays"
 def pack_message(message: Message, envelope: Envelope) -> RecordDict:
     """A protocol's message for a node."""
     head = {"kind": message.kind, "round": message.round, "settings": envelope.settings, "step": envelope.step}
-    return _pack({**head, "session": envelope.session}, message.scalars, message.arrays)
+    return _pack({**head, "session": envelope.session, "nonce": envelope.nonce}, message.scalars, message.arrays)
 
 
 def unpack_message(content: RecordDict) -> tuple[Message, Envelope]:
@@ -40,7 +40,7 @@ def unpack_message(content: RecordDict) -> tuple[Message, Envelope]:
 def pack_reply(reply: Reply | Failure, envelope: Envelope) -> RecordDict:
     """A node's answer, or as a code with public facts why there is none."""
     head: dict[str, Scalar] = {"session": envelope.session, "step": envelope.step, "name": envelope.name}
-    head["kind"] = envelope.kind
+    head |= {"kind": envelope.kind, "nonce": envelope.nonce}
     if envelope.flagged is not None:
         head["flagged"] = envelope.flagged
     if isinstance(reply, Failure):
@@ -57,6 +57,8 @@ def unpack_reply(content: RecordDict, asked: Envelope) -> tuple[Reply | Failure,
     envelope = _envelope(head)
     if envelope.session != asked.session:
         raise ProtocolError("engines.reply-of-another-run")
+    if envelope.nonce != asked.nonce:  # Flower checks who sends, but not whose answer it is said to be
+        raise ProtocolError("engines.reply-of-another-node")
     if (envelope.kind, envelope.round) != (asked.kind, asked.round):
         kind = as_plain(envelope.kind, _LONGEST_NAME)
         raise ProtocolError("engines.reply-not-asked", kind=kind, round=envelope.round)
@@ -123,6 +125,7 @@ def _envelope(head: Mapping[str, Any]) -> Envelope:
         # It becomes the name of a file, a cell and a line of a terminal.
         name=as_plain(_text(head, "name", 200), 200).strip(),
         settings=_text(head, "settings", 2**20),
+        nonce=_text(head, "nonce", 64),
         flagged=_number(head, "flagged") if "flagged" in head else None,
     )
 

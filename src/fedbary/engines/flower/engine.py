@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flwr.app import RecordDict
 from flwr.serverapp import Grid
 
 from fedbary.engines.flower.codec import pack_message
 from fedbary.engines.flower.exchange import Patience, exchange
+from fedbary.engines.flower.node_names import NodeNames
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import FINISH, Asked
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, text_array
 from fedbary.valuation.result import Valuation, with_outcomes
+
+if TYPE_CHECKING:
+    from flwr.proto.node_pb2 import NodeInfo
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,14 @@ class FlowerEngine(Engine):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.resume = folder, resume
         self._grid, self._attendance, self._simulation = grid, attendance, dict(simulation or {})
+        self.networked = not simulation  # simulated nodes are one party's
         self._patience = patience or Patience()
         self._session = secrets.token_hex(16)
         self._settings = ""
         self._row_values_after: frozenset[str] = frozenset()
         self._nodes: list[int] = []
         self._steps: dict[int, int] = {}
-        self._names: dict[int, str] = {}
-        self._labels: dict[str, str] = {}
+        self._names = NodeNames(simulated=bool(simulation))
         self._flagged: dict[int, int] = {}
         self._failed: set[int] = set()
 
@@ -95,18 +98,17 @@ class FlowerEngine(Engine):
 
     def exchange(self, tasks: Mapping[str, Message], observer: Observer = SILENT) -> dict[str, Reply | Failure]:
         """Ask the nodes; what is missing or makes no sense is a `Failure`."""
-        known = [self.label(name) for name in tasks if int(name) in self._names]
+        known = [self.label(name) for name in tasks if self._names.is_final(int(name))]
         observer.asked(next(iter(tasks.values())).kind, known, total=len(tasks))
         questions: dict[int, tuple[RecordDict, Envelope]] = {}
         for name, message in tasks.items():
             step = self._steps.get(int(name), 0) + 1
-            envelope = Envelope(self._session, message.kind, message.round, step, settings=self._settings)
+            head = message.kind, message.round, step
+            envelope = Envelope(self._session, *head, settings=self._settings, nonce=secrets.token_hex(16))
             questions[int(name)] = pack_message(message, envelope), envelope
 
         def on_answer(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
-            if envelope.name and envelope.name != self._names.get(node):
-                self._names[node] = envelope.name
-                self._labels = {}
+            self._names.claim(node, envelope.name)
             if isinstance(reply, Reply):  # only an answer moves a client on
                 self._steps[node] = envelope.step
             else:
@@ -120,14 +122,21 @@ class FlowerEngine(Engine):
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:
         """Row values stay with the nodes; how many rows are flagged comes from those that share it."""
-        if not self._row_values_after:
-            valued = [name for name, outcome in result.outcomes.items() if outcome.ok]
+        valued = [name for name, outcome in result.outcomes.items() if outcome.ok]
+        if valued and not self._row_values_after:
             self.exchange({name: Message(FINISH, 2**30) for name in valued}, observer)
         rows = result.clients.set_index("client")["rows"].dropna().to_dict()
         flagged = {str(node): count for node, count in self._flagged.items() if count <= rows.get(str(node), -1)}
-        result = with_outcomes(result, result.outcomes, flagged=flagged)
+        outcomes = {
+            name: replace(outcome, notes=(*outcome.notes, *self._names.claim_notes(int(name))))
+            for name, outcome in result.outcomes.items()
+        }
+        result = with_outcomes(result, outcomes, flagged=flagged)
+        result = replace(result, clients=result.clients.assign(node=result.clients["client"]))
+        labels = {name: self.label(name) for name in outcomes}
+        nodes = {label: int(name) for name, label in labels.items()}
         place = f"the output folder of its owner's node, under results/{self._session}"
-        return replace(renamed(result, {name: self.label(name) for name in result.outcomes}), _rows_at=place)
+        return replace(renamed(result, labels), settings=result.settings | {"nodes": nodes}, _rows_at=place)
 
     def state(self) -> State:
         """Which nodes take part, and how far each is."""
@@ -135,21 +144,15 @@ class FlowerEngine(Engine):
             "session": self._session,
             "nodes": self._nodes,
             "steps": list(self._steps.items()),
-            "names": list(self._names.items()),
+            "names": self._names.to_json(),
             "flagged": list(self._flagged.items()),
             "failed": sorted(self._failed),
         }
         return {"flower": text_array(json.dumps(content))}
 
     def label(self, client: str) -> str:
-        """What the node calls itself, made different where two say the same."""
-        if not self._labels:
-            for node in self._nodes:
-                wish = self._names.get(node) or f"node-{node}"
-                numbered = (f"{wish} ({number})" for number in count(2))
-                taken = set(self._labels.values())
-                self._labels[str(node)] = next(name for name in chain([wish], numbered) if name not in taken)
-        return self._labels[client]
+        """The name under which the node was registered; in a simulation what it calls itself."""
+        return self._names.label(int(client))
 
     def facts(self) -> dict[str, Any]:
         """The engine, its version, and who did not come."""
@@ -158,27 +161,31 @@ class FlowerEngine(Engine):
 
     def _attending(self, observer: Observer) -> list[int]:
         wanted, least = self._attendance.wanted, self._attendance.least
-        found = sorted(self._wait(lambda online: len(online) >= wanted))
+        found = self._wait(lambda online: len(online) >= wanted)
         if len(found) < (wanted if least is None else least):
             deadline = self._attendance.deadline
             raise ProtocolError("engines.too-few-nodes", came=len(found), wanted=wanted, deadline=deadline)
-        observer.joined([str(node) for node in found[:wanted]], wanted)
-        return found[:wanted]
+        nodes = sorted(found)[:wanted]
+        self._names.register(found[node] for node in nodes)
+        observer.joined([str(node) for node in nodes], wanted)
+        return nodes
 
-    def _wait(self, enough: Callable[[set[int]], bool]) -> set[int]:
+    def _wait(self, enough: Callable[[Set[int]], bool]) -> dict[int, NodeInfo]:
         """Nodes that are online, once there are enough or the deadline has passed.
 
         Flower fails a message at once whose node is not online, also right after the server's restart.
         """
         end = time.monotonic() + self._attendance.deadline
-        while not enough(found := set(self._grid.get_node_ids())) and time.monotonic() < end:
+        while True:
+            found = {node.node_id: node for node in self._grid.get_nodes()}
+            if enough(found.keys()) or time.monotonic() >= end:
+                return found
             time.sleep(self._patience.poll)
-        return found
 
     def _resume_from(self, state: State) -> None:
         content = json.loads(array_text(state["flower"]))
-        self._session, self._nodes = content["session"], content["nodes"]
-        self._steps, self._names = dict(content["steps"]), dict(content["names"])
+        self._session, self._nodes, self._steps = content["session"], content["nodes"], dict(content["steps"])
+        self._names.restore(content["names"])
         self._flagged, self._failed = dict(content["flagged"]), set(content["failed"])
 
 

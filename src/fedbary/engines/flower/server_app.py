@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
 
 app = ServerApp()
+_WIDEST = 60
 
 
 @app.main()
@@ -26,7 +27,8 @@ def main(grid: Grid, context: Context) -> None:
     result = valued(grid, run)
     result.save(run.output)
     result.report(run.output / "report.html")
-    sys.stdout.write(result.ranking().to_string(index=False) + "\n")  # what `flwr run --stream` shows
+    # What `flwr run --stream` shows: one client's long note must not make everybody's line unreadable.
+    sys.stdout.write(result.ranking().to_string(index=False, max_colwidth=_WIDEST) + "\n")
 
 
 def valued(grid: Grid, run: RunConfig) -> Valuation:

@@ -50,6 +50,9 @@ class Coalition:
         Up to so many clients all 2^N coalitions are played, beyond that random permutations, with standard errors.
     permutations : int
         Most permutations; fewer when all standard errors are below a hundredth of what there is to share.
+    trust_server : bool
+        All owners trust the server with their rows; needed over a network. It sees averages of few rows, and
+        differences of averages are rows. Every owner's policy has to say the same.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Coalition:
     utility: Utility = "mean"
     exact_up_to: int = 14
     permutations: int = 1000
+    trust_server: bool = False
 
     name: ClassVar[str] = "coalition"
     needs_reference: ClassVar[bool] = False
@@ -80,6 +84,8 @@ class Coalition:
             )
         if self.utility not in get_args(Utility):
             raise wrong_parameter("utility", "Coalition", f"one of {', '.join(get_args(Utility))}", self.utility)
+        if not isinstance(self.trust_server, bool):
+            raise wrong_parameter("trust_server", "Coalition", "True or False", self.trust_server)
 
     @property
     def sketch(self) -> Sketch:

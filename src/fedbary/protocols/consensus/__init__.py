@@ -45,6 +45,9 @@ class Consensus:
         does not shape them.
     tolerance : float
         Stop when the support moves by less than this share of the spread inside classes.
+    trust_server : bool
+        All owners trust the server with their rows; needed over a network. It sees averages of few rows, and
+        differences of averages are rows. Every owner's policy has to say the same.
 
     Notes
     -----
@@ -63,6 +66,7 @@ class Consensus:
     weights: Weights = "robust"
     min_group: int = 5
     tolerance: float = 1e-4
+    trust_server: bool = False
 
     name: ClassVar[str] = "consensus"
     needs_reference: ClassVar[bool] = False
@@ -75,6 +79,8 @@ class Consensus:
             raise wrong_parameter("weights", "Consensus", "one of robust, uniform, rows", self.weights)
         if not self.tolerance >= 0.0:
             raise wrong_parameter("tolerance", "Consensus", "a number of at least 0", self.tolerance)
+        if not isinstance(self.trust_server, bool):
+            raise wrong_parameter("trust_server", "Consensus", "True or False", self.trust_server)
 
     def space(self, space: Space | None) -> Space:
         """The space in which labels and features weigh the same, where the user did not choose another."""

@@ -33,8 +33,8 @@ class Interpolation:
     rounds : int
         Most rounds; a client whose estimate has settled stops earlier.
     t : float, optional
-        How far to go, between 0 and 1: where on each geodesic to stop. Default: drawn afresh by every party for every
-        step. It comes from (0.5, 1), and the party keeps it to itself, which is both more accurate and harder to
+        How far to go, between 0 and 1: where on each geodesic to stop. Default: drawn from (0.5, 1) by every party for
+        every step, over a network anew in every run, and kept to itself, which is both more accurate and harder to
         invert; a fixed 0.5 is the published setting.
     p : {1, 2}
         Order of the Wasserstein distance, 1 or 2.
@@ -72,6 +72,8 @@ class Interpolation:
     name: ClassVar[str] = "interpolation"
     needs_reference: ClassVar[bool] = False
     row_values_after: ClassVar[frozenset[str]] = frozenset()
+    # A t that is the same in two runs can be read from the difference of their answers.
+    fresh_secret: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for field in ("support", "rounds", "min_group"):

@@ -25,6 +25,8 @@ from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
 Floats = NDArray[np.float64]
 
+_FARTHEST = 1e100
+
 
 class InterpolationClient:
     """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them."""
@@ -32,7 +34,7 @@ class InterpolationClient:
     def __init__(self, settings: Interpolation, table: Table, *, rules: RowRules, seed: int) -> None:
         self._policy = settings
         self._table = table
-        self._seed = seed
+        self._t_seed = seed
         self._rules = rules
         self._first_question = FirstQuestion()
         self._released = ReleasedRows(table, min_group=settings.min_group)
@@ -70,8 +72,9 @@ class InterpolationClient:
         return ScoredRows(frame, RowFacts(Note("valuation.flags-paper-rule")) if by_sign else RowFacts())
 
     def state(self) -> State:
-        """γ, the round and what came from the server; the rows stay where they are."""
+        """γ, the round, what t is drawn with, and what came from the server; the rows stay where they are."""
         asked = {"asked": text_array(self._first_question.to_text()), "label_kind": text_array(self._released.kind)}
+        asked["t_seed"] = np.array(self._t_seed)
         if self._schema is None:
             return asked
         return asked | {
@@ -87,6 +90,7 @@ class InterpolationClient:
         """Go on from what `state` returned; refuses if the table is another one."""
         self._first_question.from_text(array_text(state["asked"]))
         self._released.kind = array_text(state["label_kind"])
+        self._t_seed = int(state["t_seed"])
         if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
@@ -128,12 +132,12 @@ class InterpolationClient:
             self._towards_rows(cloud),
             self._gamma,
             cloud.points,
-            draw_t(self._policy, self._seed, "eta", message.round),
+            draw_t(self._policy, self._t_seed, "eta", message.round),
             mode=mode,
         )
         between = solve(eta_p, eta_q, eta_p_weights, eta_q_weights, p=self._policy.p)
         self._gamma, self._gamma_weights = interpolate(
-            between, eta_p, eta_q, draw_t(self._policy, self._seed, "gamma", message.round), mode=mode
+            between, eta_p, eta_q, draw_t(self._policy, self._t_seed, "gamma", message.round), mode=mode
         )
         self._measures = {
             "eta_q": eta_q, "eta_q_weights": eta_q_weights, "eta_p": eta_p, "eta_p_weights": eta_p_weights
@@ -154,7 +158,12 @@ class InterpolationClient:
     def _take_scores(self, message: Message) -> Reply:
         """Final message: the reference (``access``) or the server's scores of the support points."""
         self._ready()
-        self._measures |= {name: np.asarray(array, dtype=float) for name, array in message.arrays.items()}
+        if self._policy.gradient == "access":
+            reference = sent_array(message, "reference", (None, self._gamma.shape[1]))
+            weights = sent_array(message, "reference_weights", (len(reference),))
+            self._measures |= {"reference": reference, "reference_weights": weights}
+        elif self._policy.gradient.startswith("server"):
+            self._measures["scores"] = sent_array(message, "scores", (len(self._measures.get("eta_p", ())),))
         return Reply(message.round)
 
     def _potentials(self, cloud: Points) -> Floats:
@@ -163,9 +172,10 @@ class InterpolationClient:
             if cloud is self._cloud:
                 return self._towards_rows(cloud).target_potential
             return solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=p).target_potential
+        needed = {"eta": "eta_q", "access": "reference"}.get(variant, "scores")
+        if needed not in self._measures:
+            raise ProtocolError("protocols.rows-before-round")
         if variant == "eta":
-            if "eta_q" not in self._measures:
-                raise ProtocolError("protocols.rows-before-round")
             target, weights = self._measures["eta_q"], self._measures["eta_q_weights"]
             return solve(cloud.points, target, cloud.weights, weights, p=p).source_potential
         if variant == "access":
@@ -188,15 +198,13 @@ class InterpolationClient:
         return min(asked, allowed)
 
     def _incoming_measure(self, message: Message) -> tuple[Floats, Floats]:
-        points = np.asarray(message.arrays["eta_q"], dtype=float)
-        if points.ndim != 2 or points.shape[1] != self._gamma.shape[1] or not np.isfinite(points).all():
-            raise ProtocolError("protocols.measure-shape", shape=str(points.shape))
+        points = sent_array(message, "eta_q", (None, self._gamma.shape[1]))
         if self._policy.interpolation == "barycentric":
             # More points than γ has could single out rows, so the guard must hold for what comes in, too.
             if len(points) != len(self._gamma):
                 raise PrivacyError("protocols.points-not-agreed", sent=len(points), agreed=len(self._gamma))
             return points, np.full(len(points), 1.0 / len(points))
-        return points, np.asarray(message.arrays["eta_q_weights"], dtype=float)
+        return points, sent_array(message, "eta_q_weights", (len(points),))
 
     def _towards_rows(self, cloud: Points) -> Transport:
         if self._plan is None:
@@ -220,6 +228,15 @@ class InterpolationClient:
         if self._cloud is None:
             raise ProtocolError("protocols.not-started")
         return self._cloud
+
+
+def sent_array(message: Message, name: str, shape: tuple[int | None, ...]) -> Floats:
+    """An array that the server sent, refused unless it has this shape (None: any length) and squares are finite."""
+    array = np.asarray(message.arrays.get(name))
+    fits = array.ndim == len(shape) and all(want in (None, got) for want, got in zip(shape, array.shape, strict=True))
+    if array.dtype.kind != "f" or not array.size or not fits or not (np.abs(array) < _FARTHEST).all():
+        raise ProtocolError("protocols.server-array", name=name)
+    return array.astype(float)
 
 
 def _digest(cloud: Points) -> str:

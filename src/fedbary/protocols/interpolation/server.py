@@ -65,6 +65,7 @@ class InterpolationServer:
         self._settings = settings
         self._space = space
         self._seed = seed
+        self._t_seed = seed if host.secret is None else host.secret
         self._map = host.map
         self._fixed = reference is not None
         self._tracks = {name: ClientTrack(name) for name in clients}
@@ -120,6 +121,7 @@ class InterpolationServer:
         state: dict[str, np.ndarray] = {
             "stage": text_array(self._stage),
             "round": np.array(self._round),
+            "t_seed": np.array(self._t_seed),
             "target": self._target,
             "target_weights": self._target_weights,
         }
@@ -131,6 +133,7 @@ class InterpolationServer:
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
         self._stage, self._round = array_text(state["stage"]), int(state["round"])
+        self._t_seed = int(state["t_seed"])
         self._target, self._target_weights = state["target"], state["target_weights"]
         self._agreement.restore(below(state, "agreement."))
         for index, track in enumerate(self._tracks.values()):
@@ -289,7 +292,7 @@ class InterpolationServer:
         """OT between each γ and the target (line 4): distance, and η_Q for the next round."""
         work = partial(server_step, self._target, self._target_weights, self._settings.p, self._settings.interpolation)
         jobs = [
-            (track.gamma, track.gamma_weights, draw_t(self._settings, self._seed, "server", self._round))
+            (track.gamma, track.gamma_weights, draw_t(self._settings, self._t_seed, "server", self._round))
             for track in tracks
         ]
         for track, outcome in zip(tracks, self._map(work, jobs), strict=True):

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 Policy = Literal["trusted", "coarsen", "dp"]
 
 _LEAST_EPSILON = 1e-4
-_TRUSTED_SKETCHES, _GUARDED_SKETCHES = 16, 1
 
 
 @dataclass(frozen=True)
 class Sketch:
     """One round: the server sends a sketch of its rows and a scoring model, clients answer with scalars.
+
+    A client answers one message a run; the same message gets the same answer again.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Sketch:
         Differential privacy of the answer: half of it for the distance, half for the quality. At least 1e-4. The
         row count is public. Needs label coordinates that the server fixes (``onehot`` or ``numeric``).
     policy : {"trusted", "coarsen", "dp"}
-        What a client does about a server that may be dishonest: answer; answer one sketch, whose points it merges
+        What a client does about a server that may be dishonest: answer; answer with points merged
         until each takes ``min_group`` different rows, and nothing that fewer rows could be read from
         (docs/sketch.md; a guard, not a proof); or refuse to answer without ``epsilon``.
     lower : {"improved", "triangle"}
@@ -50,10 +51,6 @@ class Sketch:
         Correct row values for a class mix unlike the reference's: own prior, and p-values weighted by class. With
         ``labels`` feature p-values use all calibration rows alike: more power under label skew, but their rate then
         holds only if clean feature scores are alike in all classes.
-    max_sketches : int, optional
-        Different messages that a client answers in a run; the same one gets the same answer again. Default: 16 for a
-        trusted server, otherwise 1. More of them can be combined: k exact answers can be subtracted from each other to
-        single out rows, and k private ones cost k·``epsilon``.
 
     Examples
     --------
@@ -68,16 +65,15 @@ class Sketch:
     policy: Policy = "trusted"
     lower: Literal["improved", "triangle"] = "improved"
     adapt: Adapt = "both"
-    max_sketches: int | None = None
 
     name: ClassVar[str] = "sketch"
     needs_reference: ClassVar[bool] = True
     row_values_after: ClassVar[frozenset[str]] = frozenset({"sketch"})
 
     def __post_init__(self) -> None:
-        for field in ("support", "min_group", "max_sketches"):
-            if field == "min_group" or getattr(self, field) is not None:
-                whole(getattr(self, field), field, "Sketch", least=1)
+        whole(self.min_group, "min_group", "Sketch", least=1)
+        if self.support is not None:
+            whole(self.support, "support", "Sketch", least=1)
         if self.epsilon is not None and not _is_epsilon(self.epsilon):
             raise wrong_parameter("epsilon", "Sketch", f"a finite number of at least {_LEAST_EPSILON:g}", self.epsilon)
         for field, allowed in (
@@ -89,14 +85,6 @@ class Sketch:
                 raise wrong_parameter(field, "Sketch", f"one of {', '.join(allowed)}", getattr(self, field))
         if self.policy == "dp" and self.epsilon is None:
             raise SettingsError("protocols.dp-without-epsilon")
-
-    @property
-    def most_sketches(self) -> int:
-        """Different messages that a client answers."""
-        if self.max_sketches is not None:
-            return self.max_sketches
-        trusting = self.policy == "trusted" and self.epsilon is None
-        return _TRUSTED_SKETCHES if trusting else _GUARDED_SKETCHES
 
     def space(self, space: Space | None) -> Space:
         """The space in which labels and features weigh the same, where the user did not choose another."""

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import PrivacyError
-from fedbary.privacy.laplace import release
 from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_shared, singled_out
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
 from fedbary.space.points import Points
@@ -19,8 +18,6 @@ from fedbary.transport.simplex import network_simplex
 Floats = NDArray[np.float64]
 
 _FRANK_WOLFE_STEPS, _LEAST_STEPS, _SMALL_GAIN = 12, 6, 0.01
-# Share of the cap by which a solver may miss the optimum, so that its value can still be made private.
-_SMALL_GAP = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,25 +65,6 @@ def guarded_answer(cloud: Points, sketch: SketchPoints, *, min_group: int) -> An
     few = singled_out(relaxed, min_group) or singled_out(costs - cloud.weights * nearest, min_group)
     mean = min(plan.cost, sketch.cap) if few else float(relaxed.sum())
     return Answer(plan.cost, max(0.0, plan.distance - merged.error) ** 2, mean, merged.error)
-
-
-def private_answer(cloud: Points, sketch: SketchPoints, epsilon: float) -> Answer:
-    """ε-differentially private scalars for neighbours that differ in one row.
-
-    Both the optimal capped cost and the mean relaxed capped cost move by at most C/m when one of m rows is
-    replaced (the proof is in docs/sketch.md), so each gets discrete Laplace noise for ε/2; what the solver may miss
-    is added to the C/m. The lower end follows from the noisy cost; it is the server's business. This holds for one
-    answer: fresh noise for the same rows costs ε again.
-    """
-    sensitivity = sketch.cap * (1.0 / cloud.rows + _SMALL_GAP)
-    capped = solve(cloud.points, sketch.points, cloud.weights, sketch.weights, cap=sketch.cap)
-    if abs(capped.gap) > _SMALL_GAP * sketch.cap:
-        raise PrivacyError("protocols.private-answer-not-exact")
-    mean = relaxed_cost(cost_matrix(cloud.points, sketch.points, 2), cloud.weights, sketch.cap)
-    cost = release(capped.cost, sensitivity=sensitivity, epsilon=epsilon / 2.0)
-    relaxed = release(mean, sensitivity=sensitivity, epsilon=epsilon / 2.0)
-    within = float(np.clip(relaxed.value, 0.0, sketch.cap))
-    return Answer(max(cost.value, 0.0), 0.0, within, sketch.error, cost.scale)
 
 
 def relaxed_cost(costs: Floats, weights: Floats, cap: float) -> float:

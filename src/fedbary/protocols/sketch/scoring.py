@@ -104,11 +104,7 @@ def score_rows(
         frame = row_frame(table.row_names, -gradient, calibrated_gradient=gradient)
         return ScoredRows(frame, RowFacts(Note("valuation.flags-one-class")))
     model = ScoringModel.from_arrays(model_arrays)
-    clean = CleanRows(
-        _finite(arrays, "clean.log_probabilities"),
-        arrays["clean.codes"].astype(np.int64),
-        _finite(arrays, "clean.feature"),
-    )
+    clean = _clean_rows(arrays, len(model.classes))
     log_p, feature = model.scores(encode(table, schema))
     return classified_rows(
         table.row_names,
@@ -140,8 +136,20 @@ def _regression_scores(
     return (joint - free)[rows], free[rows], np.array([f"{value:.6g}" for value in values])[rows]
 
 
-def _finite(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
+def _clean_rows(arrays: Mapping[str, np.ndarray], classes: int) -> CleanRows:
+    log_p, feature = _finite(arrays, "clean.log_probabilities", ndim=2), _finite(arrays, "clean.feature")
+    if log_p.shape != (len(feature), classes):
+        raise ProtocolError("protocols.server-array", name="clean.log_probabilities")
+    codes = arrays.get("clean.codes")
+    if codes is None or codes.dtype.kind not in "iu" or codes.shape != feature.shape:
+        raise ProtocolError("protocols.server-array", name="clean.codes")
+    if codes.min() < 0 or codes.max() >= classes:
+        raise ProtocolError("protocols.server-array", name="clean.codes")
+    return CleanRows(log_p, codes.astype(np.int64), feature)
+
+
+def _finite(arrays: Mapping[str, np.ndarray], name: str, ndim: int = 1) -> Floats:
     array = arrays.get(name)
-    if array is None or array.dtype.kind != "f" or not np.isfinite(array).all() or not len(array):
+    if array is None or array.dtype.kind != "f" or array.ndim != ndim or not array.size or not np.isfinite(array).all():
         raise ProtocolError("protocols.server-array", name=name)
     return np.asarray(array, dtype=float)

@@ -189,7 +189,13 @@ class SketchServer:
         if self._schema.label.kind == "classes":
             codes = class_codes(fitted, cloud, self._schema)
         self._sketch = make_sketch(
-            cloud.points, cloud.weights, codes, settings.support, min_group=settings.min_group, seed=seed
+            cloud.points,
+            cloud.weights,
+            codes,
+            settings.support,
+            min_group=settings.min_group,
+            seed=seed,
+            private=settings.epsilon is not None,
         )
         # Without a calibration half the rows themselves stand in; their distance to the sketch is a little small.
         self._clean = cloud if calibration is None else embed(calibration, self._schema)

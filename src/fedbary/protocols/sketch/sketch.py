@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.space.schema_bounds import LARGEST, SMALLEST
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring.mixture import grouped_by_class
 
 Floats = NDArray[np.float64]
 
 _MOST_POINTS = 20_000
+# Share of its rows that the smallest group of any reference has.
+_LEAST_MASS = 1e-9
 _MOST_GROUPS = 300
 _CAP_QUANTILE = 0.99
 
@@ -44,16 +47,23 @@ class SketchPoints:
         )
         size = len(weights)
         fits = points.shape == (size, width) and variances.shape == (size,) and 1 <= size <= _MOST_POINTS
-        finite = all(np.isfinite(values).all() for values in (points, weights, variances))
-        if not fits or not finite or not np.isfinite(cap) or cap <= 0:
+        finite = all((np.abs(values) <= LARGEST).all() for values in (points, weights, variances))
+        if not fits or not finite or not SMALLEST <= cap <= LARGEST:
             raise ProtocolError("protocols.sketch-shape")
-        if (weights <= 0).any() or abs(float(weights.sum()) - 1.0) > 1e-9 or (variances < 0).any():
+        if (weights < _LEAST_MASS).any() or abs(float(weights.sum()) - 1.0) > 1e-9 or (variances < 0).any():
             raise ProtocolError("protocols.sketch-masses")
         return cls(points, weights, variances, cap)
 
 
 def make_sketch(
-    points: Floats, weights: Floats, classes: NDArray[np.int64], size: int | None, *, min_group: int, seed: int
+    points: Floats,
+    weights: Floats,
+    classes: NDArray[np.int64],
+    size: int | None,
+    *,
+    min_group: int,
+    seed: int,
+    private: bool = False,
 ) -> SketchPoints:
     """Group points, never across ``classes`` except where a class has fewer than ``min_group`` points.
 
@@ -61,6 +71,9 @@ def make_sketch(
 
     Small classes are merged into the nearest group, so every group has at least ``min_group`` points; the means
     and variances stay exact, so the interval of the protocol holds for any grouping.
+
+    The cap bounds what a single row can do: almost no pair of a clean point and a group costs more. For ``private``
+    answers the noise is as large as the cap, so it is twice what almost no clean point costs at its nearest group.
     """
     if size is None:
         size = max(int(classes.max()) + 1, min(_MOST_GROUPS, len(points) // (2 * min_group)), 1)
@@ -69,8 +82,10 @@ def make_sketch(
     groups = _merge_small(points, weights, groups, min_group)
     means, masses, variances = _summaries(points, weights, groups)
     costs = cost_matrix(points, means, 2)
-    # A cap that almost no pair of clean points reaches: it bounds what a single row can do.
-    return SketchPoints(means, masses, variances, float(np.quantile(costs, _CAP_QUANTILE)) or 1.0)
+    cap = float(np.quantile(costs, _CAP_QUANTILE)) or 1.0
+    if private:
+        cap = min(cap, 2.0 * float(np.quantile(costs.min(axis=1), _CAP_QUANTILE))) or cap
+    return SketchPoints(means, masses, variances, cap)
 
 
 def coarsened(sketch: SketchPoints, least_mass: float) -> SketchPoints:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedbary.errors import ProtocolError
 from fedbary.protocols.interpolation import Interpolation
-from fedbary.protocols.interpolation.client import InterpolationClient
+from fedbary.protocols.interpolation.client import InterpolationClient, sent_array
 from fedbary.protocols.messages import Message, Reply
 from fedbary.protocols.triangle import Triangle
 from fedbary.transport import interpolate
@@ -39,9 +39,7 @@ class TriangleClient(InterpolationClient):
         if message.kind != "start":
             raise ProtocolError("protocols.unknown-message", protocol="triangle", kind=message.kind)
         reply = super().answer(message)
-        eta_q = np.asarray(message.arrays["eta_q"], dtype=float)
-        if eta_q.ndim != 2 or eta_q.shape[1] != self._gamma.shape[1] or not np.isfinite(eta_q).all():
-            raise ProtocolError("protocols.measure-shape", shape=str(eta_q.shape))
+        eta_q = sent_array(message, "eta_q", (None, self._gamma.shape[1]))
         self._measures = {"eta_q": eta_q, "eta_q_weights": np.full(len(eta_q), 1.0 / len(eta_q))}
         return reply
 

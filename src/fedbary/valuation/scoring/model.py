@@ -103,8 +103,12 @@ class ScoringModel:
         if not all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f"):
             raise ProtocolError("valuation.scoring-model-not-finite")
         try:
+            if not all(array.dtype.kind in "fiu" for array in arrays.values()):
+                raise ValueError("not all arrays hold numbers")
             numbers = [float(v) for v in arrays["numbers"]]
-            names = json.loads(arrays["classes"].astype(np.uint8).tobytes().decode("utf-8"))
+            if arrays["classes"].dtype != np.uint8:
+                raise ValueError("the classes are not a text")
+            names = json.loads(arrays["classes"].tobytes().decode("utf-8"))
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise ValueError("the classes are not a list of names")
             class_metric = None
@@ -133,8 +137,10 @@ class ScoringModel:
                 biases=arrays["biases"],
                 blend=arrays["blend"],
             )
-            model.scores(model.metric.mean[None])
-        except (KeyError, ValueError, IndexError, UnicodeDecodeError) as error:
+            logs, feature = model.scores(model.metric.mean[None])
+            if logs.shape != (1, len(names)) or feature.shape != (1,):
+                raise ValueError("a row does not get one number for each class")
+        except (KeyError, ValueError, IndexError, TypeError, RecursionError) as error:
             raise ProtocolError("valuation.scoring-model-incoherent", why=str(error)) from error
         return model
 

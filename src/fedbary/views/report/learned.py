@@ -65,11 +65,10 @@ def _sketch(settings: Mapping[str, Any]) -> Learned:
 
 
 def _sketch_warning(settings: Mapping[str, Any]) -> str:
-    epsilon, sketches = settings.get("epsilon"), settings.get("max_sketches")
+    epsilon = settings.get("epsilon")
     if epsilon is not None:
-        times = "" if sketches in (None, 1) else f" for each of up to {sketches} different sketches"
         return (
-            f"The two numbers of each client are {epsilon:g}-differentially private{times}, for the replacement of one "
+            f"The two numbers of each client are {epsilon:g}-differentially private, for the replacement of one "
             "row; its row count is public. Every further run with the same rows costs as much again."
         )
     if settings.get("policy") == "coarsen":

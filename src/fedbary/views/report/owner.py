@@ -113,6 +113,7 @@ def _facts(
         "at_owner": at_owner,
         "learned": learned(settings),
         "protocol": str(settings.get("protocol", "unknown")),
+        "ledger_head": settings.get("ledger_head"),
         "versions": dict(settings.get("versions", {})),
         "schema": None if result.schema is None else result.schema.fingerprint,
     }

@@ -1,0 +1,85 @@
+"""What a node remembers of a run between two messages: how far it is, its half's state, and its last answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from fedbary.data.atomic import private_folder, read_arrays, write_arrays
+from fedbary.guard.questions import message_key
+from fedbary.notes import notes_from_text, notes_to_text
+from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, below, text_array, under
+
+STATE = "state.npz"
+
+
+@dataclass(frozen=True)
+class LastAnswer:
+    """The last message of a run, and what left for it; ``flagged`` is what was told beside it."""
+
+    key: str
+    step: int
+    found: Reply | Failure
+    flagged: int | None = None
+
+    def repeats(self, message: Message, step: int) -> bool:
+        """Whether a message is the same one again."""
+        return self.key == message_key(message) and self.step == step
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A run's memory; ``step`` counts its answers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> last = LastAnswer("sketch 0 af", 1, Reply(0, {"cost": 0.1}))
+    >>> folder = Path(tempfile.mkdtemp()) / "run"
+    >>> RunState(1, {}, last).save(folder)
+    >>> RunState.load(folder).last.found.scalars
+    {'cost': 0.1}
+    """
+
+    step: int = 0
+    client: State = field(default_factory=dict)
+    last: LastAnswer | None = None
+
+    @classmethod
+    def load(cls, folder: Path) -> RunState:
+        """What `save` wrote; an empty one where there is nothing."""
+        arrays = read_arrays(folder / STATE)
+        if not arrays:
+            return cls()
+        content = json.loads(array_text(arrays["last"]))
+        found: Reply | Failure
+        if "failure" in arrays:
+            found = Failure.from_array(arrays["failure"])
+        else:
+            notes = notes_from_text(content["notes"])
+            found = Reply(int(content["round"]), content["scalars"], below(arrays, "array."), notes)
+        last = LastAnswer(content["key"], int(content["step"]), found, content["flagged"])
+        return cls(int(arrays["step"]), below(arrays, "client."), last)
+
+    def save(self, folder: Path) -> None:
+        """Whole or not at all, and for the owner alone."""
+        assert self.last is not None
+        content: dict[str, object] = {"key": self.last.key, "step": self.last.step, "flagged": self.last.flagged}
+        arrays: dict[str, np.ndarray] = {"step": np.array(self.step), **under("client.", self.client)}
+        found = self.last.found
+        if isinstance(found, Failure):
+            arrays["failure"] = found.to_array()
+        else:
+            content |= {"round": found.round, "scalars": dict(found.scalars), "notes": notes_to_text(found.notes)}
+            arrays |= under("array.", found.arrays)
+        arrays["last"] = text_array(json.dumps(content, default=_plain))
+        write_arrays(private_folder(folder) / STATE, arrays, mode=0o600)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be sent")

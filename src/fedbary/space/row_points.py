@@ -1,0 +1,147 @@
+"""Points row by row: each by a function of its own cells and the schema, whatever the other rows hold.
+
+`fedbary.space.points.embed` refuses what does not fit, merges equal rows and multiplies matrices. All of that lets one
+row decide what happens to others, which differential privacy does not allow. Here a cell that does not fit has a public
+place (a number that cannot be read lies at the schema's mean, an unknown category or class at ``other``), coordinates
+are clipped, and the arithmetic is elementwise: what is correctly rounded does not depend on where a row stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite, isnan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.space.encode import require_columns
+from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
+
+Floats = NDArray[np.float64]
+
+# Scales from the mean beyond which a number lies no farther away: no honest cost is that large.
+FARTHEST = 1e6
+# Numbers in a temporary array, so that it stays in a processor's cache.
+_IN_CACHE = 2**14
+
+
+def row_points(table: Table, schema: Schema) -> Floats:
+    """Coordinates of all rows, one line per coordinate: features as `embed` places them, then the label's.
+
+    Raises only where columns are missing or have another width. Label coordinates must not depend on other rows, so
+    they are those of ``onehot`` or ``numeric``.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.space.row_points import row_points
+    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0]}, ["a", "b"]), fb.Space(labels="onehot", label_weight=2))
+    >>> row_points(fb.Table({"age": ["60", "unknown"]}, ["b", "c"]), schema)
+    array([[2., 0.],
+           [0., 0.],
+           [1., 0.],
+           [0., 1.]])
+    """
+    require_columns(table, schema)
+    with np.errstate(all="ignore"):
+        encoded = np.vstack([_column(table.columns[column.name], column) for column in schema.columns])
+        if schema.projection is not None:
+            encoded = _projected(encoded, schema.projection.directions)
+        if schema.whitening is not None:
+            encoded = _mapped(encoded, schema.whitening)
+        return np.vstack([encoded, _label(table.labels, schema.label)])
+
+
+def chunks(rows: int, height: int) -> Iterator[slice]:
+    """Consecutive rows, so many at a time that ``height`` numbers of each stay in the cache."""
+    size = max(8, _IN_CACHE // height)
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))
+
+
+def _column(values: NDArray[np.generic], column: ColumnSpec) -> Floats:
+    if column.kind == "categorical":
+        return _corners(values, column.categories)
+    numbers = _numbers(values).reshape(len(values), column.width).T
+    return _standard(numbers, np.array(column.mean)[:, None], np.array(column.scale)[:, None])
+
+
+def _label(labels: NDArray[np.generic], spec: LabelSpec) -> Floats:
+    if spec.coordinates == "numeric":
+        return np.asarray(np.sqrt(spec.weight) * _standard(_numbers(labels)[None, :], spec.mean, spec.scale))
+    return np.asarray(np.sqrt(spec.weight / 2.0) * _corners(labels, spec.classes))
+
+
+def _standard(numbers: Floats, mean: Floats | float, scale: Floats | float) -> Floats:
+    standard = (numbers - mean) / scale
+    return np.clip(np.where(np.isnan(standard), 0.0, standard), -FARTHEST, FARTHEST)
+
+
+def _corners(values: NDArray[np.generic], names: tuple[str, ...]) -> Floats:
+    """A one in the line of each row's category, in the last line for those that have no name here."""
+    position: dict[str | None, int] = {}
+    for index, name in enumerate(names):
+        position.setdefault(_name(name), index)
+    corners = np.zeros((len(names) + 1, len(values)))
+    known: dict[object, int] = {}
+    for row, cell in enumerate(values.tolist()):
+        if cell not in known:
+            known[cell] = position.get(_name(cell), len(names))
+        corners[known[cell], row] = 1.0
+    return corners
+
+
+def _name(cell: object) -> str | None:
+    """The category of a cell, the same for 1, 1.0, True, "1" and " 1.0": a column's type depends on all of its rows."""
+    if cell is None or (isinstance(cell, float) and isnan(cell)):
+        return None
+    number = _number(cell)
+    if not isfinite(number):
+        return str(cell).strip()
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def _numbers(values: NDArray[np.generic]) -> Floats:
+    if values.dtype.kind != "O":
+        return values.astype(np.float64)
+    return np.array([_number(cell) for cell in values.tolist()], dtype=np.float64)
+
+
+def _number(cell: object) -> float:
+    """The number in a cell, NaN where there is none."""
+    text = str(cell).strip()
+    if text in ("True", "False"):
+        return float(text == "True")
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _projected(values: Floats, directions: Floats) -> Floats:
+    """Coordinates along directions (rows), and the length of what these leave out."""
+    coordinates = _mapped(values, directions.T)
+    lost = _squares(values) - _squares(coordinates)
+    return np.vstack([coordinates, np.sqrt(np.maximum(lost, 0.0))])
+
+
+def _squares(values: Floats) -> Floats:
+    total = np.zeros(values.shape[1])
+    for line in values:
+        total += line * line
+    return total
+
+
+def _mapped(values: Floats, matrix: Floats) -> Floats:
+    """Each row times the matrix, term by term in the order of its lines."""
+    height = matrix.shape[1]
+    mapped = np.zeros((height, values.shape[1]))
+    factors = np.ascontiguousarray(matrix)[:, :, None]
+    for part in chunks(values.shape[1], height):
+        total, term = mapped[:, part].copy(), np.empty((height, part.stop - part.start))
+        for place, line in enumerate(values):
+            np.multiply(factors[place], line[part], out=term)
+            np.add(total, term, out=total)
+        mapped[:, part] = total
+    return mapped

@@ -1,0 +1,103 @@
+"""What a schema may contain: what fitting one makes, and nothing beyond.
+
+A schema comes from another party and decides how rows become numbers. Its parts must mean to a client what they mean to
+its guards, and no number in it may be so large or so small that the arithmetic of a row leaves the finite numbers.
+Whether a schema is refused depends on the schema alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedbary.errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
+
+KINDS = ("block", "boolean", "numeric", "categorical")
+# A class name beyond this is free text, and every party would have to carry it in its schema.
+LONGEST_CLASS = 200
+# No measured quantity is larger (see `fedbary.data`), and squares of these are still finite.
+LARGEST, SMALLEST = 1e100, 1e-100
+
+_COORDINATES = {"classes": ("onehot", "gaussian", "gaussian-full"), "number": ("numeric",)}
+_MOST_COORDINATES = 2**20
+# How far directions may be from orthonormal, and a metric from symmetric.
+_ROUNDING = 1e-6
+# Largest ratio of the lengths to which a metric brings two directions. Fitting without any shrinkage stays below.
+_MOST_STRETCH = 1e12
+_LARGEST_METRIC = 1e50
+
+
+def require_plausible(schema: Schema) -> None:
+    """Refuse a schema that no honest party makes."""
+    columns, label = schema.columns, schema.label
+    names = [column.name for column in columns]
+    if not columns or not all(isinstance(name, str) for name in [*names, label.name]) or len(set(names)) < len(names):
+        raise SchemaError("schema.impossible")
+    if not all(_column_exists(column) for column in columns) or not _label_exists(label):
+        raise SchemaError("schema.impossible")
+    if schema.missing not in ("refuse", "impute") or sum(c.coordinates for c in columns) > _MOST_COORDINATES:
+        raise SchemaError("schema.impossible")
+    for column in columns:
+        if not all(_bounded(mean) for mean in column.mean) or not all(
+            _bounded(scale, SMALLEST) for scale in column.scale
+        ):
+            raise SchemaError("schema.beyond-bounds", what=f"scaling of column '{column.name}'")
+    if not (_bounded(label.mean) and _bounded(label.scale, SMALLEST) and _bounded(label.weight, 0.0)):
+        raise SchemaError("schema.beyond-bounds", what="label")
+    if schema.projection is not None and not _orthonormal(schema.projection.directions, columns):
+        raise SchemaError("schema.beyond-bounds", what="projection")
+    if schema.whitening is not None and not _metric(schema.whitening, schema.feature_width):
+        raise SchemaError("schema.beyond-bounds", what="metric")
+
+
+def _column_exists(column: ColumnSpec) -> bool:
+    if column.kind not in KINDS or type(column.width) is not int:
+        return False
+    if column.kind == "categorical":
+        return column.width == 1 and not column.mean and not column.scale and _names(column.categories)
+    fits = len(column.mean) == len(column.scale) == column.width and not column.categories
+    return fits and (column.width >= 1 if column.kind == "block" else column.width == 1)
+
+
+def _label_exists(label: LabelSpec) -> bool:
+    if label.coordinates not in _COORDINATES.get(label.kind, ()):
+        return False
+    short = all(len(name) <= LONGEST_CLASS for name in label.classes if isinstance(name, str))
+    return _names(label.classes) and short and (label.kind == "classes" or not label.classes)
+
+
+def _names(names: tuple[object, ...]) -> bool:
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+
+
+def _bounded(number: object, least: float = -LARGEST) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and least <= number <= LARGEST
+
+
+def _orthonormal(directions: NDArray[np.float64], columns: tuple[ColumnSpec, ...]) -> bool:
+    width = sum(column.coordinates for column in columns)
+    if directions.ndim != 2 or directions.shape[1] != width or not 1 <= len(directions) <= width:
+        return False
+    if np.abs(directions).max() > 1.0 + _ROUNDING:
+        return False
+    return bool(np.abs(directions @ directions.T - np.eye(len(directions))).max() <= _ROUNDING)
+
+
+def _metric(matrix: NDArray[np.float64], width: int) -> bool:
+    """Symmetric, and with eigenvalues that lie neither far out nor far apart."""
+    if matrix.shape != (width, width) or np.abs(matrix).max() > _LARGEST_METRIC:
+        return False
+    size = float(np.sqrt((matrix**2).sum()))
+    if size < 1.0 / _LARGEST_METRIC or np.abs(matrix - matrix.T).max() > _ROUNDING * size:
+        return False
+    try:
+        np.linalg.cholesky(matrix / size - np.eye(width) / _MOST_STRETCH)
+    except np.linalg.LinAlgError:
+        return False
+    return True
