@@ -55,7 +55,7 @@ class Defence:
             return False
         budget, epsilon = self.policy.epsilon_budget, self.epsilon
         spent = budget is not None and epsilon is not None and budget < 2.0 * epsilon
-        return spent or self.policy.max_runs == 1
+        return spent or self.policy.most_questions == 1
 
     @contextmanager
     def owner(self, table: Table, rng: np.random.Generator) -> Iterator[Owner]:
@@ -131,12 +131,12 @@ def undisturbed() -> Iterator[None]:
 
 def trusting_policy(protocol: str = "sketch") -> OwnerPolicy:
     """The policy of an owner who believes the server and answers whatever it asks, as often as it asks."""
-    return OwnerPolicy(protocols=(protocol,), trust_server=True, max_runs=MANY_QUESTIONS)
+    return OwnerPolicy(protocols=(protocol,), trust_server=True, max_questions=MANY_QUESTIONS)
 
 
 def guarding_policy(protocol: str = "sketch") -> OwnerPolicy:
     """The policy of an owner who has chosen nothing: one question, guarded answers."""
-    return OwnerPolicy(protocols=(protocol,), max_runs=1)
+    return OwnerPolicy(protocols=(protocol,))
 
 
 def private_policy(epsilon: float) -> OwnerPolicy:
