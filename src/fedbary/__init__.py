@@ -10,6 +10,7 @@ __version__ = "0.2.0.dev0"
 # Public name → where it lives. Names are imported when they are first used, so that `import fedbary` (and with it
 # `fedbary --help`) costs nothing.
 _HOMES = {
+    "Audit": "fedbary.auditing.result",
     "Boost": "fedbary.research.boosting",
     "CNN": "fedbary.research.training.models",
     "ClientScores": "fedbary.valuation.scores",
@@ -45,6 +46,7 @@ _HOMES = {
     "TransportError": "fedbary.errors",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
+    "audit": "fedbary.auditing.auditor",
     "boost": "fedbary.research.boosting",
     "clean": "fedbary.valuation.cleaning",
     "compare_clients": "fedbary.research.comparison",
@@ -65,6 +67,7 @@ _HOMES = {
 __all__ = [
     "CNN",
     "MLP",
+    "Audit",
     "Boost",
     "ClientScores",
     "Coalition",
@@ -99,6 +102,7 @@ __all__ = [
     "Triangle",
     "Valuation",
     "__version__",
+    "audit",
     "boost",
     "clean",
     "compare_clients",
@@ -118,6 +122,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from fedbary.api import value
+    from fedbary.auditing.auditor import audit
+    from fedbary.auditing.result import Audit
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table

@@ -63,7 +63,7 @@ def test_the_shared_options_are_everywhere(path):
     "path",
     [
         *(("value",), ("rows",), ("check",), ("compare",), ("boost",), ("datasets",), ("reproduce",), ("preview",)),
-        *(("ledger",), ("policy", "check"), ("federation", "status"), ("demo",), ("doctor",), ("watch",)),
+        *(("audit",), ("ledger",), ("policy", "check"), ("federation", "status"), ("demo",), ("doctor",), ("watch",)),
     ],
     ids=" ".join,
 )

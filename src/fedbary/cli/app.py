@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from fedbary import __version__
+from fedbary.cli.commands.audit import audit
 from fedbary.cli.commands.boost import boost
 from fedbary.cli.commands.check import check
 from fedbary.cli.commands.compare import compare
@@ -36,7 +37,7 @@ from fedbary.wording import COMMAND
 
 
 class Ending(IntEnum):
-    """Exit codes. 3, some clients failed and the result is written, is raised by the commands."""
+    """Exit codes. 3, with the result written, is raised by the commands: clients failed, or an audit got too far."""
 
     DONE = 0
     BUG = 1
@@ -60,6 +61,7 @@ for command, example in (
     (watch, "fedbary watch out"),
     (check, "fedbary check mine.parquet --schema schema.json"),
     (preview, "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet"),
+    (audit, "fedbary audit mine.parquet --label diagnosis --policy policy.toml -o audit"),
     (ledger, "fedbary ledger ledger.jsonl --policy policy.toml"),
     (compare, "fedbary compare 'sites/*.parquet' --label y --reference test.parquet --methods gtg,mr,cgsv,sketch"),
     (boost, "fedbary boost 'sites/*.parquet' --label y --reference validation.parquet --test test.parquet"),
@@ -142,6 +144,7 @@ def options(
 ) -> None:
     """Say what each client's data is worth, and which rows are wrong, before training and without pooling data.
 
-    Exit codes: 0 done, 2 bad input, 3 some clients failed and the result is written, 130 interrupted, 1 a bug.
+    Exit codes: 0 done, 2 bad input, 3 some clients failed, or an audit got too far, and the result is written, 130
+    interrupted, 1 a bug.
     """
     current_session().debug = debug

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 
 AREAS = (
-    "cli", "data", "deploy", "engines", "games", "guard", "internal", "protocols", "research", "schema", "settings",
-    "transport", "valuation", "verdict", "views",
+    "audit", "cli", "data", "deploy", "engines", "games", "guard", "internal", "protocols", "research", "schema",
+    "settings", "transport", "valuation", "verdict", "views",
 )  # fmt: skip
 
 

@@ -37,6 +37,8 @@ SENTENCES = {
         "'{file}' does not hold the rows that were valued: name the right file with --data and its column of row ids with --id, or value it again."
     ),
     "policy-exists": say("'{file}' exists: edit it, or name another file."),
+    "png-without-folder": say("--png writes a picture: name its folder with --output."),
+    "policy-and-unguarded": say("--policy and --unguarded exclude each other: choose one."),
     "preview-needs-reference": say(
         "The {protocol} protocol compares with a reference: give rows that stand for it (--reference), or a message that the coordinator saved (--message)."
     ),

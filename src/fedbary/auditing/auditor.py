@@ -1,0 +1,174 @@
+"""`audit`: every attack that we know, on an owner's policy and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedbary.auditing.attribute import attribute
+from fedbary.auditing.averages_of_rows import known_t, unknown_t
+from fedbary.auditing.counts import counts
+from fedbary.auditing.finding import Finding
+from fedbary.auditing.joint_rounds import joint_rounds
+from fedbary.auditing.membership import membership
+from fedbary.auditing.neighbours import neighbours
+from fedbary.auditing.owner import Defence, undisturbed
+from fedbary.auditing.refusals import refusals
+from fedbary.auditing.repeated_questions import repeated_questions
+from fedbary.auditing.result import Audit
+from fedbary.auditing.scene import Scene
+from fedbary.auditing.versions import versions
+from fedbary.checks import whole
+from fedbary.data.table import Table, as_table
+from fedbary.errors import DataError, SettingsError, wrong_parameter
+from fedbary.guard.policy import OwnerPolicy
+from fedbary.protocols.messages import Settings
+from fedbary.protocols.registry import PROTOCOLS
+
+if TYPE_CHECKING:
+    from fedbary.api import Data
+
+AUDITED = ("sketch", "interpolation", "triangle")
+# More rows make an attack slower, not stronger.
+_MOST_ROWS, _MOST_REFERENCE = 400, 800
+_LEAST_TRIALS = 20
+
+Attack = Callable[[Scene], "Finding | tuple[Finding, ...] | None"]
+_AGAINST: dict[str, dict[str, Attack]] = {
+    "sketch": {"asking again and again": repeated_questions},
+    "interpolation": {
+        "rebuilding rows, t fixed": known_t,
+        "rebuilding rows, t secret": unknown_t,
+        "rebuilding rows from all rounds": joint_rounds,
+    },
+    "triangle": {"rebuilding rows": unknown_t},
+}
+_ANY: dict[str, Attack] = {
+    "looking for a row": membership,
+    "looking for a row, others known": neighbours,
+    "guessing a label": attribute,
+    "counting a class": counts,
+    "comparing two versions": versions,
+    "provoking refusals": refusals,
+}
+
+
+def audit(
+    table: Data | None = None,
+    protocol: Settings | str = "sketch",
+    *,
+    policy: OwnerPolicy | str | Path | Literal["default", "none"] = "default",
+    reference: Data | None = None,
+    trials: int = 300,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Audit:
+    """Attack an owner's policy and settings as a dishonest server would, on the owner's own rows or on a stand-in.
+
+    Nothing is sent. The attacks ask the real owner's half of the protocol, behind the real policy and a ledger in a
+    temporary folder.
+
+    Parameters
+    ----------
+    table : optional
+        The owner's rows, in the forms that `value` takes. Default: tumours of ``breast-cancer``, as a stand-in. Of
+        more than 400 rows so many are drawn.
+    protocol : Sketch, Interpolation, Triangle or str
+        The settings that a server asks for. By name: its defaults, for ``sketch`` with the largest ε that the policy
+        allows, if it asks for one.
+    policy : OwnerPolicy, path, "default" or "none"
+        The owner's; ``"default"`` is that of an owner who has not written one, ``"none"`` no guard at all, as in one
+        process.
+    reference : optional
+        Rows that the server has. Default: a third of the table.
+    trials : int
+        Owners of each kind in every game of two worlds; half of them tune the attack, the other half count.
+    seed : int
+        Makes attacks and worlds repeatable; the owner's noise is not.
+    progress : callable, optional
+        Told which attack comes next.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> found = fb.audit(protocol=fb.Sketch(), policy="none", trials=20)
+    >>> found.worst.value, found.broken
+    (1.0, ())
+    """
+    whole(trials, "trials", "audit", least=_LEAST_TRIALS)
+    whole(seed, "seed", "audit", least=0)
+    defence = _defence(protocol, policy)
+    say = progress or (lambda _: None)
+    say("reading the rows")
+    rng = np.random.default_rng(seed)
+    own, theirs = _rows(table, reference, rng)
+    least = 8 * defence.settings.min_group
+    if len(own) < least:
+        raise DataError("audit.too-few-rows", rows=len(own), least=least)
+    scene = Scene(own, theirs, defence, int(trials), int(seed))
+    findings: list[Finding] = []
+    from fedbary.engines.local import one_thread
+
+    with one_thread(), undisturbed():
+        attacks = _AGAINST[defence.asked.name] | _ANY
+        for place, (words, attack) in enumerate(attacks.items(), start=1):
+            say(f"attack {place} of {len(attacks)}: {words}")
+            found = attack(scene)
+            findings += () if found is None else found if isinstance(found, tuple) else (found,)
+    return Audit(tuple(findings), defence, len(own), int(trials))
+
+
+def _defence(protocol: Settings | str, policy: OwnerPolicy | str | Path) -> Defence:
+    name = protocol if isinstance(protocol, str) else getattr(protocol, "name", None)
+    if name not in AUDITED:
+        raise wrong_parameter("protocol", "audit", f"{', '.join(AUDITED)}, or settings of one of them", protocol)
+    if isinstance(policy, OwnerPolicy):
+        own: OwnerPolicy | None = policy
+    elif policy == "none":
+        own = None
+    else:
+        own = OwnerPolicy(protocols=(name,)) if policy == "default" else OwnerPolicy.load(policy)
+    if isinstance(protocol, str):
+        least = {} if own is None else {"min_group": own.min_group}
+        asked = PROTOCOLS[name](**least, **_largest_epsilon(name, own))
+    else:
+        asked = protocol
+    defence = Defence(asked, own)
+    _ = defence.settings  # a policy that refuses them says so now
+    return defence
+
+
+def _largest_epsilon(name: str, policy: OwnerPolicy | None) -> dict[str, float]:
+    if name != "sketch" or policy is None or not policy.needs_epsilon:
+        return {}
+    return {"epsilon": min(most for most in (policy.max_epsilon, policy.epsilon_budget) if most is not None)}
+
+
+def _rows(table: Data | None, reference: Data | None, rng: np.random.Generator) -> tuple[Table, Table]:
+    if table is None:
+        if reference is not None:
+            raise SettingsError("audit.reference-alone")
+        from fedbary.data import datasets
+
+        stand_in = datasets.load("breast-cancer")
+        return _drawn(stand_in.train, _MOST_ROWS, rng), stand_in.test
+    own = as_table(table)
+    if reference is not None:
+        return _drawn(own, _MOST_ROWS, rng), _drawn(as_table(reference), _MOST_REFERENCE, rng)
+    order = rng.permutation(len(own))
+    third = len(own) // 3
+    return _drawn(own.take(order[third:]), _MOST_ROWS, rng), _drawn(own.take(order[:third]), _MOST_REFERENCE, rng)
+
+
+def _drawn(table: Table, most: int, rng: np.random.Generator) -> Table:
+    if len(table) <= most:
+        return replace(table, ids=None)
+    return replace(table.take(np.sort(rng.choice(len(table), most, replace=False))), ids=None)

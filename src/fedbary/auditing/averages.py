@@ -1,0 +1,101 @@
+"""Averages of rows that interpolation and triangle send, freed of everything else in them.
+
+A point of γ after a round is (1 − t)·[(1 − s)·γ_before + s·x̄] + t·η_Q, x̄ an average of the owner's rows, and t and s
+the owner's secrets. A server that adds a class which nobody has to the schema gets a coordinate in which x̄ is zero: two
+numbers times what it knows. From the S points of one round it reads both, and with them x̄. By η_Q it also decides
+along which direction the rows of the next round are sorted into groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.auditing.owner import Owner
+from fedbary.auditing.scene import Scene, written
+from fedbary.protocols.messages import Failure, Message
+from fedbary.space.schema import Schema
+
+Floats = NDArray[np.float64]
+
+_NOBODY = "nobody has this label"
+# Standard deviations over which η_Q is stretched: groups are then sorted along its direction alone.
+_STRETCH = 1e6
+_FEWEST_POINTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """The points that rows were grouped by, and the average of each group."""
+
+    gamma: Floats
+    averages: Floats
+
+
+def blind(schema: Schema) -> tuple[Schema, int]:
+    """The schema with a coordinate in which every row is zero, and the place of it."""
+    label = schema.label
+    if label.kind == "classes":
+        return replace(schema, label=replace(label, classes=(*label.classes, _NOBODY))), (
+            schema.feature_width + len(label.classes)
+        )
+    return replace(schema, label=replace(label, scale=1e9 * label.scale)), schema.feature_width
+
+
+def read_averages(
+    owner: Owner, scene: Scene, directions: Sequence[Floats] = (), *, t: float | None = None
+) -> list[Round]:
+    """Averages of the first round and of one more for each direction; none where the owner refuses.
+
+    With ``t`` the server believes to know both of the owner's secrets.
+    """
+    schema, place = blind(scene.schema)
+    session = owner.session()
+    reply = session.ask(written(scene.honest, schema, **_matching(scene, schema)))
+    if isinstance(reply, Failure):
+        return []
+    if "eta_p" in reply.arrays:
+        return [_triangle(scene, schema, reply.arrays["eta_p"])]
+    gamma, found = reply.arrays["gamma"], list[Round]()
+    steps = [*directions, np.eye(schema.point_width)[0]]
+    for number, direction in enumerate(steps, start=1):
+        eta_q = _steering(gamma, direction, place, number)
+        reply = session.ask(Message("step", number, {}, {"eta_q": eta_q}))
+        if isinstance(reply, Failure) or len(gamma) < _FEWEST_POINTS:
+            break
+        moved = reply.arrays["gamma"]
+        # Both sides of the owner's matching are sorted along the direction, so the sum of their shares is, too.
+        taken = np.empty_like(eta_q)
+        taken[np.argsort(moved @ direction)] = eta_q[np.argsort(eta_q @ direction)]
+        both = np.linalg.lstsq(np.column_stack([gamma[:, place], taken[:, place]]), moved[:, place], rcond=None)[0]
+        far, near = (float(both[1]), 1.0 - float(both[0]) / (1.0 - float(both[1]))) if t is None else (t, t)
+        found.append(Round(gamma, ((moved - far * taken) / (1.0 - far) - (1.0 - near) * gamma) / near))
+        gamma = moved
+    return found
+
+
+def _triangle(scene: Scene, schema: Schema, eta_p: Floats) -> Round:
+    """γ comes from the server's own seed, and t is public."""
+    rng = np.random.default_rng(int(scene.honest.scalars["gamma_seed"]))
+    gamma = rng.standard_normal((len(eta_p), schema.point_width))
+    t = float(scene.defence.asked.t)  # type: ignore[attr-defined]
+    return Round(gamma, (eta_p - t * gamma) / (1.0 - t))
+
+
+def _matching(scene: Scene, schema: Schema) -> dict[str, object]:
+    """Parts of a first message whose width is the schema's, and as many points as the owner will send."""
+    parts: dict[str, object] = {"support": int(scene.defence.asked.support)}  # type: ignore[attr-defined]
+    if "eta_q" in scene.honest.arrays:
+        parts["eta_q"] = np.zeros((1, schema.point_width))
+    return parts
+
+
+def _steering(gamma: Floats, direction: Floats, place: int, number: int) -> Floats:
+    """Points far apart along a direction, told from each other by a coordinate of their own."""
+    spread = _STRETCH * np.linspace(-1.0, 1.0, len(gamma))
+    points = spread[:, None] * direction[None, :]
+    points[:, place] = np.random.default_rng(number).uniform(-1.0, 1.0, len(gamma))
+    return np.asarray(points)

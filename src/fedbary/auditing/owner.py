@@ -1,0 +1,144 @@
+"""The owner's machine as a dishonest server meets it: the real half of a protocol behind policy and ledger."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedbary.data.table import Table
+from fedbary.guard.guarded_client import GuardedClient
+from fedbary.guard.ledger import Ledger
+from fedbary.guard.policy import OwnerPolicy
+from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
+from fedbary.valuation.rules import RowRules
+
+# Ledgers wait for the disk; those of an audit are thrown away, so memory will do where the system has it as a folder.
+_MEMORY = "/dev/shm"  # noqa: S108
+# So many questions that no attack runs out of them.
+MANY_QUESTIONS = 10_000
+
+
+@dataclass(frozen=True)
+class Defence:
+    """What an owner relies on: the settings that a server asks for, and the policy that has the last word.
+
+    ``policy`` is None where nobody guards: the client answers as in one process.
+    """
+
+    asked: Settings
+    policy: OwnerPolicy | None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force; raises where the policy refuses those that were asked for."""
+        return self.asked if self.policy is None else self.policy.applied(self.asked)
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε of one answer, if there is one."""
+        found = getattr(self.settings, "epsilon", None)
+        return None if found is None else float(found)
+
+    @property
+    def one_question(self) -> bool:
+        """Whether the owner's ledger stops a second question about the same rows."""
+        if self.policy is None:
+            return False
+        budget, epsilon = self.policy.epsilon_budget, self.epsilon
+        spent = budget is not None and epsilon is not None and budget < 2.0 * epsilon
+        return spent or self.policy.most_questions == 1
+
+    @contextmanager
+    def owner(self, table: Table, rng: np.random.Generator) -> Iterator[Owner]:
+        """An owner with these rows, whom nobody has asked yet."""
+        folder = Path(tempfile.mkdtemp(prefix="fedbary-audit-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None))
+        try:
+            yield Owner(self, table, folder, int(rng.integers(2**62)))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Owner:
+    """An owner's machine: rows, a secret, and a ledger in a folder of its own."""
+
+    def __init__(self, defence: Defence, table: Table, folder: Path, secret: int) -> None:
+        self.defence = defence
+        self.table = table
+        self._ledger = Ledger(folder / "ledger.jsonl")
+        self._secret = secret
+        self._sessions = 0
+
+    def session(self) -> Session:
+        """A new run, which the server may name as it likes."""
+        self._sessions += 1
+        asked, policy, rules = self.defence.asked, self.defence.policy, RowRules()
+        if policy is None:
+            return Session(asked.client(self.table, rules=rules, seed=self._secret))
+        return Session(
+            GuardedClient.for_table(
+                self.table,
+                asked,
+                policy=policy,
+                ledger=self._ledger,
+                run=f"{self._sessions:032x}",
+                seed=self._secret,
+                rules=rules,
+            )
+        )
+
+    def ask(self, message: Message) -> Reply | Failure:
+        """The answer to one message in a run of its own."""
+        return self.session().ask(message)
+
+
+class Session:
+    """One run: what leaves for each message of it."""
+
+    def __init__(self, client: ClientProtocol) -> None:
+        self._client = client
+
+    def ask(self, message: Message) -> Reply | Failure:
+        """What leaves for a message: an answer, or why there is none."""
+        if isinstance(self._client, GuardedClient):
+            return self._client.respond(message)
+        try:
+            return self._client.answer(message)
+        except Exception as error:
+            return Failure.of(error).redacted()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Neither warnings nor lines of the owner's log for questions that are meant to go wrong."""
+    log = logging.getLogger("fedbary.owner")
+    before, log.disabled = log.disabled, True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.disabled = before
+
+
+def trusting_policy(protocol: str = "sketch") -> OwnerPolicy:
+    """The policy of an owner who believes the server and answers whatever it asks, as often as it asks."""
+    return OwnerPolicy(protocols=(protocol,), trust_server=True, max_questions=MANY_QUESTIONS)
+
+
+def guarding_policy(protocol: str = "sketch") -> OwnerPolicy:
+    """The policy of an owner who has chosen nothing: one question, guarded answers."""
+    return OwnerPolicy(protocols=(protocol,))
+
+
+def private_policy(epsilon: float) -> OwnerPolicy:
+    """The policy of an owner who spends this ε and no more."""
+    return OwnerPolicy(require_epsilon=True, epsilon_budget=epsilon)

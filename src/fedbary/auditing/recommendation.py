@@ -1,0 +1,51 @@
+"""Settings that the findings speak for, as codes and facts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fedbary.auditing.finding import MEMBERSHIP, RECONSTRUCTION, Finding
+from fedbary.auditing.intervals import FALSE_POSITIVES
+from fedbary.auditing.owner import Defence
+from fedbary.notes import Note
+
+# True positives at one per cent false ones with which an owner may be content.
+CONTENT = 0.05
+_LOUD_NOISE = 0.1
+
+
+def recommended(findings: Sequence[Finding], defence: Defence, rows: int) -> tuple[Note, ...]:
+    """What to change, most urgent first; a single note where nothing is to be changed.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.auditing.owner import trusting_policy
+    >>> from fedbary.auditing.finding import measured
+    >>> from fedbary.auditing.intervals import Rate
+    >>> found = measured("membership", MEMBERSHIP, Note("audit.membership", {"trials": 100}), Rate.of(90, 100))
+    >>> for note in recommended([found], Defence(fb.Sketch(), trusting_policy()), 300):
+    ...     print(note)
+    Have require_epsilon = true and epsilon_budget = 1.6: a known row is then found in 5.0 % of cases at most, ...
+    """
+    notes = [Note("audit.promise-broken", {"attack": one.attack}) for one in findings if one.holds is False]
+    read = {one.attack: one.value for one in findings if one.kind == RECONSTRUCTION and one.value > 0.0}
+    if "repeated questions" in read:
+        notes.append(Note("audit.ask-once", {"share": read["repeated questions"]}))
+    if any("t " in attack for attack in read):
+        notes.append(Note("audit.no-reconstruction", {"min_group": int(defence.settings.min_group)}))
+    elif read.keys() - {"repeated questions"}:
+        notes.append(Note("audit.fewer-rounds", {"rounds": int(defence.settings.min_group)}))
+    found = max((one.value for one in findings if one.kind == MEMBERSHIP), default=0.0)
+    epsilon = defence.epsilon
+    if epsilon is None and found > CONTENT:
+        if hasattr(defence.asked, "epsilon"):
+            bound = math.floor(10.0 * math.log(CONTENT / FALSE_POSITIVES)) / 10.0
+            facts = {"epsilon": bound, "share": CONTENT, "noise": 2.0 / (rows * bound)}
+            notes.append(Note("audit.use-epsilon", {**facts}))
+        else:
+            notes.append(Note("audit.use-sketch", {"protocol": defence.asked.name}))
+    if epsilon is not None and 2.0 / (rows * epsilon) > _LOUD_NOISE:
+        notes.append(Note("audit.loud-noise", {"noise": 2.0 / (rows * epsilon), "rows": rows}))
+    return tuple(notes) or (Note("audit.nothing-to-change"),)

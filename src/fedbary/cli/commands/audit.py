@@ -1,0 +1,121 @@
+"""`fedbary audit`: what a dishonest server could learn under an owner's policy, by trying it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbary.cli.ui.client_files import read_reference
+from fedbary.cli.ui.completion import one_of
+from fedbary.cli.ui.json import write_json
+from fedbary.cli.ui.options import Json, RowId, Seed, refuse_file
+from fedbary.cli.ui.progress import spinner
+from fedbary.cli.ui.protocol_options import chosen_protocol
+from fedbary.errors import SettingsError
+
+if TYPE_CHECKING:
+    from fedbary.auditing import Audit
+
+EXPOSED = 3
+_AUDITED = ("sketch", "interpolation", "triangle")
+
+
+def audit(
+    file: Annotated[
+        Path | None, typer.Argument(help="Your CSV or Parquet file. Default: a stand-in.", show_default=False)
+    ] = None,
+    *,
+    label: Annotated[str, typer.Option(metavar="COL", help="The label column.")] = "label",
+    row_id: RowId = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rows that the server has. Default: a third of yours."),
+    ] = None,
+    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your policy file. Default: defaults.")] = None,
+    unguarded: Annotated[bool, typer.Option("--unguarded", help="No policy and no ledger, as in one process.")] = False,
+    protocol: Annotated[
+        str, typer.Option(metavar="NAME", help=f"{', '.join(_AUDITED)}.", autocompletion=one_of(*_AUDITED))
+    ] = "sketch",
+    epsilon: Annotated[
+        float | None, typer.Option(help="sketch: the ε that the server asks for. Default: the most your policy allows.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=20, help="Owners of each kind in a game; more are surer.")] = 300,
+    fail_above: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="Also end with code 3 where the worst attack got more: the share of rows that were rebuilt, or of "
+            "known rows that were found at 1 % false alarms.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for the table (.csv, .md), JSON and picture.", show_default=False),
+    ] = None,
+    png: Annotated[bool, typer.Option("--png", help="Also write the picture as audit.png.")] = False,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Attack your own policy and settings as a dishonest server would, and say how far that got.
+
+    FILE is your CSV or Parquet file; without one a public table stands in. The attacks ask the real client behind your
+    policy, with a ledger in a temporary folder: rebuilding rows, finding a known row, guessing a label, counting a
+    class, comparing two versions, provoking refusals, timing. Nothing is sent. Values are beside what is promised.
+
+    Exit code 3: a promise is broken (beyond doubt, at 99.9 %), or --fail-above is exceeded.
+    """
+    if policy is not None and unguarded:
+        raise SettingsError("cli.policy-and-unguarded")
+    if png and output is None:
+        raise SettingsError("cli.png-without-folder")
+    if output is not None:
+        refuse_file(output)
+    with spinner() as say:
+        say("reading the files")
+        from fedbary.auditing import audit as attack
+        from fedbary.data.files import read
+        from fedbary.guard.policy import OwnerPolicy
+
+        own: Any = "none" if unguarded else "default" if policy is None else OwnerPolicy.load(policy)
+        asked: Any = protocol
+        if epsilon is not None:
+            least = own.min_group if isinstance(own, OwnerPolicy) else OwnerPolicy().min_group
+            asked = chosen_protocol(protocol, epsilon=epsilon, min_group=least)
+        found = attack(
+            None if file is None else read(file, label, id=row_id),
+            asked,
+            policy=own,
+            reference=None if reference is None else read_reference(reference, label, row_id),
+            trials=trials,
+            seed=seed,
+            progress=say,
+        )
+        files = {} if output is None else found.save(output)
+        if png and output is not None:
+            files["png"] = str(found.display().save(output / "audit.png"))
+    if json:
+        write_json({**found.to_json(), "files": files})
+    else:
+        _show(found, files)
+    if found.broken or (fail_above is not None and found.worst.value > fail_above):
+        raise typer.Exit(EXPOSED)
+
+
+def _show(found: Audit, files: dict[str, str]) -> None:
+    from fedbary.cli.ui.tables import bulleted, screen, table
+    from fedbary.wording import COMMAND, counted
+
+    console = screen()
+    rows = counted(found.rows, "row")
+    console.print(f"{found.protocol}, {found.setting}: {rows}, {found.trials} owners of each kind in every game.\n")
+    columns = ("attack", "value", "95 % interval", "promised", "holds")
+    console.print(table(columns, found.lines(), numeric=("value", "95 % interval", "promised")))
+    console.print("")
+    console.print(bulleted([note.text(COMMAND) for note in found.recommendation]))
+    if files:
+        console.print("")
+        console.print(f"written  {', '.join(files.values())}", soft_wrap=True)

@@ -1,0 +1,200 @@
+"""Every attack succeeds where nobody guards, and fails where that is promised."""
+
+import time
+
+import numpy as np
+import pytest
+
+import fedbary as fb
+from fedbary.auditing.attribute import attribute
+from fedbary.auditing.averages import blind, read_averages
+from fedbary.auditing.averages_of_rows import known_t, unknown_t
+from fedbary.auditing.counts import counts
+from fedbary.auditing.joint_rounds import joint_rounds
+from fedbary.auditing.membership import membership
+from fedbary.auditing.neighbours import neighbours
+from fedbary.auditing.owner import (
+    MANY_QUESTIONS,
+    Defence,
+    Owner,
+    guarding_policy,
+    private_policy,
+    trusting_policy,
+)
+from fedbary.auditing.refusals import form, refusals
+from fedbary.auditing.repeated_questions import repeated_questions
+from fedbary.auditing.scene import Scene
+from fedbary.auditing.versions import versions
+from fedbary.protocols.messages import Failure
+
+TRUSTED = Defence(fb.Sketch(), trusting_policy())
+COARSEN = Defence(fb.Sketch(), guarding_policy())
+PRIVATE = Defence(fb.Sketch(epsilon=0.5), private_policy(0.5))
+INTERPOLATION = Defence(fb.Interpolation(), guarding_policy("interpolation"))
+TRIANGLE = Defence(fb.Triangle(), guarding_policy("triangle"))
+OPEN_INTERPOLATION = Defence(fb.Interpolation(allow_reconstruction=True), None)
+OPEN_TRIANGLE = Defence(fb.Triangle(allow_reconstruction=True), None)
+
+
+def people(rows, seed):
+    rng = np.random.default_rng(seed)
+    ill = rng.random(rows) < 0.4
+    X = rng.normal(size=(rows, 4)) + ill[:, None]
+    return fb.Table.from_arrays(X, np.where(ill, "ill", "well"), columns=["age", "dose", "pulse", "weight"])
+
+
+def scene(defence, trials=40, rows=100):
+    return Scene(people(rows, 1), people(150, 2), defence, trials, seed=0)
+
+
+# --- reconstruction -----------------------------------------------------------------------------------
+
+
+def test_repeated_questions_read_rows_from_an_owner_who_answers_them():
+    assert repeated_questions(scene(TRUSTED)).value == 1.0
+
+
+def test_merging_points_does_not_stop_repeated_questions_and_counting_them_does():
+    many = Defence(fb.Sketch(), fb.OwnerPolicy(max_questions=MANY_QUESTIONS))
+    assert repeated_questions(scene(many)).value == 1.0
+    found = repeated_questions(scene(COARSEN))
+    assert (found.value, found.limit, found.holds, found.what.facts["answered"]) == (0.0, 0.0, True, 1)
+
+
+def test_repeated_questions_read_nothing_through_noise():
+    for budget in (0.5, 1000.0):
+        defence = Defence(fb.Sketch(epsilon=0.5), private_policy(budget))
+        assert repeated_questions(scene(defence)).value == 0.0
+
+
+@pytest.mark.parametrize("attack", [known_t, unknown_t])
+def test_as_many_points_as_rows_are_the_rows(attack):
+    assert attack(scene(OPEN_INTERPOLATION)).value == 1.0
+    found = attack(scene(INTERPOLATION))
+    assert (found.value, found.holds) == (0.0, True)
+
+
+def test_triangle_shows_rows_only_where_that_is_allowed():
+    assert unknown_t(scene(OPEN_TRIANGLE)).value == 1.0
+    found = unknown_t(scene(TRIANGLE))
+    assert (found.value, found.holds) == (0.0, True)
+
+
+def test_a_class_that_nobody_has_gives_the_secret_t_away():
+    """What is left after undoing t are averages of rows: those of the first round have the table's mean."""
+    played = scene(INTERPOLATION)
+    with played.defence.owner(played.table, np.random.default_rng(0)) as owner:
+        found = read_averages(owner, played, [np.eye(blind(played.schema)[0].point_width)[0]] * 2)
+    rows = played.placed(played.table, blind(played.schema)[0])
+    assert len(found) == 3
+    for one in found:
+        np.testing.assert_allclose(one.averages.mean(axis=0), rows.mean(axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize(("rounds", "share"), [(10, 1.0), (5, 0.0)])
+def test_more_rounds_than_rows_in_a_group_give_all_columns_to_who_knows_two(rounds, share):
+    """Not claimed by the interpolation protocol: groups of ``min_group`` = 5 rows do not survive ten rounds."""
+    defence = Defence(fb.Interpolation(rounds=rounds), guarding_policy("interpolation"))
+    found = joint_rounds(scene(defence))
+    assert (found.value, found.holds) == (share, None)
+
+
+# --- membership ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("defence", [TRUSTED, OPEN_INTERPOLATION, OPEN_TRIANGLE], ids=lambda d: d.asked.name)
+def test_a_known_row_is_found_where_nobody_guards(defence):
+    assert membership(scene(defence)).value > 0.9
+
+
+def test_a_known_row_is_not_found_through_noise():
+    found = membership(scene(PRIVATE))
+    assert found.holds
+    assert found.limit < 0.017
+
+
+def test_exact_answers_have_no_epsilon_and_private_ones_keep_theirs():
+    known, epsilon, _ = neighbours(scene(TRUSTED))
+    assert known.value == 1.0
+    assert epsilon.low > 1.0
+    known, epsilon, _ = neighbours(scene(PRIVATE))
+    assert known.holds
+    assert epsilon.holds
+    assert epsilon.limit == 0.5
+
+
+def test_noise_that_is_too_small_breaks_the_promise(monkeypatch):
+    """The audit would notice: ε = 8 where 0.5 is claimed."""
+    from fedbary.protocols.sketch import Sketch
+
+    honest = Sketch.client
+    monkeypatch.setattr(
+        Sketch, "client", lambda self, *a, **k: honest(fb.Sketch(epsilon=8.0, policy="dp"), *a, **k), raising=True
+    )
+    _, epsilon, _ = neighbours(scene(PRIVATE, trials=120))
+    assert epsilon.holds is False
+
+
+# --- inference ----------------------------------------------------------------------------------------
+
+
+def test_the_label_of_a_known_row_is_read_from_exact_answers_only():
+    assert attribute(scene(TRUSTED)).value == 1.0
+    found = attribute(scene(PRIVATE))
+    assert found.holds
+    assert found.limit < 0.63
+
+
+@pytest.mark.parametrize("defence", [TRUSTED, COARSEN, INTERPOLATION, TRIANGLE], ids=lambda d: d.asked.name)
+def test_counts_are_read_to_a_row_from_all_exact_answers(defence):
+    assert counts(scene(defence)).value > 0.95
+
+
+def test_counts_are_not_read_through_noise():
+    assert counts(scene(PRIVATE)).holds
+
+
+@pytest.mark.parametrize("defence", [TRUSTED, OPEN_TRIANGLE], ids=lambda d: d.asked.name)
+def test_two_versions_of_a_table_show_the_row_that_came(defence):
+    assert versions(scene(defence)).value > 0.95
+
+
+@pytest.mark.parametrize("defence", [COARSEN, PRIVATE, INTERPOLATION, TRIANGLE], ids=lambda d: d.asked.name)
+def test_a_table_with_all_its_versions_is_asked_once(defence):
+    found = versions(scene(defence))
+    assert (found.limit, found.holds) == (0.5, True)
+
+
+# --- side channels ------------------------------------------------------------------------------------
+
+
+def test_odd_rows_change_the_outcome_of_exact_answers():
+    assert refusals(scene(Defence(fb.Sketch(), None))).value > 0.0
+
+
+def test_with_noise_no_odd_row_changes_the_outcome():
+    found = refusals(scene(PRIVATE))
+    assert (found.value, found.holds) == (0.0, True)
+
+
+def test_an_owner_who_is_slower_with_a_row_is_noticed(monkeypatch):
+    quick, target = Owner.ask, scene(PRIVATE)
+    row = target.table.take([target.target]).columns["age"][0]
+
+    def slow(self, message):
+        time.sleep(0.05 * (row in self.table.columns["age"]))
+        return quick(self, message)
+
+    monkeypatch.setattr(Owner, "ask", slow)
+    *_, clock = neighbours(scene(PRIVATE, trials=40))
+    assert clock.value > 0.8
+    assert clock.holds is False
+
+
+def test_the_form_of_an_answer_is_everything_but_its_numbers():
+    played = scene(COARSEN)
+    with played.defence.owner(played.table, np.random.default_rng(0)) as owner:
+        first, again = owner.ask(played.honest), owner.ask(played.honest)
+    assert isinstance(again, Failure)
+    assert form(first) != form(again)
+    assert form(first)[0] == sorted(first.scalars)
