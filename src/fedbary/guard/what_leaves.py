@@ -19,7 +19,6 @@ OF_THE_QUESTION = frozenset(
         "protocols.label-coordinates",
         "protocols.label-kind-changed",
         "protocols.labels-not-classes",
-        "protocols.measure-shape",
         "protocols.not-started",
         "protocols.points-not-agreed",
         "protocols.round-skipped",
