@@ -347,6 +347,7 @@ def _write_owner(folder: Path) -> None:
 def _write_ledger(path: Path) -> None:
     for _ in range(4):
         Ledger(path).open_question(Entry(protocol="sketch", epsilon=0.5), budget=4.0)
+    Ledger(path).head_path.unlink()  # beside which any change is noticed before a line is read
 
 
 def _frame() -> Any:

@@ -30,7 +30,7 @@ def damaged_value(rng: np.random.Generator, value: Any) -> Any:  # noqa: PLR0911
         case bool():
             return not value
         case int() | float():
-            return type(value)(min(max(value * pick(rng, _FACTORS), -1e300), 1e300))
+            return type(value)(min(max(float(min(value, 10**300)) * pick(rng, _FACTORS), -1e300), 1e300))
         case str():
             return damaged_text(rng, value)
         case np.ndarray():
@@ -76,7 +76,7 @@ def damaged_array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:  #
             changed = array.astype(float) if rng.random() < 0.5 else array.copy()
             flat = changed.reshape(-1)
             odd = pick(rng, (0.0, -1.0, 1e6, 1e99, 1e308, np.nan, np.inf, 1e-300))
-            if (np.isfinite(odd) and abs(odd) < 1e18) or changed.dtype.kind == "f":
+            if changed.dtype.kind == "f" or odd == 0.0:
                 flat[rng.integers(flat.size, size=int(rng.integers(1, 4)))] = odd
             return changed
         if act == 5:

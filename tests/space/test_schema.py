@@ -221,3 +221,15 @@ def test_a_description_that_makes_no_sense_is_refused_and_ends_nobody_else_s_run
     assert spoilt != text
     with pytest.raises(SchemaError, check=coded("schema.description-unreadable")):
         Description.from_json(spoilt)
+
+
+def test_a_schema_that_would_fill_the_memory_is_refused_before_anything_is_made(monkeypatch):
+    """The row count and the schema decide, so that it tells nothing of the rows."""
+    from fedbary.space import encode
+
+    table = fb.Table({"ward": list("ab") * 10}, ["x", "y"] * 10)
+    schema = fb.fit_schema(table, fb.Space(labels="onehot"))
+    assert fb.embed(table, schema).rows == 20
+    monkeypatch.setattr(encode, "_MOST_ADDED", 20 * 6 - 1)  # three coordinates for wards and three for labels
+    with pytest.raises(SchemaError, check=coded("schema.too-wide-for-rows")):
+        fb.embed(table, schema)

@@ -95,19 +95,18 @@ def _refused(error: Exception, config: NodeConfig, session: str = "", message: M
     return found
 
 
-def _asked(message: Message, envelope: Envelope) -> Asked:
-    """The protocol that is asked for; a message that is none of its own is refused before anything else."""
-    asked = Asked.from_json(envelope.settings)
+def _check_form(message: Message, asked: Asked) -> None:
+    """Refuse a message that is none of the protocol's, before a row, a file or the ledger is looked at for it."""
     check_message({FINISH: Exchange(), **exchanges_of(asked.protocol.name)}, asked.protocol.name, message)
-    return asked
 
 
 def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
     """Policy and ledger come first, then what was answered before; only then is the table read."""
     folder = config.run_folder(envelope.session)
-    asked = _asked(message, envelope)
+    asked = Asked.from_json(envelope.settings)
     policy = _policy(config)
     settings = policy.applied(asked.protocol)
+    _check_form(message, asked)
     account = config.ledger.read(head_needed=True)
     before = RunState.load(folder)
     last = before.last or _answered_in_another_run(settings, message, account, config)
@@ -216,7 +215,8 @@ def _tried(what: str, work: Callable[[], LastAnswer | None]) -> LastAnswer | Non
 def _ask_simulated(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
     """In a simulation the owners are one, who needs neither policy nor ledger."""
     folder = config.run_folder(envelope.session)
-    asked = _asked(message, envelope)
+    asked = Asked.from_json(envelope.settings)
+    _check_form(message, asked)
     before = RunState.load(folder)
     if before.last is not None and before.last.repeats(message, envelope.step):
         return before.last

@@ -155,7 +155,7 @@ class OwnerPolicy:
             values = tomllib.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
             raise SettingsError("guard.policy-unreadable", file=str(file), why=error.strerror) from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SettingsError("guard.policy-not-toml", file=str(file), why=str(error)) from error
         known = [field.name for field in fields(cls)]
         for key in values:

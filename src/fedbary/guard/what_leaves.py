@@ -34,6 +34,7 @@ OF_THE_QUESTION = frozenset(
         "protocols.target-incomplete",
         "protocols.too-many-rounds",
         "protocols.unknown-message",
+        "schema.beyond-bounds",
         "schema.changed",
         "schema.columns-missing",
         "schema.columns-without-names",
@@ -42,6 +43,7 @@ OF_THE_QUESTION = frozenset(
         "schema.other-fingerprint",
         "schema.other-version",
         "schema.too-few-rows",
+        "schema.too-wide-for-rows",
     }
 )
 _ABOUT_ROWS = frozenset({"data", "protocols", "schema", "transport", "valuation"})

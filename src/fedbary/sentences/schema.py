@@ -117,6 +117,9 @@ SENTENCES = {
         "[[{rows:counted row} {rows:either is are}|the rows are]] fewer than min_group = {least}: add rows, or lower <min_group> if the owner agrees.",
         "least",
     ),
+    "too-wide-for-rows": say(
+        "the schema's categories and label would make more than {most} numbers of these rows", "most"
+    ),
     "unknown-classes": say("has {count:either class classes} unknown to the target: {classes:listed}", "count classes"),
     "width": say(
         "column '{column}' has {width} coordinates, the schema has {expected}: use the same embedding or image size as the other parties.",

@@ -15,6 +15,10 @@ Floats = NDArray[np.float64]
 _SCHEMA_KINDS: dict[Kind, str] = {"number": "numeric", "bool": "boolean", "text": "categorical", "block": "block"}
 
 
+# Numbers that categories and label coordinates may add to a table's own: four gigabytes.
+_MOST_ADDED = 2**29
+
+
 def encode(table: Table, schema: Schema) -> Floats:
     """One row per table row, one scaled coordinate per number and category; refuses what does not fit."""
     require_columns(table, schema)
@@ -45,6 +49,9 @@ def require_columns(table: Table, schema: Schema) -> None:
             raise SchemaError(
                 "schema.width", where=table.origin, column=column.name, width=int(width), expected=column.width
             )
+    added = sum(column.coordinates for column in schema.columns if column.kind == "categorical")
+    if len(table) * (added + schema.point_width - schema.feature_width) > _MOST_ADDED:
+        raise SchemaError("schema.too-wide-for-rows", where=table.origin, most=_MOST_ADDED)
 
 
 def column_kind(values: NDArray[np.generic]) -> str:

@@ -184,9 +184,9 @@ def _parsed(text: str) -> Schema:
             version=version,
             notes=tuple(Note.from_json(note) for note in content["notes"]),
         )
+        require_plausible(schema)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise SchemaError("schema.not-a-schema", why=str(error)) from error
-    require_plausible(schema)
     if content.get("fingerprint") != schema.fingerprint:
         raise SchemaError("schema.changed")
     return schema
