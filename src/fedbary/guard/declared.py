@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Declared:
-    """What a server may know of a table without asking: its row count, and the names and widths of its columns."""
+    """What a server may know of a table without asking: its row count, and the names and widths of its columns.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> Declared.of(fb.Table({"age": [51, 38]}, ["ill", "well"]))
+    Declared(rows=2, columns={'age': 1})
+    """
 
     rows: int
     columns: Mapping[str, int]
