@@ -17,7 +17,8 @@ DEFENCES = (
     (fb.Sketch(), trusting_policy()),
     (fb.Sketch(), guarding_policy()),
     (fb.Sketch(epsilon=1.0), private_policy(1.0)),
-    (fb.Interpolation(), guarding_policy("interpolation")),
+    (fb.Interpolation(rounds=4), guarding_policy("interpolation")),
+    (fb.Interpolation(), trusting_policy("interpolation")),
     (fb.Triangle(), guarding_policy("triangle")),
 )
 

@@ -30,7 +30,7 @@ from fedbary.protocols.messages import Failure
 TRUSTED = Defence(fb.Sketch(), trusting_policy())
 COARSEN = Defence(fb.Sketch(), guarding_policy())
 PRIVATE = Defence(fb.Sketch(epsilon=0.5), private_policy(0.5))
-INTERPOLATION = Defence(fb.Interpolation(), guarding_policy("interpolation"))
+INTERPOLATION = Defence(fb.Interpolation(rounds=4), guarding_policy("interpolation"))
 TRIANGLE = Defence(fb.Triangle(), guarding_policy("triangle"))
 OPEN_INTERPOLATION = Defence(fb.Interpolation(allow_reconstruction=True), None)
 OPEN_TRIANGLE = Defence(fb.Triangle(allow_reconstruction=True), None)
@@ -91,11 +91,12 @@ def test_a_class_that_nobody_has_gives_the_secret_t_away():
         np.testing.assert_allclose(one.averages.mean(axis=0), rows.mean(axis=0), atol=1e-6)
 
 
-@pytest.mark.parametrize(("rounds", "share"), [(10, 1.0), (5, 0.0)])
-def test_more_rounds_than_rows_in_a_group_give_all_columns_to_who_knows_two(rounds, share):
-    """Not claimed by the interpolation protocol: groups of ``min_group`` = 5 rows do not survive ten rounds."""
-    defence = Defence(fb.Interpolation(rounds=rounds), guarding_policy("interpolation"))
-    found = joint_rounds(scene(defence))
+@pytest.mark.parametrize(
+    ("rounds", "policy", "share"), [(10, trusting_policy, 1.0), (5, trusting_policy, 0.0), (4, guarding_policy, 0.0)]
+)
+def test_more_rounds_than_rows_in_a_group_give_all_columns_to_who_knows_two(rounds, policy, share):
+    """Groups of ``min_group`` = 5 rows do not survive ten rounds, so only a trusted server may ask for them."""
+    found = joint_rounds(scene(Defence(fb.Interpolation(rounds=rounds), policy("interpolation"))))
     assert (found.value, found.holds) == (share, None)
 
 

@@ -130,12 +130,12 @@ QUIET = found("membership", "membership", 1)
         ),
         (
             [found("joint-rounds", "reconstruction", 80), QUIET],
-            Defence(fb.Interpolation(), guarding_policy("interpolation")),
+            Defence(fb.Interpolation(rounds=4), guarding_policy("interpolation")),
             ["audit.fewer-rounds"],
         ),
         (
             [found("averages", "reconstruction", 80), QUIET],
-            Defence(fb.Interpolation(), guarding_policy("interpolation")),
+            Defence(fb.Interpolation(rounds=4), guarding_policy("interpolation")),
             ["audit.no-reconstruction"],
         ),
         (

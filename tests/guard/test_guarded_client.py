@@ -125,7 +125,7 @@ def test_notes_leave_too_and_are_counted(ledger):
 
 
 def test_arrays_are_recorded_by_shape(tables, ledger):
-    asked = fb.Interpolation(support=20)
+    asked = fb.Interpolation(support=20, rounds=3)
     mine = guarded(tables, ledger, asked, protocols=("interpolation",))
     reply = mine.answer(question(asked, tables[1]))
     assert dict(ledger.read().entries[1].arrays) == {"gamma": reply.arrays["gamma"].shape}
@@ -366,7 +366,7 @@ def test_what_is_declared_of_a_table_refuses_before_the_question_is_opened(table
 
 
 def test_rows_that_changed_during_a_run_are_an_answer_like_any_other(tables, ledger):
-    asked = fb.Interpolation(support=10)
+    asked = fb.Interpolation(support=10, rounds=3)
     server = asked.server(["me"], tables[1], asked.space(None), rules=RowRules(), seed=0)
     first = guarded(tables, ledger, asked, protocols=("interpolation",))
     server.absorb({"me": first.answer(server.tasks()["me"])})

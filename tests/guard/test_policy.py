@@ -30,6 +30,8 @@ TRUSTING = {"protocols": EVERYTHING, "trust_server": True}
         ({"protocols": GUARDED}, Triangle(allow_reconstruction=True), "reconstruction", None),
         ({"protocols": GUARDED}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
         ({"protocols": GUARDED, "max_rounds": 3}, fb.Interpolation(rounds=4), "beyond-limit", "max_rounds"),
+        ({"protocols": GUARDED}, fb.Interpolation(rounds=5), "rounds-solve-rows", None),
+        ({"protocols": GUARDED}, fb.Interpolation(rounds=9, min_group=9), "rounds-solve-rows", None),
         ({**TRUSTING, "max_rounds": 3}, fb.Coalition(), "beyond-limit", "max_rounds"),
         (TRUSTING, fb.Consensus(starts=3), "beyond-limit", "max_starts"),
         (TRUSTING, fb.Coalition(points_per_class=11), "beyond-limit", "max_points_per_class"),
@@ -80,14 +82,14 @@ def test_no_sketch_settings_are_looser_than_the_owner_s(asked, least):
 
 def test_an_untrusted_server_neither_fixes_t_nor_turns_off_coarsening():
     own = OwnerPolicy(protocols=GUARDED)
-    assert own.applied(fb.Interpolation(t=0.5)).t is None
+    assert own.applied(fb.Interpolation(t=0.5, rounds=4)).t is None
     assert own.applied(fb.Sketch(epsilon=1.0)).policy == "dp"
 
 
 def test_a_trusted_server_gets_what_it_asks_for_within_limits():
     own = OwnerPolicy(protocols=EVERYTHING, trust_server=True)
     assert own.applied(fb.Sketch()).policy == "trusted"
-    assert own.applied(fb.Interpolation(t=0.5)).t == 0.5
+    assert own.applied(fb.Interpolation(t=0.5, rounds=10)).t == 0.5
     assert own.applied(fb.Consensus(rounds=4)) == fb.Consensus(rounds=4)
 
 

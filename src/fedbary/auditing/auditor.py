@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -78,8 +78,8 @@ def audit(
         The owner's rows, in the forms that `value` takes. Default: tumours of ``breast-cancer``, as a stand-in. Of
         more than 400 rows so many are drawn.
     protocol : Sketch, Interpolation, Triangle or str
-        The settings that a server asks for. By name: its defaults, for ``sketch`` with the largest ε that the policy
-        allows, if it asks for one.
+        The settings that a server asks for. By name: its defaults, with the largest ε (``sketch``, if the policy asks
+        for one) or the most rounds (``interpolation``) that the policy allows.
     policy : OwnerPolicy, path, "default" or "none"
         The owner's; ``"default"`` is that of an owner who has not written one, ``"none"`` no guard at all, as in one
         process.
@@ -137,8 +137,7 @@ def _defence(protocol: Settings | str, policy: OwnerPolicy | str | Path) -> Defe
     else:
         own = OwnerPolicy(protocols=(name,)) if policy == "default" else OwnerPolicy.load(policy)
     if isinstance(protocol, str):
-        least = {} if own is None else {"min_group": own.min_group}
-        asked = PROTOCOLS[name](**least, **_largest_epsilon(name, own))
+        asked = PROTOCOLS[name](**({} if own is None else _most_allowed(name, own)))
     else:
         asked = protocol
     defence = Defence(asked, own)
@@ -146,10 +145,14 @@ def _defence(protocol: Settings | str, policy: OwnerPolicy | str | Path) -> Defe
     return defence
 
 
-def _largest_epsilon(name: str, policy: OwnerPolicy | None) -> dict[str, float]:
-    if name != "sketch" or policy is None or not policy.needs_epsilon:
-        return {}
-    return {"epsilon": min(most for most in (policy.max_epsilon, policy.epsilon_budget) if most is not None)}
+def _most_allowed(name: str, policy: OwnerPolicy) -> dict[str, Any]:
+    """The settings that tell a server most, of those that the policy allows."""
+    most: dict[str, Any] = {"min_group": policy.min_group}
+    if name == "sketch" and policy.needs_epsilon:
+        most["epsilon"] = min(value for value in (policy.max_epsilon, policy.epsilon_budget) if value is not None)
+    if name == "interpolation":
+        most["rounds"] = policy.max_rounds if policy.trust_server else max(1, min(policy.max_rounds, policy.min_group - 1))
+    return most
 
 
 def _rows(table: Data | None, reference: Data | None, rng: np.random.Generator) -> tuple[Table, Table]:

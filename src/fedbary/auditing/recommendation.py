@@ -36,7 +36,7 @@ def recommended(findings: Sequence[Finding], defence: Defence, rows: int) -> tup
     if "audit.averages" in read:
         notes.append(Note("audit.no-reconstruction", {"min_group": int(defence.settings.min_group)}))
     elif "audit.joint-rounds" in read:
-        notes.append(Note("audit.fewer-rounds", {"rounds": int(defence.settings.min_group)}))
+        notes.append(Note("audit.fewer-rounds", {"rounds": int(defence.settings.min_group) - 1}))
     found = max((one.value for one in findings if one.kind == MEMBERSHIP), default=0.0)
     epsilon = defence.epsilon
     if epsilon is None and found > CONTENT:

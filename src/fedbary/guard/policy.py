@@ -45,8 +45,9 @@ class OwnerPolicy:
         Whether the number of flagged rows may leave, where it is at least ``min_group``.
     trust_server : bool
         Believe that the server is honest: sketches are answered as they come, and a server may fix ``t``. Otherwise
-        `Sketch` answers with ``policy="coarsen"`` at least, and `Interpolation` draws its own ``t``. `Consensus` and
-        `Coalition` need it, as differences of their averages show rows.
+        `Sketch` answers with ``policy="coarsen"`` at least, and `Interpolation` draws its own ``t`` and has fewer
+        ``rounds`` than ``min_group``, so that there are fewer averages than rows. `Consensus` and `Coalition` need it,
+        as differences of their averages show rows.
     max_rounds, max_starts, max_points_per_class : int
         Most rounds, supports and points of a class in protocols that have them: what is answered more often or more
         finely can be combined to more.
@@ -114,6 +115,8 @@ class OwnerPolicy:
         if getattr(settings, "allow_reconstruction", False):
             raise PrivacyError("guard.reconstruction")
         self._check_asked_epsilon(name, getattr(settings, "epsilon", None))
+        if isinstance(settings, Interpolation) and not self.trust_server and settings.rounds >= min_group:
+            raise PrivacyError("guard.rounds-solve-rows", rounds=settings.rounds, min_group=min_group)
         for key, field, asked in self._limits(settings):
             if asked > getattr(self, key):
                 raise PrivacyError("guard.beyond-limit", field=field, asked=asked, key=key, most=getattr(self, key))

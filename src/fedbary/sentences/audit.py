@@ -23,7 +23,7 @@ SENTENCES = {
         "rows rounds",
     ),
     "fewer-rounds": say(
-        "Have max_rounds = {rounds}: with more rounds than rows in a group there are more equations than rows, and a server that knows two columns solves for all others.",
+        "Have trust_server = false, with which no more than {rounds} rounds are answered: as many rounds as rows in a group give as many equations as rows, and a server that knows two columns solves for all others.",
         "rounds",
     ),
     "loud-noise": say(
