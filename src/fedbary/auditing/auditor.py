@@ -151,7 +151,8 @@ def _most_allowed(name: str, policy: OwnerPolicy) -> dict[str, Any]:
     if name == "sketch" and policy.needs_epsilon:
         most["epsilon"] = min(value for value in (policy.max_epsilon, policy.epsilon_budget) if value is not None)
     if name == "interpolation":
-        most["rounds"] = policy.max_rounds if policy.trust_server else max(1, min(policy.max_rounds, policy.min_group - 1))
+        bounds = (policy.max_rounds,) if policy.trust_server else (policy.max_rounds, policy.min_group - 1)
+        most["rounds"] = max(1, min(bounds))
     return most
 
 

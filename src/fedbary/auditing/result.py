@@ -59,7 +59,8 @@ class Audit:
         elif getattr(settings, "allow_reconstruction", False):
             words = "allow_reconstruction"
         else:
-            words = f"min_group = {settings.min_group}"
+            rounds = getattr(settings, "rounds", None)
+            words = f"min_group = {settings.min_group}" + ("" if rounds is None else f", {rounds} rounds")
         return words if self.defence.policy is not None else f"{words}, unguarded"
 
     @cached_property
