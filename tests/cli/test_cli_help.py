@@ -30,6 +30,7 @@ def test_help_fits_80_columns_and_has_an_example_without_jargon(fedbary, monkeyp
     code, out, err = fedbary(*path, "--help")
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
+    assert "\n" not in COMMANDS[path].help.replace("\n\n", "")  # so that any terminal can wrap it
     assert ("Example:  fedbary " + " ".join(path) if path else "Start with:  fedbary demo") in out
     assert [word for word in JARGON if re.search(rf"\b{re.escape(word)}\b", out)] == []
     assert fedbary(*path, "-h")[:2] == (0, out)

@@ -136,6 +136,10 @@ def test_one_more_question_is_allowed_once_its_owner_has_read_what_it_could_reve
     monkeypatch.setattr("typer.confirm", lambda *_, **__: (_ for _ in ()).throw(typer.Abort))
     assert fedbary("policy", "allow", "ledger.jsonl")[0] != 0
     assert ledger.read() == before
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    code, out, _ = fedbary("policy", "allow", "ledger.jsonl")
+    assert (code, out.splitlines()[-1]) == (0, "nothing was allowed")
+    assert ledger.read() == before
     monkeypatch.setattr("typer.confirm", lambda *_, **__: True)
     code, out, _ = fedbary("policy", "allow", "ledger.jsonl", "--reason", "the June report")
     told = " ".join(out.split())

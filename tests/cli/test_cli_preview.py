@@ -76,6 +76,19 @@ def test_the_other_protocols_send_points(fedbary, sites, protocol):
     assert all(len(array["values"]) == array["shape"][0] for array in first["arrays"].values())
 
 
+def test_without_a_policy_file_it_says_what_one_would_have_to_allow(fedbary, sites):
+    told = " ".join(fedbary("preview", *MINE, "--with", "sites/south.csv")[1].split())
+    assert 'your node refuses it; one that allows it has protocols = ["consensus"] and trust_server = true.' in told
+    assert "your node refuses it" not in fedbary("preview", *MINE, "--reference", "reference.csv")[1]
+
+
+def test_the_server_asks_for_the_most_that_the_policy_allows(fedbary, sites, tmp_path):
+    (tmp_path / "mine.toml").write_text("epsilon_budget = 2.0\nmax_epsilon = 0.5\n", encoding="utf-8")
+    asked = ("preview", *MINE, "--reference", "reference.csv", "--json")
+    assert json.loads(fedbary(*asked, "--policy", tmp_path / "mine.toml")[1])["settings"]["epsilon"] == 0.5
+    assert json.loads(fedbary(*asked, "--protocol", "interpolation")[1])["settings"]["rounds"] == 4
+
+
 def test_the_policy_refuses_before_the_file_is_read(fedbary, refused, sites, tmp_path):
     (tmp_path / "policy.toml").write_text("min_group = 9\n")
     options = ("--reference", "reference.csv", "--policy", "policy.toml", "--min-group", 5)

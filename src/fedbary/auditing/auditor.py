@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -136,24 +136,10 @@ def _defence(protocol: Settings | str, policy: OwnerPolicy | str | Path) -> Defe
         own = None
     else:
         own = OwnerPolicy(protocols=(name,)) if policy == "default" else OwnerPolicy.load(policy)
-    if isinstance(protocol, str):
-        asked = PROTOCOLS[name](**({} if own is None else _most_allowed(name, own)))
-    else:
-        asked = protocol
-    defence = Defence(asked, own)
+    named = PROTOCOLS[name]() if own is None else own.most_telling(name)
+    defence = Defence(named if isinstance(protocol, str) else protocol, own)
     _ = defence.settings  # a policy that refuses them says so now
     return defence
-
-
-def _most_allowed(name: str, policy: OwnerPolicy) -> dict[str, Any]:
-    """The settings that tell a server most, of those that the policy allows."""
-    most: dict[str, Any] = {"min_group": policy.min_group}
-    if name == "sketch" and policy.needs_epsilon:
-        most["epsilon"] = min(value for value in (policy.max_epsilon, policy.epsilon_budget) if value is not None)
-    if name == "interpolation":
-        bounds = (policy.max_rounds,) if policy.trust_server else (policy.max_rounds, policy.min_group - 1)
-        most["rounds"] = max(1, min(bounds))
-    return most
 
 
 def _rows(table: Data | None, reference: Data | None, rng: np.random.Generator) -> tuple[Table, Table]:

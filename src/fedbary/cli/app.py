@@ -135,7 +135,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[  # noqa: ARG001 - its callback acts
@@ -148,3 +147,6 @@ def options(
     interrupted, 1 a bug.
     """
     current_session().debug = debug
+
+
+app.callback(help=paragraphs(options.__doc__))(options)

@@ -23,9 +23,10 @@ from fedbary.guard.account import (
     Entry,
     check_cost,
 )
+from fedbary.wording import as_plain
 
 HEAD = "head"
-_LONGEST = 200
+_LONGEST = 400
 # A server that is refused may ask again for ever; the lines of that must not fill the disk.
 _MOST_REFUSALS = 1000
 
@@ -280,7 +281,7 @@ def _append_bytes(file: int, rest: bytes) -> None:
 def _dated(entry: Entry) -> Entry:
     """With the time, and without what a server made too long."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    run, kind, note = (text[:_LONGEST] for text in (entry.run, entry.kind, entry.note))
+    run, kind, note = (as_plain(text, _LONGEST) for text in (entry.run, entry.kind, entry.note))
     return replace(entry, time=entry.time or now, run=run, kind=kind, note=note)
 
 

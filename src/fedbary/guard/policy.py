@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import tomllib
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fedbary.checks import number, whole
+from fedbary.checks import did_you_mean, number, whole
 from fedbary.errors import PrivacyError, SettingsError, wrong_parameter
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Settings
@@ -139,6 +138,24 @@ class OwnerPolicy:
                 stricter["t"] = None
         return replace(settings, **stricter)
 
+    def most_telling(self, name: str) -> Settings:
+        """The settings of a protocol that tell a server most, of those that the policy allows it to ask for.
+
+        Examples
+        --------
+        >>> OwnerPolicy(epsilon_budget=0.5).most_telling("sketch").epsilon
+        0.5
+        >>> OwnerPolicy(protocols=("interpolation",)).most_telling("interpolation").rounds
+        4
+        """
+        most: dict[str, Any] = {"min_group": self.min_group}
+        if name == Sketch.name and self.needs_epsilon:
+            most["epsilon"] = min(value for value in (self.max_epsilon, self.epsilon_budget) if value is not None)
+        if name == Interpolation.name:
+            bounds = (self.max_rounds,) if self.trust_server else (self.max_rounds, self.min_group - 1)
+            most["rounds"] = max(1, min(bounds))
+        return PROTOCOLS[name](**most)
+
     def to_toml(self) -> str:
         """The policy as a file that explains its keys; `load` reads it back."""
         lines = ["# What leaves this machine for a federation, whatever its server asks for. See docs/owner.md.", ""]
@@ -163,14 +180,24 @@ class OwnerPolicy:
         known = [field.name for field in fields(cls)]
         for key in values:
             if key not in known:
-                close = difflib.get_close_matches(key, known, n=1)
-                guess = f"did you mean '{close[0]}'?" if close else f"the keys are {', '.join(known)}."
-                raise SettingsError("guard.policy-unknown-key", file=str(file), key=key, guess=guess)
+                guess = did_you_mean(key, known)
+                raise SettingsError(
+                    "guard.policy-unknown-key", file=str(file), key=key, guess=guess, known=", ".join(known)
+                )
         if isinstance(values.get("protocols"), list):
             values["protocols"] = tuple(values["protocols"])
         try:
             return cls(**values)
         except SettingsError as error:
+            if error.code == "settings.parameter":  # a key of the file, and no option of a command
+                facts = error.note.facts
+                raise SettingsError(
+                    "guard.policy-value",
+                    file=str(file),
+                    key=facts["name"],
+                    expected=facts["expected"],
+                    got=facts["got"],
+                ) from error
             raise error.at(f"The policy file '{file}'") from error
 
     def _limits(self, settings: Settings) -> Iterator[tuple[str, str, int]]:

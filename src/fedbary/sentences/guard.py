@@ -67,9 +67,10 @@ SENTENCES = {
     "partition-lacks-number": say("The partition {name!r} lacks a number: write dirichlet-0.3.", "name"),
     "policy-not-toml": say("The policy file '{file}' is not a TOML file ({why}): correct it."),
     "policy-too-large": say("The policy file '{file}' is too large to be one: check the path."),
-    "policy-unknown-key": say("The policy file '{file}' has an unknown key '{key}': {guess}"),
+    "policy-unknown-key": say("The policy file '{file}' has an unknown key '{key}'{guess}; the keys are {known}."),
     "policy-unknown-protocol": say("The 'protocols' parameter of OwnerPolicy names {name!r}: choose from {known}."),
     "policy-unusable": say("The owner's policy file cannot be used; the owner's own log says why."),
+    "policy-value": say("The policy file '{file}' has {key} = {got}: it must be {expected}."),
     "policy-unreadable": say("The policy file '{file}' cannot be read ({why}): check it."),
     "protocol-needs-trust": say(
         "The {protocol} protocol needs trust_server = true: a server can subtract its averages from each other, and the "

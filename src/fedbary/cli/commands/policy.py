@@ -11,6 +11,7 @@ from fedbary.cli.ui.command_kinds import Command, Group, example_of
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.terminal_text import paragraphs
 from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import PROTOCOLS
 
@@ -22,7 +23,6 @@ policy = typer.Typer(
 )
 
 
-@policy.command(cls=Command, epilog=example_of("fedbary policy init policy.toml"))
 def init(
     file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("policy.toml"),
 ) -> None:
@@ -41,7 +41,6 @@ def init(
     screen().print(f"written  {file}", soft_wrap=True)
 
 
-@policy.command(cls=Command, epilog=example_of("fedbary policy check policy.toml"))
 def check(
     file: Annotated[Path, typer.Argument(help="Your policy file.")] = Path("policy.toml"), json: Json = False
 ) -> None:
@@ -63,7 +62,6 @@ def check(
     screen().print(table(("key", "value"), rows))
 
 
-@policy.command(cls=Command, epilog=example_of("fedbary policy allow state/north/ledger.jsonl --reason 'June report'"))
 def allow(
     file: Annotated[Path, typer.Argument(help="The ledger of your node, such as ledger.jsonl.", show_default=False)],
     *,
@@ -101,14 +99,12 @@ def allow(
         raise SettingsError("cli.allow-needs-yes")
     account = Ledger(file).read()
     console = screen()
-    console.print(
-        f"{counted(account.questions(protocol), 'question')} of the {protocol} protocol so far, ε spent: "
-        f"{account.spent():g}. What one more could reveal:",
-        soft_wrap=True,
-    )
-    console.print(REVEALS[protocol])
-    if not yes:
-        typer.confirm("Allow it?", abort=True)
+    asked = counted(account.questions(protocol), "question")
+    console.print(f"{asked} of the {protocol} protocol so far; ε spent: {account.spent():g}.")
+    console.print(f"What one more could reveal: {REVEALS[protocol]}\n")
+    if not yes and not typer.confirm("Allow it?"):
+        console.print("nothing was allowed")
+        return
     Ledger(file).allow(protocol, more, epsilon or 0.0, reason)
     allowed = [counted(more, "more question")] if more else []
     allowed += [f"ε {epsilon:g} more"] if epsilon else []
@@ -119,3 +115,11 @@ def _in_words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "no limit" if value is None else str(value)
+
+
+for _command, _example in (
+    (init, "fedbary policy init policy.toml"),
+    (check, "fedbary policy check policy.toml"),
+    (allow, "fedbary policy allow state/north/ledger.jsonl --reason 'June report'"),
+):
+    policy.command(cls=Command, help=paragraphs(_command.__doc__), epilog=example_of(_example))(_command)

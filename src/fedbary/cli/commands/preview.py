@@ -46,9 +46,14 @@ def preview(
     others: Annotated[
         list[Path] | None, typer.Option("--with", metavar="FILE", help="Another client's file; may be repeated.")
     ] = None,
-    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your policy file. Default: defaults.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your policy file. Default: defaults that allow the protocol.")
+    ] = None,
     min_group: Annotated[int | None, typer.Option(help="What the server asks for. Default: your policy's.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="sketch: the ε that the server asks for.")] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="sketch: the ε that the server asks for. Default: the most your policy allows, or none."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print what your machine would send to a server: every number, how many bytes, and what the server learns by it.
@@ -61,10 +66,11 @@ def preview(
     from fedbary.guard.policy import NEED_TRUST, OwnerPolicy
 
     name = protocol or ("sketch" if reference or message else "consensus")
-    asked = chosen_protocol(name, **({} if epsilon is None else {"epsilon": epsilon}))
-    trusting = OwnerPolicy(protocols=(name,), trust_server=name in NEED_TRUST)
-    own = trusting if policy is None else OwnerPolicy.load(policy)
-    asked = replace(asked, min_group=own.min_group if min_group is None else min_group)
+    given = {key: value for key, value in (("epsilon", epsilon), ("min_group", min_group)) if value is not None}
+    chosen_protocol(name, **given)  # refuses what the protocol does not have
+    willing = OwnerPolicy(protocols=(name,), trust_server=name in NEED_TRUST)
+    own = willing if policy is None else OwnerPolicy.load(policy)
+    asked = replace(own.most_telling(name), **given)
     _check_sources(asked, reference, message, others)
     settings = own.applied(asked)
     table = read(file, label, id=row_id)
@@ -79,7 +85,7 @@ def preview(
     if json:
         write_json(for_programs(settings, found))
     else:
-        show_preview(settings, found, with_reference=bool(reference or message), most=own.most_questions)
+        show_preview(settings, found, own, with_reference=bool(reference or message), supposed=policy is None)
     if any(exchange.refusal is not None for exchange in found):
         raise typer.Exit(_REFUSED)
 

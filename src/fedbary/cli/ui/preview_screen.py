@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
+    from fedbary.guard.policy import OwnerPolicy
     from fedbary.protocols.messages import Failure, Message, Reply, Settings
 
 _HEAD = 4
@@ -27,10 +28,12 @@ class Exchange:
     refusal: Failure | None
 
 
-def show_preview(settings: Settings, found: list[Exchange], *, with_reference: bool, most: int | None) -> None:
+def show_preview(
+    settings: Settings, found: list[Exchange], policy: OwnerPolicy, *, with_reference: bool, supposed: bool
+) -> None:
     """Every number that would be sent, how many bytes, and what the server learns by it.
 
-    ``most`` is how many questions of the protocol the owner's policy allows; None where the ε budget is the limit.
+    ``supposed`` says that the owner has named no policy file, so that the policy is one which allows the protocol.
     """
     from fedbary.guard.guarded_client import reply_bytes
 
@@ -49,8 +52,12 @@ def show_preview(settings: Settings, found: list[Exchange], *, with_reference: b
     console.print(bulleted([*facts, *warnings]))
     if getattr(settings, "epsilon", None) is not None:
         console.print("\nThe noise is drawn anew for every run: what is sent will differ from what is shown.")
+    most = policy.most_questions
     allowed = "as many as epsilon_budget pays for" if most is None else "no other" if most == 1 else f"{most} in all"
     console.print(f"\nThis is one question of the {settings.name} protocol; your policy allows {allowed}.")
+    if supposed and not set(policy.protocols) <= set(type(policy)().protocols):
+        needs = [f'protocols = ["{settings.name}"]', *(["trust_server = true"] if policy.trust_server else [])]
+        console.print(f"Without a policy file your node refuses it; one that allows it has {' and '.join(needs)}.")
     console.print("Nothing was sent: the preview ran on this machine only.")
 
 
