@@ -56,6 +56,15 @@ def test_json_holds_all_of_it(fedbary, ledger):
     assert content["entries"][4]["arrays"] == {"gamma": [3, 2]}
 
 
+def test_answers_without_epsilon_are_named_beside_what_was_spent(fedbary, ledger):
+    assert "exact" not in fedbary("ledger", "ledger.jsonl")[1]
+    common = dict(run="june", protocol="sketch", kind="sketch", data="aaaa")
+    asked = ledger.open_question(Entry(**common)).question
+    ledger.record(Entry(**common, question=asked, bytes=140, scalars=("rows", "cost")))
+    told = " ".join(fedbary("ledger", "ledger.jsonl")[1].split())
+    assert "ε spent: 0.75. • 1 answer was exact: no ε bounds what it tells." in told
+
+
 def test_an_accountant_adds_up_many_small_answers(fedbary, sites):
     pytest.importorskip("dp_accounting")
     ledger = Ledger("ledger.jsonl")
@@ -66,7 +75,9 @@ def test_an_accountant_adds_up_many_small_answers(fedbary, sites):
     assert code == 0
     assert totals["epsilon"] == 3.0
     assert 0.1 < totals["epsilon_for_delta"] < 2.5
-    assert "For δ = 1e-06 all answers together have ε = 2" in fedbary("ledger", "ledger.jsonl", "--delta", "1e-6")[1]
+    told = fedbary("ledger", "ledger.jsonl", "--delta", "1e-6")[1]
+    assert "For δ = 1e-06 all answers with ε together have ε = 2" in told
+    assert "exact" not in told
 
 
 def test_a_reset_begins_a_new_account_and_keeps_the_old_lines(fedbary, ledger):

@@ -291,10 +291,12 @@ def test_a_whole_ledger_has_nothing_to_accept(four):
 def test_a_file_of_something_else_is_neither_a_ledger_nor_made_one(ledger, text):
     ledger.path.parent.mkdir(parents=True, exist_ok=True)
     ledger.path.write_text(text)
-    for way in (ledger.read, lambda: asked(ledger), lambda: ledger.reset("why"), lambda: ledger.accept("why")):
+    for way in (ledger.read, lambda: asked(ledger), lambda: ledger.reset("why")):
         with pytest.raises(DataError, check=coded("guard.ledger-damaged")) as caught:
             way()
         assert caught.value.private["line"] == 1
+    with pytest.raises(DataError, check=coded("guard.not-a-ledger")):
+        ledger.accept("why")
     assert ledger.path.read_text() == text
 
 

@@ -112,7 +112,8 @@ def audit(
     own, theirs = _rows(table, reference, rng)
     least = 8 * defence.settings.min_group
     if len(own) < least:
-        raise DataError("audit.too-few-rows", rows=len(own), least=least)
+        whole_table = len(own) + len(theirs) if table is not None and reference is None else None
+        raise DataError("audit.too-few-rows", rows=len(own), least=least, whole=whole_table)
     scene = Scene(own, theirs, defence, int(trials), int(seed))
     findings: list[Finding] = []
     from fedbary.engines.local import one_thread
@@ -129,7 +130,7 @@ def audit(
 def _defence(protocol: Settings | str, policy: OwnerPolicy | str | Path) -> Defence:
     name = protocol if isinstance(protocol, str) else getattr(protocol, "name", None)
     if name not in AUDITED:
-        raise wrong_parameter("protocol", "audit", f"{', '.join(AUDITED)}, or settings of one of them", protocol)
+        raise wrong_parameter("protocol", "audit", "sketch, interpolation or triangle", protocol)
     if isinstance(policy, OwnerPolicy):
         own: OwnerPolicy | None = policy
     elif policy == "none":

@@ -126,6 +126,11 @@ class Account:
         """ε since the last reset."""
         return float(_total(entry.epsilon for entry in self.current))
 
+    def exact_answers(self) -> int:
+        """Answers since the last reset to questions that cost no ε."""
+        costs = {entry.question: entry.epsilon for entry in self.current if entry.what == QUESTION}
+        return sum(entry.what == REPLY and not costs.get(entry.question) for entry in self.current)
+
     def questions(self, protocol: str) -> int:
         """Questions of a protocol that were opened since the last reset."""
         return sum(entry.what == QUESTION and entry.protocol == protocol for entry in self.current)

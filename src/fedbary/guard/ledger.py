@@ -130,7 +130,7 @@ class Ledger:
         with self._writing() as file:
             content = _content(file)
             if content and not content.startswith(b"{"):
-                raise DataError("guard.ledger-damaged", line=1)
+                raise DataError("guard.not-a-ledger", path=str(self.path))
             try:
                 self._checked(content, head_needed=True)
             except DataError:

@@ -33,7 +33,7 @@ class NodeConfig:
     output : path
         Where row values and flags are written, for the owner alone.
     name : str
-        What the client is called in the server's result.
+        What the owner calls the node, in its own report; to the server it is a claim.
     data : path, optional
         The owner's file.
     partition : int, optional

@@ -261,7 +261,10 @@ _WORDS = {
     "share_flag_counts": (
         "true: the server may learn how many of your rows were flagged, where these are min_group at least.",
     ),
-    "max_rounds": ("Most rounds of one run (consensus, coalition, interpolation).",),
+    "max_rounds": (
+        "Most rounds of one run (consensus, coalition, interpolation). Without trust_server interpolation has fewer",
+        "than min_group in any case, as that many averages could be solved for rows.",
+    ),
     "max_starts": ("Most supports that are answered side by side in a round (consensus, coalition).",),
     "max_points_per_class": ("Most averages of each class in one answer (consensus, coalition).",),
     "max_questions": (

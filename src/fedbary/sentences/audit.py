@@ -58,7 +58,11 @@ SENTENCES = {
     "timing": say(
         "right guesses from the seconds that an answer took; half is chance ({trials} answers of each kind)", "trials"
     ),
-    "too-few-rows": say("An audit needs {least} rows at least. Got {rows} instead.", "least rows"),
+    "too-few-rows": say(
+        "An audit needs {least} rows at least. Got {rows}[[ of {whole}, as a third stands for the server's: give more "
+        "rows, or the server's as <reference>|: give more rows]].",
+        "least rows whole",
+    ),
     "use-epsilon": say(
         "Have require_epsilon = true and epsilon_budget = {epsilon:g}: a known row is then found in {share:percent} of cases at most, and the noise is {noise:percent} of the largest cost.",
         "epsilon share noise",

@@ -28,11 +28,11 @@ SENTENCES = {
     ),
     "failed-inside": say("something failed at the owner; the owner's own log says what"),
     "ledger-cut": say(
-        "Lines are missing at the end of the ledger[[ {path}]], or the file 'head' beside it is, so what left is not "
+        "The end of the ledger[[ {path}]] is missing or edited, or the file 'head' beside it is, so what left is not "
         "known: restore both from a copy, or go on with 'fedbary ledger FILE --accept REASON'."
     ),
     "ledger-damaged": say(
-        "[[Line {line}|A line]] is not as the ledger wrote it, so what left is not known: check that this is the right "
+        "[[Line {line}, or the one before it,|A line]] is not as the ledger wrote it, so what left is not known: check that this is the right "
         "file, restore it from a copy, or go on with 'fedbary ledger FILE --accept REASON'."
     ),
     "ledger-unreadable": say("The ledger[[ {path}]] cannot be read[[ ({why})]]."),
@@ -56,6 +56,9 @@ SENTENCES = {
         "There is no partition {name!r}; choose from same, case-1 … case-5 and dirichlet-NUMBER.", "name"
     ),
     "no-such-node": say("There are {clients} simulated clients, and this node is number {number}.", "clients number"),
+    "not-a-ledger": say(
+        "'{path}' does not begin as a ledger does: check that this is the right file, or restore it from a copy."
+    ),
     "not-a-lineage": say(
         "The name of the table, {name!r}, cannot be a folder's: use 1 to 64 letters, digits, '-', '_' and '.'."
     ),

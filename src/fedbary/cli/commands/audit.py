@@ -114,7 +114,10 @@ def _show(found: Audit, files: dict[str, str]) -> None:
     console.print(f"{found.protocol}, {found.setting}: {rows}, {found.trials} owners of each kind in every game.\n")
     columns = ("attack", "value", "95 % interval", "promised", "holds")
     console.print(table(columns, found.lines(), numeric=("value", "95 % interval", "promised")))
-    console.print("")
+    console.print(
+        "\nA value is the share of rows that were rebuilt, of known rows that were found at 1 % false alarms, or of "
+        "right guesses of two (half is chance); docs/audit.md has each attack.\n"
+    )
     console.print(bulleted([note.text(COMMAND) for note in found.recommendation]))
     if files:
         console.print("")

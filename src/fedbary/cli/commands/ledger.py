@@ -84,6 +84,7 @@ def _totals(account: Account, policy: OwnerPolicy | None) -> dict[str, Any]:
         "answers": lines[REPLY],
         "failures": lines[FAILURE],
         "refusals": lines[REFUSAL],
+        "exact_answers": account.exact_answers(),
         "questions": {name: account.questions(name) for name in protocols},
         "questions_left": {}
         if policy is None
@@ -132,11 +133,16 @@ def _sentences(totals: dict[str, Any]) -> list[str]:
         spent + (f" of {totals['budget']:g}; {totals['left']:g} left." if totals["budget"] is not None else ".")
     )
     if "delta" in totals:
-        lines.append(f"For δ = {totals['delta']:g} all answers together have ε = {totals['epsilon_for_delta']:.4g}.")
+        together = f"{totals['epsilon_for_delta']:.4g}"
+        lines.append(f"For δ = {totals['delta']:g} all answers with ε together have ε = {together}.")
+    if totals["exact_answers"]:
+        exact = totals["exact_answers"]
+        were = "was exact: no ε bounds what it tells" if exact == 1 else "were exact: no ε bounds what they tell"
+        lines.append(f"{counted(exact, 'answer')}{since} {were}.")
     for line in totals["torn_lines"]:
         lines.append(f"Line {line} was cut off by a crash: what it stood for was not sent.")
     for line in totals["accepted_lines"]:
-        lines.append(f"Line {line} was damaged; you decided to go on.")
+        lines.append(f"Line {line}, or the one before it, was damaged; you decided to go on.")
     lines.append(f"Head: {totals['head']}")
     if not totals["head_beside"]:
         lines.append("There is no file 'head' beside it, so lines may be missing at its end.")
