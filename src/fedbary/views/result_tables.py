@@ -1,9 +1,10 @@
-"""Results as notebooks and wikis show them: a plain HTML table, a Markdown table; data is text in both."""
+"""Results as notebooks, wikis and logs show them: a table in HTML, Markdown or plain text; data is text in all."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from fedbary.wording import counted, dash, number, percent, shortened, without_control
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.scores import ClientScores
 
 _MOST = 50
+_WIDTH, _LONGEST_NAME = 80, 30
 _NUMERIC = frozenset({"rows", "distance", "interval", "quality", "flagged", "value", "standard error", "share"})
 # What Markdown would read as markup, and what would end a cell.
 _MARKUP = frozenset("\\`*_{}[]<>!|~@$&")
@@ -35,6 +37,41 @@ def valuation_markdown(result: Valuation) -> str:
     '| client | rows | distance | interval | quality | flagged | share | verdict | why |'
     """
     return _markdown(_summary(result), *_valuation_table(result))
+
+
+def valuation_text(result: Valuation) -> str:
+    """The ranked clients for a log that a terminal of 80 columns shows, and in whole sentences what is to be said.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [60, 60], seed=0)
+    >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, seed=0)
+    >>> valuation_text(result).splitlines()[1].split()
+    ['client', 'rows', 'distance', 'quality', 'share', 'status']
+    """
+    header = ["client", "rows", "distance", "quality", "share", "status"]
+    ranked = result.ranking().to_dict("records")
+    rows = [
+        [
+            shortened(without_control(str(row["client"])), _LONGEST_NAME),
+            *(number(row[name]) for name in ("rows", "distance", "quality")),
+            percent(row["share"]),
+            str(row["status"]),
+        ]
+        for row in ranked
+    ]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [
+        "  ".join(
+            text.rjust(width) if name in _NUMERIC else text.ljust(width)
+            for name, text, width in zip(header, row, widths, strict=True)
+        ).rstrip()
+        for row in (header, *rows)
+    ]
+    said = [f"{row['client']}: {row['notes']}" for row in ranked if row["notes"]] + [str(note) for note in result.notes]
+    folded = [fill(without_control(text), _WIDTH, subsequent_indent="  ") for text in said]
+    return "\n".join([*fill(_summary(result), _WIDTH).splitlines(), *lines, *folded])
 
 
 def scores_html(scores: ClientScores) -> str:

@@ -11,13 +11,13 @@ from flwr.serverapp import Grid, ServerApp
 from fedbary.engines.flower.config import RunConfig
 from fedbary.engines.flower.engine import FlowerEngine
 from fedbary.engines.session import run_session
+from fedbary.views.result_tables import valuation_text
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.valuation.result import Valuation
 
 app = ServerApp()
-_WIDEST = 60
 
 
 @app.main()
@@ -27,8 +27,8 @@ def main(grid: Grid, context: Context) -> None:
     result = valued(grid, run)
     result.save(run.output)
     result.report(run.output / "report.html")
-    # What `flwr run --stream` shows: one client's long note must not make everybody's line unreadable.
-    sys.stdout.write(result.ranking().to_string(index=False, max_colwidth=_WIDEST) + "\n")
+    # What `flwr run --stream` shows.
+    sys.stdout.write(valuation_text(result) + "\n")
 
 
 def valued(grid: Grid, run: RunConfig) -> Valuation:
