@@ -1,4 +1,4 @@
-"""Two messages share a digest only if they ask the same: the first-question rule stands on it."""
+"""Two messages share a digest only if they ask the same: the first-message rule stands on it."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from codes import coded
 from fedbary.errors import PrivacyError
 from fedbary.guard.guarded_client import reply_digest
-from fedbary.protocols.first_question import FirstQuestion
+from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.messages import Message, Reply
 
 names = st.text(max_size=4)
@@ -58,7 +58,7 @@ def test_replies_of_different_content_have_different_digests(one, other):
 
 def test_what_was_asked_first_survives_a_kind_with_line_breaks():
     """Kept as lines, a made-up kind could overwrite what was asked before."""
-    asked, again = FirstQuestion(), FirstQuestion()
+    asked, again = FirstMessage(), FirstMessage()
     asked.check(Message("start", 0, {"schema": "a"}))
     asked.check(Message("x\nstart 0", 0))
     again.from_text(asked.to_text())

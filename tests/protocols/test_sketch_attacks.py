@@ -337,7 +337,7 @@ def test_the_state_holds_what_left_and_no_row(victim, settings):
     client = client_of(table, **settings)
     sent = client.answer(message(schema, np.ones(WIDTH), [1.0]))
     state = client.state()
-    assert set(state) == {"question", "left", "schema", "cap", "array.points", "array.weights", "array.variances"}
+    assert set(state) == {"first", "left", "schema", "cap", "array.points", "array.weights", "array.variances"}
     assert json.loads(array_text(state["left"])) == {"scalars": dict(sent.scalars), "notes": []}
     content = b"".join(np.ascontiguousarray(array).tobytes() for array in state.values())
     assert not any(value.tobytes() in content or repr(float(value)).encode() in content for value in X.ravel())

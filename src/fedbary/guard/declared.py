@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fedbary.errors import DataError, SchemaError
+from fedbary.errors import DataError
 from fedbary.protocols.messages import Message
+from fedbary.space.encode import column_widths, require_widths
 from fedbary.space.schema import Schema
 
 if TYPE_CHECKING:
@@ -22,17 +23,16 @@ class Declared:
     --------
     >>> import fedbary as fb
     >>> Declared.of(fb.Table({"age": [51, 38]}, ["ill", "well"]))
-    Declared(rows=2, columns={'age': 1})
+    Declared(rows=2, columns={'age': None})
     """
 
     rows: int
-    columns: Mapping[str, int]
+    columns: Mapping[str, int | None]
 
     @classmethod
     def of(cls, table: Table) -> Declared:
         """What is declared of a table."""
-        widths = {name: values.shape[1] if values.ndim == 2 else 1 for name, values in table.columns.items()}
-        return cls(len(table), widths)
+        return cls(len(table), column_widths(table))
 
     def check(self, message: Message, min_group: int) -> None:
         """Refuse a message for itself, or for what is declared; a schema is read without any row."""
@@ -43,12 +43,4 @@ class Declared:
         schema = Schema.from_json(str(message.scalars["schema"]))
         if "fingerprint" in message.scalars:
             schema.require(str(message.scalars["fingerprint"]))
-        wanted = tuple(column.name for column in schema.columns)
-        missing = tuple(name for name in wanted if name not in self.columns)
-        if missing:
-            extra = tuple(name for name in self.columns if name not in wanted)
-            raise SchemaError("schema.columns-missing", missing=missing, count=len(missing), extra=extra or None)
-        for column in schema.columns:
-            if self.columns[column.name] != column.width:
-                width, expected = self.columns[column.name], column.width
-                raise SchemaError("schema.width", column=column.name, width=width, expected=expected)
+        require_widths(self.columns, self.rows, schema)

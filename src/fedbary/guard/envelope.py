@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Envelope:
-    """What stands on every message besides its content: the session, a question's place in it, and who answers.
+    """What stands on every message besides its content: the session, a message's place in it, and who answers.
 
     ``step`` counts a client's answers in a session, so that a client which lost its state is noticed. ``nonce`` is
-    drawn for each client and question: a reply that repeats it comes from whom was asked. ``flagged`` is how many rows
+    drawn for each client and message: a reply that repeats it comes from whom was asked. ``flagged`` is how many rows
     the node flagged, where its owner shares that.
     """
 

@@ -1,4 +1,4 @@
-"""A data owner's node: answers the server's questions, remembers its state in files, and keeps its results."""
+"""A data owner's node: answers the server's messages, remembers its state in files, and keeps its results."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
 from fedbary.protocols.agreement_forms import EXCHANGES
-from fedbary.protocols.first_question import ReleasedRows
+from fedbary.protocols.first_message import ReleasedRows
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.messages import (
     Failure,

@@ -207,7 +207,7 @@ class ClientProtocol(Protocol):
 def injective_digest(kind: str, scalars: Mapping[str, Scalar], arrays: Mapping[str, np.ndarray]) -> str:
     """A hash that two contents share only if they are the same: every part stands behind its type and its length.
 
-    Without the lengths the name of an array could hold what looks like another array, and two questions would count
+    Without the lengths the name of an array could hold what looks like another array, and two messages would count
     as one.
 
     Examples

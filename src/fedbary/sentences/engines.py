@@ -41,7 +41,7 @@ SENTENCES = {
         "In round {round} only nodes of weight 0 replied, so there is nothing to average: give them a weight, or ask other nodes with SelectedNodes."
     ),
     "other-version": say("the message has version {version}, this fedbary speaks {own}: update it", "version own"),
-    "question-late": say("the question did not reach the node in time"),
+    "message-late": say("the message did not reach the node in time"),
     "reply-not-asked": say("the reply is to '{kind}', round {round}, which was not asked now", "kind round"),
     "reply-of-another-node": say("the reply does not repeat what only this node was told"),
     "reply-of-another-run": say("the reply belongs to another run"),

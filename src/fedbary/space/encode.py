@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +15,6 @@ from fedbary.space.schema import ColumnSpec, Schema
 Floats = NDArray[np.float64]
 
 _SCHEMA_KINDS: dict[Kind, str] = {"number": "numeric", "bool": "boolean", "text": "categorical", "block": "block"}
-
-
 # Numbers that categories and label coordinates may add to a table's own: four gigabytes.
 _MOST_ADDED = 2**29
 
@@ -27,31 +27,40 @@ def encode(table: Table, schema: Schema) -> Floats:
 
 def require_columns(table: Table, schema: Schema) -> None:
     """Refuse a table that lacks columns of the schema, or has them in another width."""
+    require_widths(column_widths(table), len(table), schema, where=table.origin)
+
+
+def column_widths(table: Table) -> dict[str, int | None]:
+    """How many numbers a row has in each column; None where a column is no block.
+
+    Examples
+    --------
+    >>> column_widths(Table({"age": [51, 38], "scan": np.zeros((2, 3))}, ["ill", "well"]))
+    {'age': None, 'scan': 3}
+    """
+    return {name: int(values.shape[1]) if values.ndim == 2 else None for name, values in table.columns.items()}
+
+
+def require_widths(widths: Mapping[str, int | None], rows: int, schema: Schema, *, where: str = "") -> None:
+    """What `require_columns` refuses, by the names and widths of columns and the row count alone."""
     wanted = [column.name for column in schema.columns]
-    missing = [name for name in wanted if name not in table.columns]
-    if missing and list(table.columns) == ["x"]:
-        raise SchemaError("schema.columns-without-names", where=table.origin, names=tuple(wanted))
+    missing = [name for name in wanted if name not in widths]
+    if missing and list(widths) == ["x"]:
+        raise SchemaError("schema.columns-without-names", where=where, names=tuple(wanted))
     if missing:
-        extra = [name for name in table.columns if name not in wanted]
+        extra = tuple(name for name in widths if name not in wanted)
         raise SchemaError(
-            "schema.columns-missing",
-            where=table.origin,
-            missing=tuple(missing),
-            count=len(missing),
-            extra=tuple(extra) or None,
+            "schema.columns-missing", where=where, missing=tuple(missing), count=len(missing), extra=extra or None
         )
     for column in schema.columns:
-        values = table.columns[column.name]
-        width = values.shape[1] if values.ndim == 2 else 1
-        if column.kind == "categorical" and values.ndim == 2:
-            raise SchemaError("schema.block-for-categories", where=table.origin, column=column.name, width=int(width))
-        if column.kind != "categorical" and width != column.width:
-            raise SchemaError(
-                "schema.width", where=table.origin, column=column.name, width=int(width), expected=column.width
-            )
+        width = widths[column.name]
+        if column.kind == "categorical" and width is not None:
+            raise SchemaError("schema.block-for-categories", where=where, column=column.name, width=width)
+        if column.kind != "categorical" and (width or 1) != column.width:
+            raise SchemaError("schema.width", where=where, column=column.name, width=width or 1, expected=column.width)
     added = sum(column.coordinates for column in schema.columns if column.kind == "categorical")
-    if len(table) * (added + schema.point_width - schema.feature_width) > _MOST_ADDED:
-        raise SchemaError("schema.too-wide-for-rows", where=table.origin, most=_MOST_ADDED)
+    if rows * (added + schema.point_width - schema.feature_width) > _MOST_ADDED:
+        raise SchemaError("schema.too-wide-for-rows", where=where, most=_MOST_ADDED)
 
 
 def column_kind(values: NDArray[np.generic]) -> str:

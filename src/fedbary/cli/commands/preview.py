@@ -74,14 +74,14 @@ def preview(
     _check_sources(asked, reference, message, others)
     settings = own.applied(asked)
     table = read(file, label, id=row_id)
-    question = None
+    saved = None
     if message is not None:
         from fedbary.guard.message_file import load_message
 
-        question = load_message(message)
+        saved = load_message(message)
     rest = [read(path, label, id=row_id) for path in others or ()]
     target = None if reference is None else read_reference(reference, label, row_id).replace(origin="reference")
-    found = _rehearse(asked, settings, [table, *rest], target, question)
+    found = _rehearse(asked, settings, [table, *rest], target, saved)
     if json:
         write_json(for_programs(settings, found))
     else:
@@ -119,6 +119,6 @@ def _rehearse(
             server = asked.server(names, reference, asked.space(None), rules=rules, seed=secrets.randbits(48))
             run(server, engine)
     return [
-        Exchange(question, None, answer) if isinstance(answer, Failure) else Exchange(question, answer, None)
-        for question, answer in engine.recorded
+        Exchange(sent, None, answer) if isinstance(answer, Failure) else Exchange(sent, answer, None)
+        for sent, answer in engine.recorded
     ]

@@ -1,4 +1,4 @@
-"""What `fedbary preview` shows: each question of the server, and what this owner would send."""
+"""What `fedbary preview` shows: each message of the server, and what this owner would send."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEAD = 4
 
 @dataclass(frozen=True)
 class Exchange:
-    """One question of the server, and what this owner would send: a reply, or a code that says why there is none."""
+    """One message of the server, and what this owner would send: a reply, or a code that says why there is none."""
 
     message: Message
     reply: Reply | None

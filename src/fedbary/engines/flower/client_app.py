@@ -19,17 +19,17 @@ app = ClientApp()
 
 @app.query("ask")
 def ask(message: Message, context: Context) -> Message:
-    """Answer one of the server's questions; nothing but the answer leaves, whatever happens."""
+    """Answer one of the server's messages; nothing but the answer leaves, whatever happens."""
     reply: Reply | Failure
     own = Envelope("")
     try:
         try:
-            question, envelope = unpack_message(message.content)
+            asked, envelope = unpack_message(message.content)
         except Exception as error:
             reply = refuse(error, NodeConfig.of(context.node_config, context.node_id))
         else:
             own = replace(envelope, settings="")
-            reply, own = answer(question, envelope, NodeConfig.of(context.node_config, context.node_id))
+            reply, own = answer(asked, envelope, NodeConfig.of(context.node_config, context.node_id))
     except Exception as error:  # Flower would send its text, with local paths, to the server
         reply = refusal(error)
     return Message(pack_reply(reply, own), reply_to=message)

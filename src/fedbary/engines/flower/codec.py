@@ -53,7 +53,7 @@ def pack_reply(reply: Reply | Failure, envelope: Envelope) -> RecordDict:
 
 
 def unpack_reply(content: RecordDict, asked: Envelope) -> tuple[Reply | Failure, Envelope]:
-    """A node's answer to what was asked; raises where it does not belong to that question."""
+    """A node's answer to what was asked; raises where it does not belong to that message."""
     head, scalars, arrays = _unpack(content)
     envelope = _envelope(head)
     if envelope.session != asked.session:

@@ -100,12 +100,12 @@ class FlowerEngine(Engine):
         """Ask the nodes; what is missing or makes no sense is a `Failure`."""
         known = [self.label(name) for name in tasks if self._names.is_final(int(name))]
         observer.asked(next(iter(tasks.values())).kind, known, total=len(tasks))
-        questions: dict[int, tuple[RecordDict, Envelope]] = {}
+        packed: dict[int, tuple[RecordDict, Envelope]] = {}
         for name, message in tasks.items():
             step = self._steps.get(int(name), 0) + 1
             head = message.kind, message.round, step
             envelope = Envelope(self._session, *head, settings=self._settings, nonce=secrets.token_hex(16))
-            questions[int(name)] = pack_message(message, envelope), envelope
+            packed[int(name)] = pack_message(message, envelope), envelope
 
         def on_answer(node: int, reply: Reply | Failure, envelope: Envelope) -> None:
             self._names.claim(node, envelope.name)
@@ -117,7 +117,7 @@ class FlowerEngine(Engine):
                 self._flagged[node] = envelope.flagged
             observer.answered(self.label(str(node)), reply)
 
-        answers = exchange(self._grid, questions, self._patience, on_answer=on_answer)
+        answers = exchange(self._grid, packed, self._patience, on_answer=on_answer)
         return {name: answers[int(name)] for name in tasks}
 
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:

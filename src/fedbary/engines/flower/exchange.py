@@ -23,7 +23,7 @@ _WAVE = 200
 _ERRORS = {
     1: Failure(Note("engines.app-not-loaded")),
     2: Failure(Note("engines.app-failed")),
-    3: Failure(Note("engines.question-late"), Status.SILENT),
+    3: Failure(Note("engines.message-late"), Status.SILENT),
     4: Failure(Note("engines.answer-lost"), Status.SILENT),
     5: Failure(Note("engines.node-unreachable"), Status.SILENT),
     7: Failure(Note("engines.app-refused"), Status.REFUSED),
@@ -42,44 +42,44 @@ class Patience:
 
 
 def exchange(
-    grid: Grid, questions: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience, *, on_answer: OnAnswer
+    grid: Grid, packed: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience, *, on_answer: OnAnswer
 ) -> dict[int, Reply | Failure]:
     """Ask nodes and wait for their answers; what is missing or makes no sense is a `Failure`.
 
-    A question may be repeated, because a node answers the same one with the same answer. ``on_answer`` is called with
+    A message may be repeated, because a node answers the same one with the same answer. ``on_answer`` is called with
     every answer as it comes.
     """
     answers: dict[int, Reply | Failure] = {}
-    nodes = list(questions)
+    nodes = list(packed)
     for first in range(0, len(nodes), _WAVE):
         silent: Sequence[int] = nodes[first : first + _WAVE]
         for _ in range(patience.retries + 1):
-            answers |= _asked_once(grid, {node: questions[node] for node in silent}, patience, on_answer)
+            answers |= _asked_once(grid, {node: packed[node] for node in silent}, patience, on_answer)
             silent = [node for node in silent if node not in answers]
             if not silent:
                 break
         for node in silent:
             answers[node] = Failure(Note("engines.no-answer", {"seconds": patience.timeout}), Status.SILENT)
-            on_answer(node, answers[node], questions[node][1])
+            on_answer(node, answers[node], packed[node][1])
     return answers
 
 
 def _asked_once(
-    grid: Grid, questions: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience, on_answer: OnAnswer
+    grid: Grid, packed: Mapping[int, tuple[RecordDict, Envelope]], patience: Patience, on_answer: OnAnswer
 ) -> dict[int, Reply | Failure]:
     messages = [
         FlowerMessage(content, dst_node_id=node, message_type=MESSAGE_TYPE, ttl=patience.timeout + 5.0)
-        for node, (content, _) in questions.items()
+        for node, (content, _) in packed.items()
     ]
     # A reply of a dead node names the server as its source, so answers are known by what they reply to.
-    waiting = dict(zip(grid.push_messages(messages), questions, strict=True))
+    waiting = dict(zip(grid.push_messages(messages), packed, strict=True))
     answers: dict[int, Reply | Failure] = {}
     end = time.monotonic() + patience.timeout
     while waiting and time.monotonic() < end:
         for reply in grid.pull_messages(list(waiting)):
             node = waiting.pop(reply.metadata.reply_to_message_id, None)
             if node is not None:
-                answers[node], envelope = _read(reply, questions[node][1])
+                answers[node], envelope = _read(reply, packed[node][1])
                 on_answer(node, answers[node], envelope)
         if waiting:
             time.sleep(min(patience.poll, max(end - time.monotonic(), 0.0)))

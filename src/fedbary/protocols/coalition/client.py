@@ -8,7 +8,7 @@ from fedbary.protocols.agreement import require_own_kinds
 from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.coalition.groups import client_groups
 from fedbary.protocols.consensus.client import ConsensusClient
-from fedbary.protocols.first_question import FirstQuestion
+from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.client import SketchClient
@@ -29,7 +29,7 @@ class CoalitionClient:
     def __init__(self, settings: Coalition, table: Table, *, rules: RowRules, seed: int) -> None:
         self._settings, self._table, self._rules = settings, table, rules
         self._seed = derived_seed(seed, "groups") % 2**31
-        self._once = FirstQuestion()
+        self._once = FirstMessage()
         self._data = content_digest(table)
         self._asked = ""  # which of the two protocols was asked for first
         self._rides: SketchClient | ConsensusClient | None = None
@@ -39,7 +39,7 @@ class CoalitionClient:
         self._bind("sketch" if message.kind == "sketch" else "consensus")
         if message.kind != "sketch":
             return self._riding().answer(message)
-        # From here on even a refusal depends on the rows, so the question is counted first.
+        # From here on even a refusal depends on the rows, so the message is counted first.
         self._once.check(message)
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))

@@ -24,7 +24,7 @@ from fedbary.protocols.consensus.groups import (
     summaries,
 )
 from fedbary.protocols.consensus.row_scores import profiles, score_rows, value_rows
-from fedbary.protocols.first_question import FirstQuestion, ReleasedRows
+from fedbary.protocols.first_message import FirstMessage, ReleasedRows
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.sketch import SketchPoints
@@ -50,7 +50,7 @@ class ConsensusClient:
         self._policy = settings
         self._table = table
         self._rules = rules
-        self._once = FirstQuestion()
+        self._once = FirstMessage()
         self._told = ReleasedRows(table, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
@@ -176,7 +176,7 @@ class ConsensusClient:
         return Reply(message.round)
 
     def _incoming_support(self, message: Message) -> tuple[Floats, NDArray[np.int64]]:
-        """Refuse what no honest server sends, and more questions than the owner agreed to."""
+        """Refuse what no honest server sends, and more messages than the owner agreed to."""
         schema, _ = self._ready()
         support, sizes = (message.arrays.get(name) for name in ("support", "sizes"))
         if support is None or sizes is None or sizes.dtype.kind != "i" or sizes.shape != (len(self._groups),):

@@ -12,7 +12,7 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
-from fedbary.protocols.first_question import FirstQuestion, ReleasedRows
+from fedbary.protocols.first_message import FirstMessage, ReleasedRows
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.space.notes import fit_notes
@@ -40,7 +40,7 @@ class InterpolationClient:
         self._table = table
         self._t_seed = seed
         self._rules = rules
-        self._first_question = FirstQuestion()
+        self._first = FirstMessage()
         self._released = ReleasedRows(table, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
@@ -54,7 +54,7 @@ class InterpolationClient:
     def answer(self, message: Message) -> Reply:
         """Answer one message of the server."""
         if message.kind != "step":
-            self._first_question.check(message)
+            self._first.check(message)
         if message.kind in ("describe", "moments"):
             return answer_agreement(self._table, self._released, message, min_group=self._policy.min_group)
         if message.kind == "start":
@@ -77,7 +77,7 @@ class InterpolationClient:
 
     def state(self) -> State:
         """γ, the round, what t is drawn with, and what came from the server; the rows stay where they are."""
-        asked = {"asked": text_array(self._first_question.to_text()), "label_kind": text_array(self._released.kind)}
+        asked = {"asked": text_array(self._first.to_text()), "label_kind": text_array(self._released.kind)}
         asked["t_seed"] = np.array(self._t_seed)
         if self._schema is None:
             return asked
@@ -92,7 +92,7 @@ class InterpolationClient:
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the table is another one."""
-        self._first_question.from_text(array_text(state["asked"]))
+        self._first.from_text(array_text(state["asked"]))
         self._released.kind = array_text(state["label_kind"])
         self._t_seed = int(state["t_seed"])
         if "schema" not in state:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.notes import Note
-from fedbary.protocols.first_question import FirstQuestion
+from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer
@@ -41,7 +41,7 @@ class SketchClient:
         self._policy = settings
         self._table = table
         self._rules = rules
-        self._first = FirstQuestion()
+        self._first = FirstMessage()
         self._left: Reply | None = None
         self._schema: Schema | None = None
         self._arrays: Mapping[str, np.ndarray] = {}
@@ -62,7 +62,7 @@ class SketchClient:
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         require_columns(self._table, schema)
-        # From here on even a refusal depends on the rows, so the question is counted first.
+        # From here on even a refusal depends on the rows, so the message is counted first.
         self._first.check(message)
         if self._schema is None:
             self._schema, self._arrays, self._cap = schema, arrays, cap
@@ -96,7 +96,7 @@ class SketchClient:
             return {}
         left = self._left and {"scalars": self._left.scalars, "notes": [note.to_json() for note in self._left.notes]}
         return {
-            "question": text_array(self._first.to_text()),
+            "first": text_array(self._first.to_text()),
             "left": text_array(json.dumps(left)),
             "schema": text_array(self._schema.to_json()),
             "cap": np.array(self._cap),
@@ -107,7 +107,7 @@ class SketchClient:
         """Go on from what `state` returned."""
         if not state:
             return
-        self._first.from_text(array_text(state["question"]))
+        self._first.from_text(array_text(state["first"]))
         left = json.loads(array_text(state["left"]))
         self._left = left and Reply(0, left["scalars"], notes=tuple(Note.from_json(note) for note in left["notes"]))
         self._schema = Schema.from_json(array_text(state["schema"]))

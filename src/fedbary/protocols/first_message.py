@@ -1,6 +1,6 @@
-"""The first-question rule: the first question of a kind is answered, and no other of that kind.
+"""The first-message rule: the first message of a kind is answered, and no other of that kind.
 
-A server that may ask the same rows in many ways can combine the answers; so the first question of a kind binds it.
+A server that may ask the same rows in many ways can combine the answers; so the first message of a kind binds it.
 Asked twice the same way, a client repeats itself.
 """
 
@@ -14,7 +14,7 @@ from fedbary.protocols.messages import Message
 from fedbary.space.k_anonymous import k_anonymous_rows
 
 
-class FirstQuestion:
+class FirstMessage:
     """Remembers the digest of the first message of every kind."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class FirstQuestion:
 
 
 class ReleasedRows:
-    """The k-anonymous table that all of a client's sums are made from; the first question fixes its label's kind.
+    """The k-anonymous table that all of a client's sums are made from; the first message fixes its label's kind.
 
     With the label once as classes and once as a number, two sums would differ by the rows of small classes.
     """
