@@ -107,6 +107,16 @@ def test_a_cut_ledger_is_refused_until_the_owner_accepts_it(fedbary, refused, le
     assert refused("ledger", "ledger.jsonl", "--accept", "again").code == "guard.nothing-to-accept"
 
 
+def test_a_head_that_was_noted_is_found_again(fedbary, refused, ledger):
+    noted = ledger.read().head
+    ledger.reset("new rows")
+    assert "still stand; 1 line came after it." in " ".join(
+        fedbary("ledger", "ledger.jsonl", "--head", noted)[1].split()
+    )
+    assert refused("ledger", "ledger.jsonl", "--head", "ab" * 32).code == "guard.no-such-head"
+    assert refused("ledger", "ledger.jsonl", "--head", "").code == "guard.no-such-head"
+
+
 def test_a_copy_without_its_head_says_so(fedbary, ledger, tmp_path):
     ledger.head_path.unlink()
     code, out, _ = fedbary("ledger", "ledger.jsonl")

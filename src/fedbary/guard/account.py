@@ -164,6 +164,17 @@ class Account:
             raise PrivacyError("guard.budget-spent", spent=float(spent), budget=whole, cost=entry.epsilon)
         return float(max(left, Decimal(0)))
 
+    def lines_after(self, head: str) -> int | None:
+        """How many lines came after the one with this digest; None where no line has it.
+
+        Examples
+        --------
+        >>> Account((Entry(), Entry(previous="aa"), Entry(previous="bb")), head="cc").lines_after("bb")
+        1
+        """
+        digests = [*(entry.previous for entry in self.entries[1:]), self.head]
+        return len(digests) - 1 - digests.index(head) if head and head in digests else None
+
     @property
     def next_question(self) -> int:
         """The number of the next question."""

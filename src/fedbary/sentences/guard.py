@@ -55,6 +55,10 @@ SENTENCES = {
     "no-partition": say(
         "There is no partition {name!r}; choose from same, case-1 … case-5 and dirichlet-NUMBER.", "name"
     ),
+    "no-such-head": say(
+        "No line of the ledger {path} has the head {head!r}, so lines that were there are missing or edited: check the "
+        "digest, or restore the ledger from a copy."
+    ),
     "no-such-node": say("There are {clients} simulated clients, and this node is number {number}.", "clients number"),
     "not-a-ledger": say(
         "'{path}' does not begin as a ledger does: check that this is the right file, or restore it from a copy."

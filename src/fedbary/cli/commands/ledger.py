@@ -30,6 +30,10 @@ def ledger(
         str | None,
         typer.Option(metavar="REASON", help="Go on with a damaged ledger; what can be read of it still counts."),
     ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(metavar="DIGEST", help="A head that you noted: do all lines up to it still stand?"),
+    ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
@@ -58,6 +62,11 @@ def ledger(
         Ledger(file).reset(reset)
     account = Ledger(file).read()
     totals = _totals(account, own) | {"head_beside": Ledger(file).head_path.is_file()}
+    if head is not None:
+        after = account.lines_after(head.strip())
+        if after is None:
+            raise DataError("guard.no-such-head", path=str(file), head=head)
+        totals |= {"lines_after_head": after}
     if delta is not None:
         from fedbary.privacy.accountant import composed
 
@@ -143,7 +152,10 @@ def _sentences(totals: dict[str, Any]) -> list[str]:
         lines.append(f"Line {line} was cut off by a crash: what it stood for was not sent.")
     for line in totals["accepted_lines"]:
         lines.append(f"Line {line}, or the one before it, was damaged; you decided to go on.")
-    lines.append(f"Head: {totals['head']}")
+    lines.append(f"Head: {totals['head'] or 'none yet'}")
+    if "lines_after_head" in totals:
+        after = counted(totals["lines_after_head"], "line")
+        lines.append(f"All lines up to the head that you gave still stand; {after} came after it.")
     if not totals["head_beside"]:
         lines.append("There is no file 'head' beside it, so lines may be missing at its end.")
     return lines
