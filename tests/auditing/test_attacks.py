@@ -8,7 +8,7 @@ import pytest
 import fedbary as fb
 from fedbary.auditing.attribute import attribute
 from fedbary.auditing.averages import blind, read_averages
-from fedbary.auditing.averages_of_rows import known_t, unknown_t
+from fedbary.auditing.averages_of_rows import known_t, public_t, unknown_t
 from fedbary.auditing.counts import counts
 from fedbary.auditing.joint_rounds import joint_rounds
 from fedbary.auditing.membership import membership
@@ -75,8 +75,8 @@ def test_as_many_points_as_rows_are_the_rows(attack):
 
 
 def test_triangle_shows_rows_only_where_that_is_allowed():
-    assert unknown_t(scene(OPEN_TRIANGLE)).value == 1.0
-    found = unknown_t(scene(TRIANGLE))
+    assert public_t(scene(OPEN_TRIANGLE)).value == 1.0
+    found = public_t(scene(TRIANGLE))
     assert (found.value, found.holds) == (0.0, True)
 
 

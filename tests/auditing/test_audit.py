@@ -111,8 +111,8 @@ def test_what_cannot_be_audited_is_refused(arguments, error, check):
 # --- what it recommends -------------------------------------------------------------------------------
 
 
-def found(attack, kind, successes, limit=None):
-    return measured(attack, kind, Note("audit.timing", {"trials": 100}), Rate.of(successes, 100), limit)
+def found(code, kind, successes, limit=None):
+    return measured("an attack", kind, Note(f"audit.{code}"), Rate.of(successes, 100), limit)
 
 
 QUIET = found("membership", "membership", 1)
@@ -129,17 +129,17 @@ QUIET = found("membership", "membership", 1)
             ["audit.use-sketch"],
         ),
         (
-            [found("reconstruction, all rounds together", "reconstruction", 80), QUIET],
+            [found("joint-rounds", "reconstruction", 80), QUIET],
             Defence(fb.Interpolation(), guarding_policy("interpolation")),
             ["audit.fewer-rounds"],
         ),
         (
-            [found("reconstruction, t secret", "reconstruction", 80), QUIET],
+            [found("averages", "reconstruction", 80), QUIET],
             Defence(fb.Interpolation(), guarding_policy("interpolation")),
             ["audit.no-reconstruction"],
         ),
         (
-            [found("label of a known row", "inference", 99, limit=0.6), QUIET],
+            [found("attribute", "inference", 99, limit=0.6), QUIET],
             Defence(fb.Sketch(epsilon=0.1), private_policy(0.1)),
             ["audit.promise-broken", "audit.loud-noise"],
         ),

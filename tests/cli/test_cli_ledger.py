@@ -56,6 +56,19 @@ def test_json_holds_all_of_it(fedbary, ledger):
     assert content["entries"][4]["arrays"] == {"gamma": [3, 2]}
 
 
+def test_an_accountant_adds_up_many_small_answers(fedbary, sites):
+    pytest.importorskip("dp_accounting")
+    ledger = Ledger("ledger.jsonl")
+    for _ in range(30):
+        ledger.open_question(Entry(run="may", protocol="sketch", kind="sketch", epsilon=0.1))
+    code, out, _ = fedbary("ledger", "ledger.jsonl", "--delta", "1e-6", "--json")
+    totals = json.loads(out)["totals"]
+    assert code == 0
+    assert totals["epsilon"] == 3.0
+    assert 0.1 < totals["epsilon_for_delta"] < 2.5
+    assert "For δ = 1e-06 all answers together have ε = 2" in fedbary("ledger", "ledger.jsonl", "--delta", "1e-6")[1]
+
+
 def test_a_reset_begins_a_new_account_and_keeps_the_old_lines(fedbary, ledger):
     code, out, _ = fedbary(
         "ledger", "ledger.jsonl", "--reset", "new patients", "--policy", policy_file(epsilon_budget=2)

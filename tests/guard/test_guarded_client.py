@@ -10,7 +10,8 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SchemaError, SettingsError, TransportError
-from fedbary.guard.guarded_client import Declared, GuardedClient, reply_bytes, reply_digest
+from fedbary.guard.declared import Declared
+from fedbary.guard.guarded_client import GuardedClient, reply_bytes, reply_digest
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.guard.what_leaves import OF_THE_QUESTION

@@ -1,6 +1,7 @@
 """An owner's node against a dishonest server, and with an honest one that repeats itself."""
 
 import json
+import logging
 import multiprocessing
 import os
 import secrets
@@ -328,6 +329,21 @@ def test_the_log_quotes_cells_at_the_level_debug_alone(tmp_path):
         assert "mine.csv: column 'x1' mixes numbers and text" in owner.log
     with pytest.raises(SettingsError, check=coded("guard.log-level")):
         NodeConfig.of({**owner.config, "log-level": "loud"}, 1)
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+def test_what_a_half_logs_by_itself_is_in_the_owner_s_log_too(tmp_path, level):
+    """Such as a private answer that failed inside; its server got noise."""
+    with owner_log(tmp_path, level):
+        try:
+            float("Xq7canary")
+        except ValueError:
+            logging.getLogger("fedbary.owner").exception("A private answer failed inside.")
+    text = (tmp_path / "owner.log").read_text()
+    assert "A private answer failed inside." in text
+    assert "test_node.py" in text
+    assert "ValueError" in text
+    assert ("could not convert string to float: 'Xq7canary'" in text) == (level == "debug")
 
 
 def test_the_log_goes_nowhere_else_and_a_full_disk_stops_nothing(tmp_path, caplog):

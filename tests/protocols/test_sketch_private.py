@@ -113,6 +113,19 @@ def test_costs_are_those_of_the_points(digits):
     assert np.abs(found - exact).max() <= 1.001
 
 
+@pytest.mark.parametrize("projection", ["none", 20])
+def test_a_row_costs_the_same_in_any_company(digits, projection):
+    """To the last bit, before it is rounded down, at any place and beside any number of others."""
+    schema = fb.fit_schema(digits, fb.Space(metric="within", labels="onehot", projection=projection))
+    together = row_points(digits, schema)
+    for rows in ([5], [1700, 5, 3], np.arange(5, 1700, 3), np.random.default_rng(0).permutation(len(digits))):
+        np.testing.assert_array_equal(row_points(digits.take(rows), schema), together[:, rows])
+        points = together[:, :37].T.copy()
+        np.testing.assert_array_equal(
+            row_costs(together[:, rows], points, 60.0), row_costs(together, points, 60.0)[rows]
+        )
+
+
 @pytest.mark.parametrize("rows", [1, 7, 1000, 2**22, 2**22 + 1, 2**33])
 def test_all_quantities_stay_below_what_doubles_count_exactly(rows):
     units = units_per_row(rows)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedbary.auditing.attribute import attribute
-from fedbary.auditing.averages_of_rows import known_t, unknown_t
+from fedbary.auditing.averages_of_rows import known_t, public_t, unknown_t
 from fedbary.auditing.counts import counts
 from fedbary.auditing.finding import Finding
 from fedbary.auditing.joint_rounds import joint_rounds
@@ -45,7 +45,7 @@ _AGAINST: dict[str, dict[str, Attack]] = {
         "rebuilding rows, t secret": unknown_t,
         "rebuilding rows from all rounds": joint_rounds,
     },
-    "triangle": {"rebuilding rows": unknown_t},
+    "triangle": {"rebuilding rows": public_t},
 }
 _ANY: dict[str, Attack] = {
     "looking for a row": membership,

@@ -70,9 +70,14 @@ def read_averages(
         # Both sides of the owner's matching are sorted along the direction, so the sum of their shares is, too.
         taken = np.empty_like(eta_q)
         taken[np.argsort(moved @ direction)] = eta_q[np.argsort(eta_q @ direction)]
-        both = np.linalg.lstsq(np.column_stack([gamma[:, place], taken[:, place]]), moved[:, place], rcond=None)[0]
-        far, near = (float(both[1]), 1.0 - float(both[0]) / (1.0 - float(both[1]))) if t is None else (t, t)
-        found.append(Round(gamma, ((moved - far * taken) / (1.0 - far) - (1.0 - near) * gamma) / near))
+        if t is None:
+            known = np.column_stack([gamma[:, place], taken[:, place]])
+            shares = np.linalg.lstsq(known, moved[:, place], rcond=None)[0]
+            towards_server, towards_rows = float(shares[1]), 1.0 - float(shares[0]) / (1.0 - float(shares[1]))
+        else:
+            towards_server = towards_rows = t
+        eta_p = (moved - towards_server * taken) / (1.0 - towards_server)
+        found.append(Round(gamma, (eta_p - (1.0 - towards_rows) * gamma) / towards_rows))
         gamma = moved
     return found
 

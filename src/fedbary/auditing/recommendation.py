@@ -30,12 +30,12 @@ def recommended(findings: Sequence[Finding], defence: Defence, rows: int) -> tup
     Have require_epsilon = true and epsilon_budget = 1.6: a known row is then found in 5.0 % of cases at most, ...
     """
     notes = [Note("audit.promise-broken", {"attack": one.attack}) for one in findings if one.holds is False]
-    read = {one.attack: one.value for one in findings if one.kind == RECONSTRUCTION and one.value > 0.0}
-    if "repeated questions" in read:
-        notes.append(Note("audit.ask-once", {"share": read["repeated questions"]}))
-    if any("t " in attack for attack in read):
+    read = {one.what.code: one.value for one in findings if one.kind == RECONSTRUCTION and one.value > 0.0}
+    if "audit.repeated-questions" in read:
+        notes.append(Note("audit.ask-once", {"share": read["audit.repeated-questions"]}))
+    if "audit.averages" in read:
         notes.append(Note("audit.no-reconstruction", {"min_group": int(defence.settings.min_group)}))
-    elif read.keys() - {"repeated questions"}:
+    elif "audit.joint-rounds" in read:
         notes.append(Note("audit.fewer-rounds", {"rounds": int(defence.settings.min_group)}))
     found = max((one.value for one in findings if one.kind == MEMBERSHIP), default=0.0)
     epsilon = defence.epsilon

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.errors import DataError, PrivacyError, SchemaError
+from fedbary.errors import PrivacyError
 from fedbary.guard.account import FAILURE, FLAGS, REFUSAL, REPLY, Entry
+from fedbary.guard.declared import Declared
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_log import log_error
 from fedbary.guard.policy import OwnerPolicy
@@ -32,7 +33,6 @@ from fedbary.protocols.messages import (
 )
 from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.row_identity import content_digest
-from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
@@ -40,39 +40,6 @@ if TYPE_CHECKING:
     from fedbary.valuation.scored_rows import ScoredRows
 
 _GUARD = "guard"
-
-
-@dataclass(frozen=True)
-class Declared:
-    """What a server may know of a table without asking: its row count, and the names and widths of its columns."""
-
-    rows: int
-    columns: Mapping[str, int]
-
-    @classmethod
-    def of(cls, table: Table) -> Declared:
-        """What is declared of a table."""
-        widths = {name: values.shape[1] if values.ndim == 2 else 1 for name, values in table.columns.items()}
-        return cls(len(table), widths)
-
-    def check(self, message: Message, min_group: int) -> None:
-        """Refuse a message for itself, or for what is declared; a schema is read without any row."""
-        if self.rows < min_group:
-            raise DataError("schema.too-few-rows", rows=self.rows, least=min_group)
-        if "schema" not in message.scalars:
-            return
-        schema = Schema.from_json(str(message.scalars["schema"]))
-        if "fingerprint" in message.scalars:
-            schema.require(str(message.scalars["fingerprint"]))
-        wanted = tuple(column.name for column in schema.columns)
-        missing = tuple(name for name in wanted if name not in self.columns)
-        if missing:
-            extra = tuple(name for name in self.columns if name not in wanted)
-            raise SchemaError("schema.columns-missing", missing=missing, count=len(missing), extra=extra or None)
-        for column in schema.columns:
-            if self.columns[column.name] != column.width:
-                width, expected = self.columns[column.name], column.width
-                raise SchemaError("schema.width", column=column.name, width=width, expected=expected)
 
 
 class GuardedClient:

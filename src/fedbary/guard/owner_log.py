@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any
 
 from fedbary.errors import as_note
 from fedbary.notes import Note
@@ -50,7 +51,7 @@ def log_error(error: Exception, what: str) -> None:
 def owner_log(home: Path, level: str = "info") -> Iterator[None]:
     """Let the logger write to a file in the owner's folder, and nowhere else: others may carry logs away."""
     handler = _OwnersFile(home / LOG, maxBytes=_MOST_BYTES, backupCount=_OLD_FILES, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(_WithoutQuotes(quotes=level == "debug"))
     before = LOGGER.level, LOGGER.propagate
     LOGGER.setLevel(level.upper())
     LOGGER.propagate = False
@@ -62,6 +63,20 @@ def owner_log(home: Path, level: str = "info") -> Iterator[None]:
         LOGGER.setLevel(before[0])
         LOGGER.propagate = before[1]
         handler.close()
+
+
+class _WithoutQuotes(logging.Formatter):
+    """Of an exception only its type and where it was raised: its words may quote a cell."""
+
+    def __init__(self, *, quotes: bool) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s")
+        self._quotes = quotes
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
+        if self._quotes:
+            return super().formatException(ei)
+        kind, _, place = ei
+        return "".join([*traceback.format_tb(place), kind.__name__])
 
 
 class _OwnersFile(RotatingFileHandler):

@@ -11,6 +11,7 @@ from inprocess import InProcessGrid, raised, silent
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.cli import main
+from fedbary.data.atomic import read_arrays
 from fedbary.engines.flower import engine as engine_module
 from fedbary.engines.flower.client_app import app
 from fedbary.engines.flower.codec import Envelope, pack_reply, unpack_reply
@@ -21,6 +22,8 @@ from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_folder import load_owner_view
 from fedbary.notes import Note
+from fedbary.protocols.interpolation import draw_t
+from fedbary.protocols.interpolation import server as server_module
 from fedbary.protocols.messages import Reply
 from fedbary.valuation.outcome import Status
 
@@ -323,6 +326,24 @@ def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     interrupted(monkeypatch, InProcessGrid(app, nodes), config)
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "resume": True}))
     pd.testing.assert_frame_equal(found.clients, straight.clients)
+
+
+def test_all_parties_keep_their_own_t_when_a_killed_server_goes_on(tmp_path, monkeypatch):
+    """The last γ of each node follows from the t of all rounds before, the server's and its own."""
+    tables, reference = many(3)
+    nodes = files(tmp_path, tables)
+    (tmp_path / "policy.toml").write_text('protocols = ["interpolation"]\n')
+    nodes = {node: config | {"policy": str(tmp_path / "policy.toml")} for node, config in nodes.items()}
+    config = {"protocol": "interpolation", "rounds": 4, "tolerance": 0.0, "num-nodes": 3, "timeout": 60.0}
+    config |= {"reference": reference_file(tmp_path, reference), "output": str(tmp_path / "out"), "poll": 0.001}
+    interrupted(monkeypatch, InProcessGrid(app, nodes), config)
+    before = read_arrays(tmp_path / "out" / "checkpoint.npz")
+    drawn = []
+    monkeypatch.setattr(server_module, "draw_t", lambda *arguments: drawn.append(arguments[1]) or draw_t(*arguments))
+    found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "resume": True}))
+    assert not found.failed
+    assert set(drawn) == {int(before["server/t_seed"])} != {0}
+    assert found.history.groupby("client")["round"].max().tolist() == [4, 4, 4]
 
 
 def test_a_resumed_run_waits_for_its_nodes_but_not_for_those_that_had_failed(tmp_path, monkeypatch):

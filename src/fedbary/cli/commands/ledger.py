@@ -30,6 +30,12 @@ def ledger(
         str | None,
         typer.Option(metavar="REASON", help="Go on with a damaged ledger; what can be read of it still counts."),
     ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="Also the ε of all answers for this δ, by an accountant (extra 'privacy').", show_default=False
+        ),
+    ] = None,
     most: Annotated[int, typer.Option("-n", "--most", min=1, help="Lines to show, the last ones.")] = 50,
     json: Json = False,
 ) -> None:
@@ -52,6 +58,10 @@ def ledger(
         Ledger(file).reset(reset)
     account = Ledger(file).read()
     totals = _totals(account, own) | {"head_beside": Ledger(file).head_path.is_file()}
+    if delta is not None:
+        from fedbary.privacy.accountant import composed
+
+        totals |= {"delta": delta, "epsilon_for_delta": composed((entry.epsilon for entry in account.current), delta)}
     if json:
         from dataclasses import asdict
 
@@ -121,6 +131,8 @@ def _sentences(totals: dict[str, Any]) -> list[str]:
     lines.append(
         spent + (f" of {totals['budget']:g}; {totals['left']:g} left." if totals["budget"] is not None else ".")
     )
+    if "delta" in totals:
+        lines.append(f"For δ = {totals['delta']:g} all answers together have ε = {totals['epsilon_for_delta']:.4g}.")
     for line in totals["torn_lines"]:
         lines.append(f"Line {line} was cut off by a crash: what it stood for was not sent.")
     for line in totals["accepted_lines"]:
