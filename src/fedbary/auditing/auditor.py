@@ -151,8 +151,7 @@ def _most_allowed(name: str, policy: OwnerPolicy) -> dict[str, Any]:
     if name == "sketch" and policy.needs_epsilon:
         most["epsilon"] = min(value for value in (policy.max_epsilon, policy.epsilon_budget) if value is not None)
     if name == "interpolation":
-        bounds = (policy.max_rounds,) if policy.trust_server else (policy.max_rounds, policy.min_group - 1)
-        most["rounds"] = max(1, min(bounds))
+        most["rounds"] = max(1, policy.most_rounds(policy.min_group))
     return most
 
 

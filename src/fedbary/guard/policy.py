@@ -104,6 +104,10 @@ class OwnerPolicy:
             return 1 if self.epsilon_budget is None else None
         return self.max_questions
 
+    def most_rounds(self, min_group: int) -> int:
+        """Most rounds of `Interpolation` in groups of at least ``min_group`` rows; 0 where groups are single rows."""
+        return self.max_rounds if self.trust_server else min(self.max_rounds, min_group - 1)
+
     def check(self, settings: Settings) -> None:
         """Refuse a server's settings that go beyond the policy, naming the key of the policy file."""
         name = str(settings.name)

@@ -59,12 +59,15 @@ def preview(
     """
     from fedbary.data.files import read
     from fedbary.guard.policy import NEED_TRUST, OwnerPolicy
+    from fedbary.protocols.interpolation import Interpolation
 
     name = protocol or ("sketch" if reference or message else "consensus")
     asked = chosen_protocol(name, **({} if epsilon is None else {"epsilon": epsilon}))
     trusting = OwnerPolicy(protocols=(name,), trust_server=name in NEED_TRUST)
     own = trusting if policy is None else OwnerPolicy.load(policy)
     asked = replace(asked, min_group=own.min_group if min_group is None else min_group)
+    if isinstance(asked, Interpolation):  # a coordinator who was refused would ask for as many as are allowed
+        asked = replace(asked, rounds=max(1, min(asked.rounds, own.most_rounds(asked.min_group))))
     _check_sources(asked, reference, message, others)
     settings = own.applied(asked)
     table = read(file, label, id=row_id)
