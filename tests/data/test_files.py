@@ -167,3 +167,12 @@ def test_semicolons_are_named_as_what_they_are(tmp_path, text):
     (tmp_path / "mine.csv").write_text(text)
     with pytest.raises(DataError, check=coded("data.semicolons")):
         read(tmp_path / "mine.csv", label="label")
+
+
+def test_a_parquet_file_with_half_a_character_is_refused_by_name(tmp_path):
+    """Arrow reads it without a word, and decodes its texts later."""
+    path = tmp_path / "ward.parquet"
+    pd.DataFrame({"ward": ["north", "south"] * 5, "label": [0, 1] * 5}).to_parquet(path, compression=None)
+    path.write_bytes(path.read_bytes().replace(b"north", b"n\xffrth"))
+    with pytest.raises(DataError, check=coded("data.not-parquet")):
+        read(path, "label")

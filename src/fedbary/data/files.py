@@ -56,8 +56,14 @@ def read(path: AnyPath, label: str, *, id: str | None = None, most: int | None =
         raise DataError("data.file-empty", where=str(path))
     if size > MAX_FILE_BYTES:
         raise DataError("data.file-too-large", where=str(path), size=size, most=MAX_FILE_BYTES)
-    frame = _read_parquet(path, most) if suffix in PARQUET else _read_csv(path, SEPARATORS[suffix], most)
-    return Table.from_frame(frame, label, id=id, origin=path.name)
+    if suffix not in PARQUET:
+        return Table.from_frame(_read_csv(path, SEPARATORS[suffix], most), label, id=id, origin=path.name)
+    from pyarrow import ArrowException  # type: ignore[import-untyped]
+
+    try:
+        return Table.from_frame(_read_parquet(path, most), label, id=id, origin=path.name)
+    except ArrowException as error:  # its texts are decoded where they are looked at first
+        raise DataError("data.not-parquet", where=str(path), why=_one_line(error)) from error
 
 
 @overload
@@ -209,7 +215,7 @@ def _read_parquet(path: Path, most: int | None) -> pd.DataFrame:
 
 
 def _parquet_head(path: Path, most: int) -> pd.DataFrame:
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
     from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
 
     with ParquetFile(path) as file:

@@ -103,6 +103,10 @@ class OwnerPolicy:
             return 1 if self.epsilon_budget is None else None
         return self.max_questions
 
+    def most_rounds(self, min_group: int) -> int:
+        """Most rounds of `Interpolation` in groups of at least ``min_group`` rows; 0 where groups are single rows."""
+        return self.max_rounds if self.trust_server else min(self.max_rounds, min_group - 1)
+
     def check(self, settings: Settings) -> None:
         """Refuse a server's settings that go beyond the policy, naming the key of the policy file."""
         name = str(settings.name)
@@ -138,8 +142,10 @@ class OwnerPolicy:
                 stricter["t"] = None
         return replace(settings, **stricter)
 
-    def most_telling(self, name: str) -> Settings:
+    def most_telling(self, name: str, min_group: int | None = None) -> Settings:
         """The settings of a protocol that tell a server most, of those that the policy allows it to ask for.
+
+        ``min_group`` is the server's; default: the policy's.
 
         Examples
         --------
@@ -148,12 +154,11 @@ class OwnerPolicy:
         >>> OwnerPolicy(protocols=("interpolation",)).most_telling("interpolation").rounds
         4
         """
-        most: dict[str, Any] = {"min_group": self.min_group}
+        most: dict[str, Any] = {"min_group": self.min_group if min_group is None else min_group}
         if name == Sketch.name and self.needs_epsilon:
             most["epsilon"] = min(value for value in (self.max_epsilon, self.epsilon_budget) if value is not None)
         if name == Interpolation.name:
-            bounds = (self.max_rounds,) if self.trust_server else (self.max_rounds, self.min_group - 1)
-            most["rounds"] = max(1, min(bounds))
+            most["rounds"] = max(1, self.most_rounds(most["min_group"]))
         return PROTOCOLS[name](**most)
 
     def to_toml(self) -> str:

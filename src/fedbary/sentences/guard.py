@@ -12,7 +12,7 @@ SENTENCES = {
     ),
     "budget-spent": say(
         "The answer would go beyond the owner's epsilon_budget[[ ({spent:g} of {budget:g} is spent, it costs {cost:g})]]"
-        ": nothing was sent."
+        ": ask for a smaller epsilon (the owner can allow more with 'fedbary policy allow --epsilon')."
     ),
     "decision-without-reason": say("A decision in the ledger needs a reason, such as 'new rows since May'."),
     "epsilon-too-large": say(

@@ -66,11 +66,11 @@ def preview(
     from fedbary.guard.policy import NEED_TRUST, OwnerPolicy
 
     name = protocol or ("sketch" if reference or message else "consensus")
-    given = {key: value for key, value in (("epsilon", epsilon), ("min_group", min_group)) if value is not None}
-    chosen_protocol(name, **given)  # refuses what the protocol does not have
+    private = {} if epsilon is None else {"epsilon": epsilon}
+    chosen_protocol(name, **private)  # refuses what the protocol does not have
     willing = OwnerPolicy(protocols=(name,), trust_server=name in NEED_TRUST)
     own = willing if policy is None else OwnerPolicy.load(policy)
-    asked = replace(own.most_telling(name), **given)
+    asked = replace(own.most_telling(name, min_group), **private)
     _check_sources(asked, reference, message, others)
     settings = own.applied(asked)
     table = read(file, label, id=row_id)

@@ -1,4 +1,4 @@
-"""The forms of the interpolation protocol: measures go to and fro, and a distance with each."""
+"""The forms of the interpolation protocol: a measure goes each way in a round, and a distance comes with it."""
 
 from __future__ import annotations
 
