@@ -66,7 +66,8 @@ FULL = [
     (
         "guard.budget-spent",
         {"spent": 0.5, "budget": 0.7, "cost": 0.5},
-        "The answer would go beyond the owner's epsilon_budget (0.5 of 0.7 is spent, it costs 0.5): ask for a smaller epsilon (the owner can allow more with 'fedbary policy allow --epsilon').",
+        "The answer would go beyond the owner's epsilon_budget (0.5 of 0.7 is spent, it costs 0.5): ask for a smaller "
+        "epsilon (the owner can allow more with 'fedbary policy allow --epsilon').",
     ),
     ("verdict.few-flags", {"flagged": 1}, "only 1 row looks wrong"),
     ("verdict.many-flags", {"flagged": 30, "rows": 200, "share": 0.15}, "30 rows of 200 (15.0 %) look wrong"),
@@ -100,7 +101,8 @@ REDACTED = [
     ("schema.too-few-rows", {"rows": 3, "least": 5},
      "the rows are fewer than min_group = 5: add rows, or lower min_group if the owner agrees."),
     ("guard.budget-spent", {"spent": 0.5, "budget": 0.7, "cost": 0.5},
-     "The answer would go beyond the owner's epsilon_budget: ask for a smaller epsilon (the owner can allow more with 'fedbary policy allow --epsilon')."),
+     "The answer would go beyond the owner's epsilon_budget: ask for a smaller epsilon (the owner can allow more with "
+     "'fedbary policy allow --epsilon')."),
     ("internal.error", {"kind": "KeyError", "text": "'Ann'"}, "internal error (KeyError)"),
     (
         "valuation.no-row-values",
