@@ -223,6 +223,25 @@ def test_old_runs_are_forgotten(tmp_path, monkeypatch):
     assert owner.lines.count("question") == 6
 
 
+def test_runs_do_not_fill_the_disk_however_large_their_messages(tmp_path, monkeypatch):
+    """A budget pays for thousands of tiny epsilons, and half a gigabyte may come with each of them."""
+    owner, runs = Owner(tmp_path, "max_questions = 10\n"), [secrets.token_hex(16) for _ in range(4)]
+    sizes = []
+    for number, run in enumerate(runs):
+        if number == 2:
+            monkeypatch.setattr(node_config_module, "_MOST_BYTES", sizes[1])
+        assert isinstance(owner.ask(other_masses(question(), number), run), Reply)
+        sizes.append(owner.size())
+    state = owner.home / "state" / "mine"
+    for kind in ("runs", "results"):
+        assert runs[-1] in [folder.name for folder in (state / kind).iterdir()]
+        assert runs[0] not in [folder.name for folder in (state / kind).iterdir()]
+    assert sizes[3] < sizes[1] * 1.5
+    monkeypatch.setattr(node_config_module, "_MOST_BYTES", 0)
+    owner.ask(other_masses(question(), 9), last := secrets.token_hex(16))
+    assert [folder.name for folder in (state / "runs").iterdir()] == [last]
+
+
 def test_a_cut_ledger_answers_nothing_until_the_owner_decides(tmp_path):
     owner = Owner(tmp_path, "max_questions = 2\n")
     message = question()
