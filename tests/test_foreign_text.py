@@ -37,6 +37,15 @@ def _refused(text):
         read_json(text, longest=10**9)
 
 
+@pytest.mark.parametrize("part", ["1", "[]", "{}", "[[[[[[]]]]]]", '""', '{"code":"a.b","facts":{}}'])
+def test_a_text_of_many_parts_is_refused_before_it_is_read(part):
+    """A server's schema may have 64 MiB; in lists of single digits that took eight seconds and a gigabyte."""
+    text = "[" + ",".join([part] * (32 * 2**20 // len(part))) + "]"
+    start = time.perf_counter()
+    _refused(text)
+    assert time.perf_counter() - start < 1.0
+
+
 USES = {
     "redacted failure": lambda text: str(Failure.of(SchemaError("schema.other-fingerprint", expected=text)).redacted()),
     "note": lambda text: str(Note("schema.other-fingerprint", {"expected": text, "own": text})),

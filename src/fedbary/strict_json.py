@@ -8,13 +8,16 @@ from typing import Any
 
 # Digits of a whole number; Flower and pandas hold 63 bits.
 _MOST_DIGITS = 19
+# Lists, objects and what stands in them: a schema of a hundred thousand columns. Parts take far more time and memory
+# than their text.
+_MOST_PARTS = 2**20
 
 
 def read_json(text: str, *, longest: int) -> Any:
     r"""What a JSON text says; raises ValueError, and nothing else, for whatever another party should not write.
 
-    That is a text that is too long or nested too deeply, numbers that are not finite or have too many digits, and
-    halves of characters, which no file or terminal takes.
+    That is a text that is too long, has too many parts or is nested too deeply, numbers that are not finite or have too
+    many digits, and halves of characters, which no file or terminal takes.
 
     Examples
     --------
@@ -33,6 +36,8 @@ def read_json(text: str, *, longest: int) -> Any:
     """
     if len(text) > longest:
         raise ValueError("the text is too long")
+    if sum(text.count(mark) for mark in ",[{") > _MOST_PARTS:
+        raise ValueError("the text has too many parts")
     try:
         content = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
     except RecursionError as error:

@@ -176,3 +176,10 @@ def test_a_parquet_file_with_half_a_character_is_refused_by_name(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"north", b"n\xffrth"))
     with pytest.raises(DataError, check=coded("data.not-parquet")):
         read(path, "label")
+
+
+def test_numbers_are_those_of_their_texts(tmp_path):
+    """As text in a column of texts, a number is read by Python; the last digit must not depend on other cells."""
+    texts = [f"{number}.{'0123456789' * 2}{number}" for number in range(1000)]
+    (tmp_path / "mine.csv").write_text("\n".join(["x,label", *(f"{text},1" for text in texts)]))
+    assert read(tmp_path / "mine.csv", "label").columns["x"].tolist() == [float(text) for text in texts]

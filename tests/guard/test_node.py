@@ -67,11 +67,14 @@ class Owner:
     def node(self, number=7):
         return NodeConfig.of(self.config, number)
 
-    def ask(self, message, session=None, *, asked=None, step=1, node=7):
-        settings = Asked(asked or fb.Sketch(), RowRules(), {}).to_json()
+    def ask(self, message, session=None, *, asked=None, step=1, node=7, rules=None):
+        return self.ask_all(message, session, asked=asked, step=step, node=node, rules=rules)[0]
+
+    def ask_all(self, message, session=None, *, asked=None, step=1, node=7, rules=None):
+        settings = Asked(asked or fb.Sketch(), rules or RowRules(), {}).to_json()
         session = session or secrets.token_hex(16)
         envelope = Envelope(session, message.kind, message.round, step, settings=settings)
-        return answer(message, envelope, self.node(node))[0]
+        return answer(message, envelope, self.node(node))
 
     @property
     def ledger(self):
@@ -218,6 +221,25 @@ def test_old_runs_are_forgotten(tmp_path, monkeypatch):
     home = tmp_path / "state" / "mine"
     assert [len(list((home / part).iterdir())) for part in ("runs", "results")] == [3, 3]
     assert owner.lines.count("question") == 6
+
+
+def test_runs_do_not_fill_the_disk_however_large_their_messages(tmp_path, monkeypatch):
+    """A budget pays for thousands of tiny epsilons, and half a gigabyte may come with each of them."""
+    owner, runs = Owner(tmp_path, "max_questions = 10\n"), [secrets.token_hex(16) for _ in range(4)]
+    sizes = []
+    for number, run in enumerate(runs):
+        if number == 2:
+            monkeypatch.setattr(node_config_module, "_MOST_BYTES", sizes[1])
+        assert isinstance(owner.ask(other_masses(question(), number), run), Reply)
+        sizes.append(owner.size())
+    state = owner.home / "state" / "mine"
+    for kind in ("runs", "results"):
+        assert runs[-1] in [folder.name for folder in (state / kind).iterdir()]
+        assert runs[0] not in [folder.name for folder in (state / kind).iterdir()]
+    assert sizes[3] < sizes[1] * 1.5
+    monkeypatch.setattr(node_config_module, "_MOST_BYTES", 0)
+    owner.ask(other_masses(question(), 9), last := secrets.token_hex(16))
+    assert [folder.name for folder in (state / "runs").iterdir()] == [last]
 
 
 def test_a_cut_ledger_answers_nothing_until_the_owner_decides(tmp_path):
@@ -434,6 +456,24 @@ def test_settings_that_change_during_a_run_are_refused(tmp_path):
     server.absorb({"me": owner.ask(server.tasks()["me"], session, asked=asked)})
     found = owner.ask(server.tasks()["me"], session, asked=other, step=2)
     assert found.note == Note("guard.settings-changed")
+
+
+def test_flags_are_counted_by_the_rules_of_the_question(tmp_path):
+    """With other rules at the end of the run a server could look for those by which enough rows are flagged."""
+    owner, session = Owner(tmp_path, "share_flag_counts = true\n"), secrets.token_hex(16)
+    assert isinstance(owner.ask(question(), session, rules=RowRules(fdr=0.01)), Reply)
+    found, told = owner.ask_all(Message(FINISH, 1), session, step=2, rules=RowRules(rule="sign"))
+    assert found.note == Note("guard.settings-changed")
+    assert told.flagged is None
+
+
+def test_a_run_ends_once(owner, monkeypatch):
+    session = secrets.token_hex(16)
+    owner.ask(question(), session)
+    assert isinstance(owner.ask(Message(FINISH, 1), session, step=2), Reply)
+    monkeypatch.setattr(node_module, "_readable", None)
+    assert isinstance(owner.ask(Message(FINISH, 1), session, step=2), Reply)
+    assert owner.ask(Message(FINISH, 2), session, step=3).note.code == "protocols.asked-otherwise"
 
 
 def asking(home, sessions, gate, results):

@@ -27,6 +27,8 @@ TRUSTING = {"protocols": EVERYTHING, "trust_server": True}
         ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(), "exact-answers", "require_epsilon"),
         ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(epsilon=1.1), "epsilon-too-large", "max_epsilon"),
         ({"epsilon_budget": 2.0}, fb.Sketch(epsilon=2.1), "epsilon-too-large", "epsilon_budget"),
+        ({}, fb.Sketch(epsilon=10.1), "epsilon-too-large", "max_epsilon"),
+        ({}, fb.Sketch(epsilon=1e9, policy="coarsen"), "epsilon-too-large", "max_epsilon"),
         ({"protocols": GUARDED}, Triangle(allow_reconstruction=True), "reconstruction", None),
         ({"protocols": GUARDED}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
         ({"protocols": GUARDED, "max_rounds": 3}, fb.Interpolation(rounds=4), "beyond-limit", "max_rounds"),
@@ -61,7 +63,7 @@ def test_settings_that_only_call_themselves_a_protocol_are_refused():
     asked=st.builds(
         fb.Sketch,
         min_group=st.integers(1, 20),
-        epsilon=st.none() | st.floats(1e-3, 1e6),
+        epsilon=st.none() | st.floats(1e-3, 10.0),
         policy=st.sampled_from(["trusted", "coarsen"]),
         lower=st.sampled_from(["improved", "triangle"]),
     ),
@@ -89,6 +91,7 @@ def test_an_untrusted_server_neither_fixes_t_nor_turns_off_coarsening():
 def test_a_trusted_server_gets_what_it_asks_for_within_limits():
     own = OwnerPolicy(protocols=EVERYTHING, trust_server=True)
     assert own.applied(fb.Sketch()).policy == "trusted"
+    assert own.applied(fb.Sketch(epsilon=1e9)).epsilon == 1e9
     assert own.applied(fb.Interpolation(t=0.5, rounds=10)).t == 0.5
     assert own.applied(fb.Consensus(rounds=4)) == fb.Consensus(rounds=4)
 

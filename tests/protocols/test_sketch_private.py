@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SchemaError
+from fedbary.guard.what_leaves import OF_THE_QUESTION
 from fedbary.privacy.row_costs import GRID, row_costs
 from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.private_answer import noisy_answer, private_answer, released_sums, units_per_row
@@ -332,6 +333,18 @@ def test_sketches_beyond_bounds_are_refused(change, code):
     client = fb.Sketch(epsilon=1.0).client(rows_with(), rules=RowRules(), seed=0)
     with pytest.raises(ProtocolError, check=coded(f"protocols.{code}")):
         client.answer(message(schema, replace(plain, **change)))
+
+
+def test_a_sketch_too_large_for_the_rows_is_refused_before_memory_is_asked_for():
+    """20,000 points and a million rows would be 160 gigabytes of costs, and the node would be killed."""
+    schema = Schema((ColumnSpec("n", "numeric", 1, (0.0,), (1.0,)),), LabelSpec("label", "classes", "onehot"))
+    sketch = SketchPoints(np.zeros((20_000, 2)), np.full(20_000, 1 / 20_000), np.zeros(20_000), 1.0)
+    rows = fb.Table({"n": np.zeros(30_000)}, np.zeros(30_000, dtype=int))
+    for settings in (fb.Sketch(epsilon=1.0), fb.Sketch(policy="coarsen"), fb.Sketch()):
+        client = settings.client(rows, rules=RowRules(), seed=0)
+        with pytest.raises(ProtocolError, check=coded("protocols.sketch-too-large")) as caught:
+            client.answer(message(schema, sketch))
+        assert caught.value.code in OF_THE_QUESTION
 
 
 def test_another_question_is_refused_and_the_same_gets_the_same_noise():

@@ -10,6 +10,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import SchemaError
 from fedbary.space.row_points import FARTHEST, row_points
+from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 
 
 def people(rows=60, seed=0):
@@ -83,6 +84,28 @@ def test_cells_that_do_not_fit_have_a_public_place():
 def test_a_label_has_one_place_whatever_the_type_of_its_column(labels, places):
     schema = fb.fit_schema(fb.Table({"x": np.arange(4.0)}, [1, 2, 1, 2]), fb.Space(labels="onehot", label_weight=2.0))
     assert row_points(fb.Table({"x": np.arange(3.0)}, labels), schema)[1:].argmax(axis=0).tolist() == places
+
+
+@pytest.mark.parametrize(
+    ("cells", "ordinary", "odd"),
+    [
+        (["true", "FALSE", "True"], "false", "maybe"),
+        (["1", "0", "1"], "1", "99999999999999999999999"),
+        (["9223372036854775809", "3", "4"], "5", "-5"),
+        (["9223372036854775809", "3", "4"], "5", "5.5"),
+    ],
+    ids=["booleans", "endless", "unsigned", "unsigned-float"],
+)
+def test_one_cell_of_a_file_moves_no_other_row(tmp_path, cells, ordinary, odd):
+    """A reader decides by all of its cells what a column holds."""
+    names = ("1", "0", "9223372036854775808")
+    column = ColumnSpec("cell", "categorical", categories=names)
+    schema = Schema((column,), LabelSpec("label", "classes", "onehot", names))
+    file, found = tmp_path / "mine.csv", []
+    for last in (ordinary, odd):
+        file.write_text("\n".join(["cell,label", *(f"{cell},{cell}" for cell in [*cells, last])]))
+        found.append(row_points(fb.read(file, "label"), schema)[:, :-1])
+    np.testing.assert_array_equal(*found)
 
 
 def test_a_number_to_predict_that_is_no_number_lies_at_the_mean():

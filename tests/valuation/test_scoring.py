@@ -84,6 +84,19 @@ def test_a_huge_model_is_refused(fitted, monkeypatch):
         ScoringModel.from_arrays(fitted.model.to_arrays())
 
 
+def test_a_model_too_large_for_the_rows_is_refused_before_memory_is_asked_for(fitted):
+    """256 MiB of centroids in one direction are ten million; with a thousand rows that would be 80 gigabytes."""
+    arrays = fitted.model.to_arrays()
+    times = 2**20 // len(arrays["shared.points"])
+    for name in ("points", "classes", "weights"):
+        arrays[f"shared.{name}"] = np.concatenate([arrays[f"shared.{name}"]] * times)
+    model = ScoringModel.from_arrays({**arrays, "shared.weights": arrays["shared.weights"] / times})
+    rows = np.zeros((1000, len(arrays["mean"])))
+    with pytest.raises(ProtocolError, check=coded("valuation.scoring-model-too-large-for-rows")):
+        model.scores(rows)
+    assert fitted.model.scores(rows)[1].shape == (1000,)
+
+
 @pytest.mark.parametrize("most", [1, 3, 10, 100])
 @pytest.mark.parametrize("min_group", [2, 5])
 def test_no_group_is_smaller_than_min_group(most, min_group):

@@ -172,7 +172,9 @@ def _read_csv(path: Path, separator: str, most: int | None) -> pd.DataFrame:
         header = pd.read_csv(
             path, sep=separator, header=None, nrows=2, dtype=str, keep_default_na=False, encoding="utf-8-sig"
         )
-        frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, nrows=most)
+        frame = pd.read_csv(
+            path, sep=separator, encoding="utf-8-sig", low_memory=False, nrows=most, float_precision=_precision()
+        )
     except UnicodeDecodeError as error:
         raise DataError("data.not-utf8", where=str(path)) from error
     except Exception as error:  # a damaged file can fail in the parser, in gzip or in zlib
@@ -184,6 +186,17 @@ def _read_csv(path: Path, separator: str, most: int | None) -> pd.DataFrame:
     if "" in names:
         raise DataError("data.column-without-name", where=str(path), position=names.index("") + 1, columns=len(names))
     return frame.set_axis(names, axis=1)
+
+
+def _precision() -> Literal["round_trip"] | None:
+    """Each number as Python reads its text, so that a column that is read as text holds the same ones.
+
+    From pandas 3.1 on that is the default, and asking for it is deprecated.
+    """
+    import pandas as pd
+
+    major, minor = pd.__version__.split(".")[:2]
+    return None if (int(major), int(minor)) >= (3, 1) else "round_trip"
 
 
 def _refuse_semicolons(path: Path, separator: str) -> None:

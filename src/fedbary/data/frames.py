@@ -72,7 +72,8 @@ def labels_from_series(name: str, series: pd.Series[Any]) -> Array:
     if series.isna().any():
         return as_labels(name, series.to_numpy(dtype=object))
     if pd.api.types.is_integer_dtype(series.dtype):
-        return np.asarray(series.to_numpy(dtype=np.int64))
+        beyond = int(series.max()) > np.iinfo(np.int64).max if len(series) else False  # these would become negative
+        return np.asarray(series.to_numpy(dtype=np.uint64 if beyond else np.int64))
     return as_labels(name, column_from_series(name, series))
 
 

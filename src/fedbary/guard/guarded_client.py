@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,6 +64,8 @@ class GuardedClient:
         Digest of the table's rows (`fedbary.space.row_identity.content_digest`).
     declared : Declared, optional
         What is declared of the table.
+    rules : RowRules, optional
+        How the server wants rows flagged; part of the question, as counts of flags may leave.
 
     Examples
     --------
@@ -94,10 +96,11 @@ class GuardedClient:
         run: str,
         data: str = "",
         declared: Declared | None = None,
+        rules: RowRules | None = None,
     ) -> None:
         policy.check(settings)
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
-        self._run, self._data, self._declared = run, data, declared
+        self._run, self._data, self._declared, self._rules = run, data, declared, rules or RowRules()
         self._question = 0
         self._messages = 0
         self._last: tuple[str, Reply | Failure] | None = None
@@ -124,7 +127,7 @@ class GuardedClient:
         except Exception as error:
             inner = UnusableClient(error)
         data, declared = content_digest(table), Declared.of(table)
-        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data, declared=declared)
+        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data, declared=declared, rules=rules)
 
     def respond(self, message: Message) -> Reply | Failure:
         """What leaves for a message, whatever happens: the answer, or a code that tells nothing of the rows."""
@@ -199,13 +202,14 @@ class GuardedClient:
             "messages": self._messages,
             "flags_told": self._flags_told,
             "settings": settings_digest(self._settings),
+            "rules": asdict(self._rules),
         }
         return {**self._inner.state(), _GUARD: text_array(json.dumps(own))}
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the server has changed its settings since."""
         own = json.loads(array_text(state[_GUARD]))
-        if own["settings"] != settings_digest(self._settings):
+        if own["settings"] != settings_digest(self._settings) or own["rules"] != asdict(self._rules):
             raise PrivacyError("guard.settings-changed")
         self._question, self._messages = int(own["question"]), int(own["messages"])
         self._flags_told = bool(own["flags_told"])

@@ -149,6 +149,9 @@ def _check_step(envelope: Envelope, before: RunState, message: Message) -> None:
         raise ProtocolError("guard.out-of-step", asked=envelope.step, here=before.step + 1)
     if message.kind == FINISH and not before.client:
         raise ProtocolError("protocols.not-started")
+    if message.kind == FINISH and before.last is not None and before.last.key.startswith(f"{FINISH} "):
+        # Row values are made once: a server must not keep the node busy with them.
+        raise ProtocolError("protocols.asked-otherwise", kind=FINISH)
 
 
 def _policy(config: NodeConfig) -> OwnerPolicy:
@@ -177,7 +180,8 @@ def _guarded(table: Table | None, asked: Asked, policy: OwnerPolicy, run: str, c
     ledger = config.ledger
     if table is None:
         unreadable = UnusableClient(DataError("guard.table-unreadable"))
-        return GuardedClient(unreadable, policy.applied(asked.protocol), policy=policy, ledger=ledger, run=run)
+        settings = policy.applied(asked.protocol)
+        return GuardedClient(unreadable, settings, policy=policy, ledger=ledger, run=run, rules=asked.rules)
     seed = config.secret()
     return GuardedClient.for_table(
         table, asked.protocol, policy=policy, ledger=ledger, run=run, seed=seed, rules=asked.rules

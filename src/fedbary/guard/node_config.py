@@ -20,6 +20,8 @@ _SESSION_LENGTH, _LONGEST_NAME = 32, 64
 _OF_A_NAME = frozenset(ascii_letters + digits + "-_.")
 # Runs of which something is kept; the ledger has all of them.
 _MOST_RUNS = 100
+# And what they may take together: a server decides how large its messages are.
+_MOST_BYTES = 4 * 2**30
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,13 @@ class NodeConfig:
         """Bound the disk: of the oldest of these runs neither the state nor the results are kept."""
         import shutil
 
-        for run in runs[:-_MOST_RUNS]:
-            for folder in (self.run_folder(run), self.output / run):
-                shutil.rmtree(folder, ignore_errors=True)
+        kept = 0
+        for age, run in enumerate(reversed(runs)):
+            folders = self.run_folder(run), self.output / run
+            kept += sum(_size(folder) for folder in folders)
+            if age >= _MOST_RUNS or (age and kept > _MOST_BYTES):
+                for folder in folders:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def secret(self) -> int:
         """A number that only this owner knows; made once."""
@@ -129,6 +135,10 @@ class NodeConfig:
         if not text.isdecimal():
             raise DataError("guard.secret-damaged")
         return int(text)
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
 
 
 def _lineage(name: object, data: Path) -> str:

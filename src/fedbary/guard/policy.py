@@ -19,6 +19,8 @@ from fedbary.protocols.sketch import Sketch
 _LARGEST_FILE = 2**16
 # Their answers can be subtracted from each other within one run.
 NEED_TRUST = ("consensus", "coalition")
+# An answer with ε is not coarsened, as the noise protects it; beyond this there is hardly any.
+_MOST_EPSILON = 10.0
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
@@ -36,7 +38,8 @@ class OwnerPolicy:
         Most ε in all questions together, by the ledger. With a budget nothing leaves without ε, as an exact answer
         would say more than any budget.
     max_epsilon : float, optional
-        Largest ε of one answer.
+        Largest ε of one answer. Default: 10, unless there is an ``epsilon_budget`` or the server is trusted; with a
+        very large ε a server would get exact answers that nothing coarsened.
     require_epsilon : bool
         Answer nothing without ε. Needs ``epsilon_budget`` or ``max_epsilon``: an ε may be so large that it hides
         nothing.
@@ -219,8 +222,10 @@ class OwnerPolicy:
                 key = "require_epsilon" if self.require_epsilon else "epsilon_budget"
                 raise PrivacyError("guard.exact-answers", protocol=name, key=key)
             return
-        for limit in ("max_epsilon", "epsilon_budget"):
-            most = getattr(self, limit)
+        limits = {"max_epsilon": self.max_epsilon, "epsilon_budget": self.epsilon_budget}
+        if not self.trust_server and self.max_epsilon is self.epsilon_budget is None:
+            limits["max_epsilon"] = _MOST_EPSILON
+        for limit, most in limits.items():
             if most is not None and epsilon > most:
                 raise PrivacyError("guard.epsilon-too-large", epsilon=epsilon, key=limit)
 
@@ -262,7 +267,7 @@ _WORDS = {
     "epsilon_budget": (
         "Most epsilon in all questions together, by the ledger; nothing leaves without epsilon then, nor beyond it.",
     ),
-    "max_epsilon": ("Largest epsilon of one answer.",),
+    "max_epsilon": ("Largest epsilon of one answer. Left out: 10, or epsilon_budget.",),
     "share_flag_counts": (
         "true: the server may learn how many of your rows were flagged, where these are min_group at least.",
     ),

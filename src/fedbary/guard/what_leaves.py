@@ -26,6 +26,7 @@ OF_THE_QUESTION = frozenset(
         "protocols.sketch-lacks-array",
         "protocols.sketch-masses",
         "protocols.sketch-shape",
+        "protocols.sketch-too-large",
         "protocols.support-changed",
         "protocols.support-missing",
         "protocols.support-not-finite",

@@ -139,6 +139,9 @@ SENTENCES = {
     "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
     "sketch-masses": say("The sketch has masses that are too small or do not sum to one, or negative variances."),
     "sketch-shape": say("The sketch has the wrong shape, or holds values that are not finite or far too large."),
+    "sketch-too-large": say(
+        "The sketch has {points} points, too many for {rows:counted row}: give a smaller <support>.", "points rows"
+    ),
     "sketch-without-reference": say("The sketch protocol needs a reference: give one, or use <protocol=consensus>."),
     "stopped": say("stopped in round {round} with {points} support points", "round points"),
     "support-changed": say(

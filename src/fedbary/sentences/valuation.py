@@ -43,6 +43,9 @@ SENTENCES = {
     "scoring-model-incoherent": say("The scoring model does not fit together[[ ({why})]]: refuse this server."),
     "scoring-model-not-finite": say("The scoring model holds values that are not finite: refuse this server."),
     "scoring-model-too-large": say("The scoring model is larger than {most} bytes: refuse this server.", "most"),
+    "scoring-model-too-large-for-rows": say(
+        "The scoring model is too large for {rows:counted row}: refuse this server.", "rows"
+    ),
     "scoring-too-few-rows": say(
         "A scoring model needs two classes of at least {least} rows; the smallest has {smallest}.", "least"
     ),

@@ -111,8 +111,8 @@ def _numbers(values: NDArray[np.generic]) -> Floats:
 def _number(cell: object) -> float:
     """The number in a cell, NaN where there is none."""
     text = str(cell).strip()
-    if text in ("True", "False"):
-        return float(text == "True")
+    if text.lower() in ("true", "false"):  # in whatever letters, as a column of nothing else is read as booleans
+        return float(text.lower() == "true")
     try:
         return float(text)
     except ValueError:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# Costs of all rows at all points: four gigabytes.
+_MOST_COSTS = 2**29
+
 
 class SketchClient:
     """Holds the rows, and the owner's policy on what may be answered."""
@@ -62,6 +65,8 @@ class SketchClient:
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         require_columns(self._table, schema)
+        if len(self._table) * len(sketch.weights) > _MOST_COSTS:
+            raise ProtocolError("protocols.sketch-too-large", points=len(sketch.weights), rows=len(self._table))
         # From here on even a refusal depends on the rows, so the message is counted first.
         self._first.check(message)
         if self._schema is None:

@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 # A model is a few matrices; a larger one is not what a server of this protocol sends.
 MAX_BYTES = 256 * 2**20
+# Of each row at each centroid, class or direction: four gigabytes.
+_MOST_NUMBERS = 2**29
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,8 @@ class ScoringModel:
         A feature score says how far a row is from all centroids, relative to clean rows of the class that it looks
         like most.
         """
+        if len(values) * self._widest > _MOST_NUMBERS:
+            raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=len(values))
         rotated = self.metric.rotate(values)
         parts = [
             log_softmax(-scale * potential + prior + bias, axis=1)
@@ -144,6 +148,13 @@ class ScoringModel:
         except (KeyError, ValueError, IndexError, TypeError, RecursionError) as error:
             raise ProtocolError("valuation.scoring-model-incoherent", why=str(error)) from error
         return model
+
+    @property
+    def _widest(self) -> int:
+        """Most numbers that a row becomes on the way to its scores."""
+        centroids = [self.centroids, self.feature_centroids]
+        centroids += [] if self.class_metric is None else [self.class_metric.centroids]
+        return max(len(self.classes), int(self.metric.directions.shape[-1]), *(len(one.points) for one in centroids))
 
     def _potentials(self, values: Floats, rotated: Floats) -> list[tuple[Floats, Floats]]:
         """Each part's potentials and prior: densities need the class prior, the linear part has learnt it."""
