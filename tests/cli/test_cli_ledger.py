@@ -39,7 +39,7 @@ def test_it_shows_each_line_and_the_totals(fedbary, ledger):
     assert "gamma 3×2" in told
     assert "[/red]" in told
     assert "2 answers, 0 failures and 1 refusal: 157 bytes in all." in told
-    assert "1 question of the sketch protocol." in told
+    assert "1 question of the sketch protocol; 99 more allowed." in told
     assert "1 question of the triangle protocol." in told
     assert "ε spent: 0.75 of 2; 1.25 left." in told
     assert f"Head: {ledger.read().head}" in told

@@ -14,6 +14,7 @@ import pytest
 
 import fedbary as fb
 from codes import coded
+from fedbary.data.any_cells import read_any_cells
 from fedbary.errors import DataError, SettingsError
 from fedbary.guard import node as node_module
 from fedbary.guard import node_config as node_config_module
@@ -25,6 +26,7 @@ from fedbary.guard.owner_log import log_error, owner_log
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.client import SketchClient
+from fedbary.space.row_points import row_points
 from fedbary.valuation.rules import RowRules
 
 
@@ -529,3 +531,43 @@ def test_a_table_without_a_name_is_known_by_its_place(tmp_path):
 def test_a_table_s_name_cannot_lead_elsewhere(tmp_path, name):
     with pytest.raises(SettingsError, check=coded("guard.not-a-lineage")):
         NodeConfig.of({"data-path": "mine.csv", "state-path": str(tmp_path), "table": name}, 1)
+
+
+# --- whether a file can be read -----------------------------------------------------------------------
+
+ODD_CELLS = {
+    "no label": {"label": ""},
+    "an id twice": {"id": "0"},
+    "text among numbers": {"age": "53y"},
+    "an infinite number": {"age": "inf"},
+    "a number without end": {"age": "9" * 400},
+    "a label among numbers": {"label": "unknown"},
+}
+
+
+@pytest.mark.parametrize("odd", ODD_CELLS)
+def test_with_epsilon_no_cell_decides_whether_there_is_an_answer(tmp_path, odd):
+    """A file that no table can be made of is answered in the same form, and its other rows cost what they cost."""
+    rng = np.random.default_rng(0)
+    rows = [{"id": str(i), "age": f"{rng.normal(50, 9):.3f}", "label": str(i % 2)} for i in range(60)]
+    plain, changed = pd.DataFrame(rows), pd.DataFrame([rows[0] | ODD_CELLS[odd], *rows[1:]][::-1])
+    replies, costs = [], []
+    schema = fb.fit_schema(fb.Table.from_frame(plain.astype({"age": float}).drop(columns="id"), "label"))
+    for name, frame in (("plain", plain[::-1]), ("changed", changed)):
+        folder = tmp_path / name
+        folder.mkdir()
+        frame.to_csv(folder / "mine.csv", index=False)
+        config = NodeConfig.of(
+            {"data-path": str(folder / "mine.csv"), "id": "id", "state-path": str(folder / "s"), "report": False}, 1
+        )
+        asked = fb.Sketch(epsilon=1.0)
+        server = asked.server(["me"], fb.Table.from_frame(plain.astype({"age": float}).drop(columns="id"), "label"),
+                              asked.space(None), rules=RowRules(), seed=0)  # fmt: skip
+        envelope = Envelope("a" * 32, "sketch", 0, 1, settings=Asked(asked, RowRules(), {}).to_json())
+        replies.append(answer(server.tasks()["me"], envelope, config)[0])
+        costs.append(row_points(read_any_cells(folder / "mine.csv", "label", id="id"), schema))
+    assert all(isinstance(reply, Reply) for reply in replies)
+    assert replies[0].scalars.keys() == replies[1].scalars.keys()
+    np.testing.assert_array_equal(costs[0][:, :-1], costs[1][:, :-1])
+    strict = row_points(fb.read(tmp_path / "plain" / "mine.csv", "label", id="id"), schema)
+    np.testing.assert_array_equal(strict, costs[0])

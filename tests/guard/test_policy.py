@@ -108,7 +108,7 @@ def test_protocols_whose_averages_show_rows_need_a_trusted_server(protocol):
     [
         ({}, 1),
         ({"max_questions": 3}, 3),
-        ({"epsilon_budget": 1.0}, None),
+        ({"epsilon_budget": 1.0}, 100),
         ({"epsilon_budget": 1.0, "max_questions": 2}, 2),
     ],
 )

@@ -347,6 +347,17 @@ def test_a_sketch_too_large_for_the_rows_is_refused_before_memory_is_asked_for()
         assert caught.value.code in OF_THE_QUESTION
 
 
+def test_a_sketch_that_would_take_minutes_to_merge_is_refused():
+    schema = Schema((ColumnSpec("n", "numeric", 1, (0.0,), (1.0,)),), LabelSpec("label", "classes", "onehot"))
+    wide = replace(schema, columns=tuple(ColumnSpec(f"n{k}", "numeric", 1, (0.0,), (1.0,)) for k in range(30)))
+    points = np.zeros((20_000, wide.point_width))
+    sketch = SketchPoints(points, np.full(20_000, 1 / 20_000), np.zeros(20_000), 1.0)
+    rows = fb.Table({f"n{k}": np.zeros(50) for k in range(30)}, np.zeros(50, dtype=int))
+    client = fb.Sketch(policy="coarsen").client(rows, rules=RowRules(), seed=0)
+    with pytest.raises(ProtocolError, check=coded("protocols.sketch-too-large")):
+        client.answer(message(wide, sketch))
+
+
 def test_another_question_is_refused_and_the_same_gets_the_same_noise():
     schema = QUESTIONS["plain"]
     client = fb.Sketch(epsilon=1.0).client(rows_with(), rules=RowRules(), seed=0)

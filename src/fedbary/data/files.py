@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
@@ -47,6 +48,13 @@ def read(path: AnyPath, label: str, *, id: str | None = None, most: int | None =
     >>> read(path, label="bought")
     Table(2 rows, 1 columns, label 'bought')
     """
+    with opened(path, most) as frame:
+        return Table.from_frame(frame, label, id=id, origin=Path(path).name)
+
+
+@contextmanager
+def opened(path: AnyPath, most: int | None = None) -> Iterator[pd.DataFrame]:
+    """The frame that a file holds; what is wrong with the file is a DataError, also where it shows only now."""
     path = Path(path)
     suffix = table_suffix(path)
     if not path.is_file():
@@ -57,11 +65,12 @@ def read(path: AnyPath, label: str, *, id: str | None = None, most: int | None =
     if size > MAX_FILE_BYTES:
         raise DataError("data.file-too-large", where=str(path), size=size, most=MAX_FILE_BYTES)
     if suffix not in PARQUET:
-        return Table.from_frame(_read_csv(path, SEPARATORS[suffix], most), label, id=id, origin=path.name)
+        yield _read_csv(path, SEPARATORS[suffix], most)
+        return
     from pyarrow import ArrowException  # type: ignore[import-untyped]
 
     try:
-        return Table.from_frame(_read_parquet(path, most), label, id=id, origin=path.name)
+        yield _read_parquet(path, most)
     except ArrowException as error:  # its texts are decoded where they are looked at first
         raise DataError("data.not-parquet", where=str(path), why=_one_line(error)) from error
 

@@ -44,7 +44,7 @@ def column_from_series(name: str, series: pd.Series[Any]) -> Array:
     types = pd.api.types
     present = series.notna().to_numpy()
     if isinstance(series.dtype, pd.CategoricalDtype):
-        return _texts([str(value) if there else None for value, there in zip(series, present, strict=True)])
+        return texts([str(value) if there else None for value, there in zip(series, present, strict=True)])
     if types.is_bool_dtype(series.dtype) and present.all():
         return series.to_numpy(dtype=bool)
     # A bool array has no room for "missing": 0, 1 and NaN say the same.
@@ -129,7 +129,14 @@ def require_column(names: Sequence[str], wanted: str, *, role: str) -> None:
     )
 
 
-def _texts(values: list[str | None]) -> Array:
+def texts(values: list[str | None]) -> Array:
+    """A column of texts, None where one is missing.
+
+    Examples
+    --------
+    >>> texts(["a", None])
+    array(['a', None], dtype=object)
+    """
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
@@ -144,7 +151,7 @@ def _column_from_objects(name: str, series: pd.Series[Any], present: npt.NDArray
     inferred = pd.api.types.infer_dtype(values, skipna=True)
     if inferred in {"string", "empty"}:
         _refuse_half_numeric(name, series, present)
-        return _texts([value if there else None for value, there in zip(objects, present, strict=True)])
+        return texts([value if there else None for value, there in zip(objects, present, strict=True)])
     if inferred == "boolean" and present.all():
         return objects.astype(bool)
     if inferred in {"boolean", "integer", "floating", "mixed-integer-float", "decimal"}:

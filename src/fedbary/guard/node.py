@@ -117,7 +117,7 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
         # The guarded client would refuse, too, but a server must not make the node read its table for nothing.
         question = Entry(protocol=settings.name, epsilon=epsilon_of(settings))
         account.afford(question, budget=policy.epsilon_budget, most=policy.most_questions)
-    table = _readable(config)
+    table = _readable(config, private=epsilon_of(settings) > 0.0)
     client = _guarded(table, asked, policy, envelope.session, config)
     if before.client:
         client.restore(before.client)
@@ -164,16 +164,25 @@ def _policy(config: NodeConfig) -> OwnerPolicy:
         raise SettingsError("guard.policy-unusable") from error
 
 
-def _readable(config: NodeConfig) -> Table | None:
-    """The owner's rows; None where the file cannot be read."""
+def _readable(config: NodeConfig, *, private: bool) -> Table | None:
+    """The owner's rows; None where the file cannot be read.
+
+    For a ``private`` answer single cells that no table takes do not count: that there is one would leave.
+    """
+    from fedbary.data.any_cells import read_any_cells
     from fedbary.data.files import read
 
     assert config.data is not None
     try:
         return read(config.data, config.label, id=config.id)
     except Exception as error:
-        log_error(error, "failed")
-        return None
+        log_error(error, "read as far as it can be" if private else "failed")
+    if private:
+        try:
+            return read_any_cells(config.data, config.label, id=config.id)
+        except Exception as error:
+            log_error(error, "failed")
+    return None
 
 
 def _guarded(table: Table | None, asked: Asked, policy: OwnerPolicy, run: str, config: NodeConfig) -> GuardedClient:

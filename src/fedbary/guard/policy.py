@@ -21,6 +21,8 @@ _LARGEST_FILE = 2**16
 NEED_TRUST = ("consensus", "coalition")
 # An answer with ε is not coarsened, as the noise protects it; beyond this there is hardly any.
 _MOST_EPSILON = 10.0
+# A budget pays for any number of questions with a tiny ε each, all of which a node would have to remember.
+_MOST_UNDER_BUDGET = 100
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
@@ -55,7 +57,7 @@ class OwnerPolicy:
         finely can be combined to more.
     max_questions : int, optional
         Most questions (runs) of each protocol about a table with all its versions, by the ledger. Default: one, or
-        with an ``epsilon_budget`` as many as it pays for. ``fedbary policy allow`` allows more, once.
+        with an ``epsilon_budget`` as many as it pays for, up to 100. ``fedbary policy allow`` allows more, once.
 
     Examples
     --------
@@ -100,10 +102,10 @@ class OwnerPolicy:
         return self.require_epsilon or self.epsilon_budget is not None
 
     @property
-    def most_questions(self) -> int | None:
-        """Most questions of each protocol; None where the ε budget is the limit."""
+    def most_questions(self) -> int:
+        """Most questions of each protocol."""
         if self.max_questions is None:
-            return 1 if self.epsilon_budget is None else None
+            return 1 if self.epsilon_budget is None else _MOST_UNDER_BUDGET
         return self.max_questions
 
     def most_rounds(self, min_group: int) -> int:
@@ -279,8 +281,8 @@ _WORDS = {
     "max_points_per_class": ("Most averages of each class in one answer (consensus, coalition).",),
     "max_questions": (
         "Most questions (runs) of each protocol about your table, all its versions together. Left out: one, or as many",
-        "as epsilon_budget pays for. Answers to several can be subtracted from each other; fedbary policy allow says",
-        "what one more could reveal, and allows it.",
+        "as epsilon_budget pays for, up to 100. Answers to several can be subtracted from each other; fedbary policy",
+        "allow says what one more could reveal, and allows it.",
     ),
 }
 _EXAMPLES = {"epsilon_budget": "2.0", "max_epsilon": "1.0", "max_questions": "3"}

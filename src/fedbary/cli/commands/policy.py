@@ -57,7 +57,7 @@ def check(
         return
     rows = [(key, ", ".join(value) if isinstance(value, tuple) else _in_words(value)) for key, value in values.items()]
     if own.max_questions is None:
-        limit = "one" if own.most_questions == 1 else "as many as epsilon_budget pays for"
+        limit = "one" if own.most_questions == 1 else f"as many as epsilon_budget pays for, up to {own.most_questions}"
         rows = [(key, limit if key == "max_questions" else value) for key, value in rows]
     screen().print(table(("key", "value"), rows))
 

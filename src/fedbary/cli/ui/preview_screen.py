@@ -53,7 +53,8 @@ def show_preview(
     if getattr(settings, "epsilon", None) is not None:
         console.print("\nThe noise is drawn anew for every run: what is sent will differ from what is shown.")
     most = policy.most_questions
-    allowed = "as many as epsilon_budget pays for" if most is None else "no other" if most == 1 else f"{most} in all"
+    allowed = "no other" if most == 1 else f"{most} in all"
+    allowed += "" if policy.epsilon_budget is None else ", as far as epsilon_budget pays for them"
     console.print(f"\nThis is one question of the {settings.name} protocol; your policy allows {allowed}.")
     if supposed and not set(policy.protocols) <= set(type(policy)().protocols):
         needs = [f'protocols = ["{settings.name}"]', *(["trust_server = true"] if policy.trust_server else [])]

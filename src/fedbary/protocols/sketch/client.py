@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# Costs of all rows at all points: four gigabytes.
-_MOST_COSTS = 2**29
+# Costs of all rows at all points: four gigabytes. Merging points one after the other: some ten seconds.
+_MOST_COSTS, _MOST_DIFFERENCES = 2**29, 2**33
 
 
 class SketchClient:
@@ -65,8 +65,10 @@ class SketchClient:
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         require_columns(self._table, schema)
-        if len(self._table) * len(sketch.weights) > _MOST_COSTS:
-            raise ProtocolError("protocols.sketch-too-large", points=len(sketch.weights), rows=len(self._table))
+        points, rows = len(sketch.weights), len(self._table)
+        merging = points**2 * schema.point_width if self._policy.policy == "coarsen" else 0
+        if points * rows > _MOST_COSTS or merging > _MOST_DIFFERENCES:
+            raise ProtocolError("protocols.sketch-too-large", points=points, rows=rows)
         # From here on even a refusal depends on the rows, so the message is counted first.
         self._first.check(message)
         if self._schema is None:
