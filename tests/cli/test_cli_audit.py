@@ -76,3 +76,8 @@ def test_without_a_file_a_stand_in_is_attacked(fedbary, sites):
 )
 def test_wrong_input_has_its_code(refused, sites, options, code):
     assert refused("audit", *MINE, *options).code == code
+
+
+def test_a_folder_that_cannot_be_made_is_named_before_the_attacks(refused, sites, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert refused("audit", "-o", str(tmp_path / "file" / "out")).code == "cli.folder-unwritable"

@@ -15,6 +15,7 @@ SENTENCES = {
         "'{file}' is not the file that was valued, or was changed since: name the right file with --data, or value it again."
     ),
     "images-option": say("--images must be auto, none, HxW or HxWx3, such as 28x28, not {got!r}."),
+    "folder-unwritable": say("The folder '{folder}' cannot be made[[ ({why})]]: choose another one for -o."),
     "log-unwritable": say("The log '{file}' cannot be written[[ ({why})]]: name another file."),
     "message-alone": say("--message stands for the server: leave out --reference and --with."),
     "no-client-given": say("No client was given: name CSV or Parquet files, a quoted glob or a folder."),

@@ -94,7 +94,7 @@ SENTENCES = {
         "The server asks for allow_reconstruction, with which it could read rows: no policy file allows that."
     ),
     "rounds-solve-rows": say(
-        "The server asks for {rounds} rounds with min_group = {min_group}: together their averages are as many as there are rows, which could be solved for. It may ask for fewer rounds than min_group, or the owner's policy say trust_server = true.",
+        "The server asks for {rounds} rounds with min_group = {min_group}: together their averages are as many as there are rows, which could be solved for. The server may ask for fewer rounds than min_group, or the owner's policy say trust_server = true.",
         "rounds min_group",
     ),
     "rows-unfit": say("the table does not fit the question; the owner's own log says why"),

@@ -21,6 +21,11 @@ def test_the_warning_fits_the_policy(settings, said):
     assert said in warning
 
 
+def test_over_a_network_the_owners_policies_decide_what_the_server_s_own_setting_does_not_know():
+    (warning,) = learned({"protocol": "sketch", **asdict(fb.Sketch()), "networked": True}).warnings
+    assert "Unless its owner's policy trusts the server" in warning
+
+
 def test_coalitions_say_what_groups_tell_and_without_a_reference_what_consensus_does():
     settings = {"protocol": "coalition", **asdict(fb.Coalition())}
     ridden = learned({**settings, "base_protocol": "sketch"})

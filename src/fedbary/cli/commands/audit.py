@@ -74,6 +74,7 @@ def audit(
         raise SettingsError("cli.png-without-folder")
     if output is not None:
         refuse_file(output)
+        _make(output)
     with spinner() as say:
         say("reading the files")
         from fedbary.auditing import audit as attack
@@ -103,6 +104,14 @@ def audit(
         _show(found, files)
     if found.broken or (fail_above is not None and found.worst.value > fail_above):
         raise typer.Exit(EXPOSED)
+
+
+def _make(output: Path) -> None:
+    """The folder, before the attacks rather than after them."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError("cli.folder-unwritable", folder=str(output), why=error.strerror) from error
 
 
 def _show(found: Audit, files: dict[str, str]) -> None:

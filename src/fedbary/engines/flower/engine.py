@@ -155,9 +155,9 @@ class FlowerEngine(Engine):
         return self._names.label(int(client))
 
     def facts(self) -> dict[str, Any]:
-        """The engine, its version, and who did not come."""
+        """The engine, its version, whether its nodes are other parties, and who did not come."""
         absent = max(self._attendance.wanted - len(self._nodes), 0)
-        return {"engine": "flower", "flwr": version("flwr"), "absent_nodes": absent}
+        return {"engine": "flower", "flwr": version("flwr"), "networked": self.networked, "absent_nodes": absent}
 
     def _attending(self, observer: Observer) -> list[int]:
         wanted, least = self._attendance.wanted, self._attendance.least

@@ -77,6 +77,12 @@ def _sketch_warning(settings: Mapping[str, Any]) -> str:
             f"least {settings.get('min_group')} different rows (policy = coarsen): a guard, not a proof; epsilon gives "
             "one. Answers to several sketches, or in several runs, could be subtracted from each other."
         )
+    if settings.get("networked"):
+        return (
+            "The numbers are exact, so they are not differentially private. Unless its owner's policy trusts the "
+            "server, a node keeps them to sums over different rows (coarsen), and answers one question: a guard, not "
+            "a proof; epsilon gives one."
+        )
     return (
         "The numbers are exact, so they are not differentially private, and a dishonest server could choose its "
         "sketch to read single rows; policy = coarsen guards against that, and epsilon bounds what can be learned."
