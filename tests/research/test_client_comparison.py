@@ -48,9 +48,10 @@ def test_the_summary_measures_by_exactfed(compared):
         compared.summary(truth="gtg")
 
 
-def test_shares_of_a_protocol_are_those_of_its_own_result(federation, compared):
-    own = fb.value(*federation, protocol="sketch", seed=1).clients["share"].to_numpy(dtype=float)
-    np.testing.assert_allclose(compared.scores["sketch"].shares, own)
+def test_shares_of_a_protocol_are_the_paper_s_by_its_own_distances(federation, compared):
+    own = fb.value(*federation, protocol="sketch", seed=1).clients.set_index("client").loc[list(federation[0])]
+    near = 1.0 / own["distance"].to_numpy(dtype=float)
+    np.testing.assert_allclose(compared.scores["sketch"].shares, near / near.sum())
 
 
 def test_a_comparison_loads_to_the_same_and_its_log_can_be_used_again(federation, compared, tmp_path):
