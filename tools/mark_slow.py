@@ -1,6 +1,6 @@
 """Which tests are slow, by measurement: `make check` leaves them out, `make test` runs them.
 
-``python tools/mark_slow.py`` runs all tests and writes ``tests/slow_tests.txt``: functions that take longer than 0.7 s
+``python tools/mark_slow.py`` runs all tests and writes ``tests/slow_tests.txt``: functions that take longer than 0.4 s
 with all their cases, attacks excepted. Run it on a machine that does nothing else; ``--from FILE`` reads a JUnit report
 instead.
 """
@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "tests" / "slow_tests.txt"
-LIMIT = 0.7
+LIMIT = 0.4
 # `make check` plays every attack that once succeeded, whatever it takes.
 ATTACKS = (
     "tests/engines/flower/test_node_names.py",
