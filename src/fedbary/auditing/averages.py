@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.auditing.owner import Owner
-from fedbary.auditing.scene import Scene, written
+from fedbary.auditing.scene import NOBODY, Scene, written
 from fedbary.protocols.messages import Failure, Message
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
 
-_NOBODY = "nobody has this label"
 # Standard deviations over which η_Q is stretched: groups are then sorted along its direction alone.
 _STRETCH = 1e6
 _FEWEST_POINTS = 3
@@ -39,7 +38,7 @@ def blind(schema: Schema) -> tuple[Schema, int]:
     """The schema with a coordinate in which every row is zero, and the place of it."""
     label = schema.label
     if label.kind == "classes":
-        return replace(schema, label=replace(label, classes=(*label.classes, _NOBODY))), (
+        return replace(schema, label=replace(label, classes=(*label.classes, NOBODY))), (
             schema.feature_width + len(label.classes)
         )
     return replace(schema, label=replace(label, scale=1e9 * label.scale)), schema.feature_width

@@ -11,7 +11,7 @@ from fedbary.auditing import sketch_questions
 from fedbary.auditing.finding import SIDE_CHANNEL, Finding, measured
 from fedbary.auditing.intervals import Rate
 from fedbary.auditing.promises import Promises
-from fedbary.auditing.scene import Scene, written
+from fedbary.auditing.scene import NOBODY, Scene, written
 from fedbary.data.table import Table
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
@@ -19,7 +19,6 @@ from fedbary.space.schema import ColumnSpec, Schema
 
 # About the largest number that a table holds, and a scale by which it overflows; a number that nobody else has.
 _HUGE, _TINY, _RARE = 1e99, 1e-80, 12345.0
-_NOBODY = "nobody has this label"
 
 
 def refusals(scene: Scene) -> Finding:
@@ -60,7 +59,7 @@ def odd_tables(scene: Scene, table: Table) -> Iterator[Table]:
         np.concatenate([strange.labels, table.labels[others]]),
         label_name=table.label_name,
     )
-    odd_cells = {"f": (_HUGE, _RARE, np.nan), "O": (None, _NOBODY)}
+    odd_cells = {"f": (_HUGE, _RARE, np.nan), "O": (None, NOBODY)}
     for kind, cells in odd_cells.items():
         name = next((name for name, column in table.columns.items() if column.dtype.kind == kind), None)
         for cell in cells if name is not None else ():
@@ -68,7 +67,7 @@ def odd_tables(scene: Scene, table: Table) -> Iterator[Table]:
             spoilt[0] = cell
             yield table.replace(columns={**table.columns, str(name): spoilt})
     labels = table.labels.tolist()
-    labels[0] = _NOBODY if isinstance(labels[0], str) else 10**6 if table.has_classes else _HUGE
+    labels[0] = NOBODY if isinstance(labels[0], str) else 10**6 if table.has_classes else _HUGE
     yield table.replace(labels=np.array(labels))
 
 

@@ -21,6 +21,9 @@ from fedbary.valuation.rules import RowRules
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# A label that no row has.
+NOBODY = "nobody has this label"
+
 
 @dataclass(frozen=True, eq=False)
 class Scene:

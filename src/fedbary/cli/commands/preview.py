@@ -12,7 +12,7 @@ from fedbary.cli.ui.client_files import read_reference
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json, RowId
-from fedbary.cli.ui.preview_screen import Exchange, for_programs, show_preview
+from fedbary.cli.ui.preview_screen import Rehearsed, for_programs, show_preview
 from fedbary.cli.ui.protocol_options import chosen_protocol
 from fedbary.errors import SettingsError
 from fedbary.protocols.registry import PROTOCOLS
@@ -99,7 +99,7 @@ def _check_sources(asked: Settings, reference: Path | None, message: Path | None
 
 def _rehearse(
     asked: Settings, settings: Settings, tables: list[Table], reference: Table | None, message: Message | None
-) -> list[Exchange]:
+) -> list[Rehearsed]:
     """One message, or the whole protocol, in this process; returns what concerns the first client."""
     import secrets
 
@@ -119,6 +119,6 @@ def _rehearse(
             server = asked.server(names, reference, asked.space(None), rules=rules, seed=secrets.randbits(48))
             run(server, engine)
     return [
-        Exchange(sent, None, answer) if isinstance(answer, Failure) else Exchange(sent, answer, None)
+        Rehearsed(sent, None, answer) if isinstance(answer, Failure) else Rehearsed(sent, answer, None)
         for sent, answer in engine.recorded
     ]

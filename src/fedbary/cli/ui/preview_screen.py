@@ -20,7 +20,7 @@ _HEAD = 4
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Rehearsed:
     """One message of the server, and what this owner would send: a reply, or a code that says why there is none."""
 
     message: Message
@@ -29,7 +29,7 @@ class Exchange:
 
 
 def show_preview(
-    settings: Settings, found: list[Exchange], policy: OwnerPolicy, *, with_reference: bool, supposed: bool
+    settings: Settings, found: list[Rehearsed], policy: OwnerPolicy, *, with_reference: bool, supposed: bool
 ) -> None:
     """Every number that would be sent, how many bytes, and what the server learns by it.
 
@@ -39,7 +39,7 @@ def show_preview(
 
     console = screen()
     for exchange in found:
-        _show_exchange(console, exchange)
+        _show_rehearsed(console, exchange)
     replies = [exchange.reply for exchange in found if exchange.reply is not None]
     if not replies:
         console.print("\nNothing would be answered, and nothing was sent: the preview ran on this machine only.")
@@ -62,7 +62,7 @@ def show_preview(
     console.print("Nothing was sent: the preview ran on this machine only.")
 
 
-def _show_exchange(console: Console, exchange: Exchange) -> None:
+def _show_rehearsed(console: Console, exchange: Rehearsed) -> None:
     from fedbary.guard.guarded_client import reply_bytes
     from fedbary.guard.what_leaves import failure
 
@@ -109,7 +109,7 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
     return ((), ()) if lesson is None else (lesson.server, lesson.warnings)
 
 
-def for_programs(settings: Settings, found: list[Exchange]) -> dict[str, Any]:
+def for_programs(settings: Settings, found: list[Rehearsed]) -> dict[str, Any]:
     """The same for `write_json`."""
     from fedbary.guard.guarded_client import reply_bytes
     from fedbary.guard.what_leaves import failure
