@@ -199,7 +199,7 @@ def test_the_odd_client_out_and_its_bad_rows_are_found(digits):
         rows = result.rows("client_5")
         assert roc_auc_score(bad, rows["label_score"]) >= 0.99
         assert roc_auc_score(bad, -rows["value"]) >= 0.99
-        shares = [result.row_facts(name).noise_share for name in tables]
+        shares = [result.row_facts(name).wrong_labels.share for name in tables]
         assert max(shares[:4]) < 0.05
         assert shares[4] == pytest.approx(share, abs=0.06)
 

@@ -117,7 +117,7 @@ def test_both_channels_flag_name_the_reason_and_suggest():
     assert (frame["suggested_label"][:30].to_numpy() == right).mean() > 0.9
     assert frame["value"][:30].max() < frame["value"][30:-30].median()
     assert scored.facts.smallest_q < 0.1
-    assert scored.facts.noise_share == pytest.approx(0.1, abs=0.02)
+    assert scored.facts.wrong_labels.share == pytest.approx(0.1, abs=0.02)
 
 
 def test_the_false_discovery_rate_holds_on_average_in_split_mode():

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 NO_ROW_VALUES = "valuation.no-row-values"
 CLIENT_COLUMNS = (
-    "client", "rows", "distance", "low", "high", "share", "share_low", "share_high",
-    "excess", "quality", "flagged", "status", "notes",
+    "client", "rows", "quality", "quality_low", "quality_high", "wrong_labels", "wrong_labels_low", "wrong_labels_high",
+    "odd_features", "odd_features_low", "odd_features_high", "missing", "share", "share_low", "share_high",
+    "distance", "low", "high", "excess", "closeness", "flagged", "status", "notes",
 )  # fmt: skip
 HISTORY_COLUMNS = ("client", "round", "client_distance", "server_distance", "estimate", "support")
 ROW_COLUMNS = (
-    "row", "value", "feature_score", "label_score", "calibrated_gradient", "feature_p", "label_p",
-    "p_value", "flag", "reason", "suggested_label",
+    "row", "value", "p_value", "flag", "suspect", "reason", "columns", "suggested_label",
+    "label_score", "feature_score", "label_p", "feature_p", "calibrated_gradient",
 )  # fmt: skip
 
 
@@ -41,9 +42,9 @@ class Valuation:
     Attributes
     ----------
     clients : DataFrame
-        One row per client in the order they were given: ``client, rows, distance, low, high, share,
-        share_low, share_high, excess, quality, flagged, status, notes``. Columns that the protocol cannot fill are NA;
-        ``status`` is ``ok``, ``failed``, ``refused`` or ``silent``, and ``notes`` says the rest in words.
+        One row per client in the order they were given, see docs/reports.md for its columns. Those that the protocol
+        cannot fill are NA; ``status`` is ``ok``, ``failed``, ``refused`` or ``silent``, and ``notes`` says the rest in
+        words.
     history : DataFrame
         One row per client and round: ``client, round, client_distance, server_distance, estimate, support``.
     settings : dict

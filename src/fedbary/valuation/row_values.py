@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedbary.notes import Note
 from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
+from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.result import ROW_COLUMNS
 from fedbary.valuation.rules import Adapt, RowRules
 from fedbary.valuation.scored_rows import MEASURED, PROVED, RowFacts, ScoredRows
@@ -23,7 +24,9 @@ Integers = NDArray[np.int64]
 # From so many calibration rows in each of a client's classes on, classes are calibrated one by one.
 _LARGE_CLASS = 500
 UNKNOWN = -1
-_ROW_TYPES = {"flag": "boolean", "reason": "string", "suggested_label": "string"}
+_ROW_TYPES = {
+    "flag": "boolean", "suspect": "boolean", "reason": "string", "columns": "string", "suggested_label": "string",
+}  # fmt: skip
 # What must be true for flags to keep their rate where the class mix is not corrected for.
 _ASSUMED = {
     "labels": "clean feature scores are alike in all classes",
@@ -96,7 +99,7 @@ def classified_rows(
     others = own.copy()
     others[known, codes[known]] = -np.inf
     suggestions = np.array(classes)[np.argmax(others, axis=1)]  # the best other class of every row
-    facts = RowFacts(_guarantee(rules, assumed=_ASSUMED.get(adapt)), noise_share(own[known], codes[known]))
+    facts = RowFacts(_guarantee(rules, assumed=_ASSUMED.get(adapt)), _wrong_labels(own[known], codes[known]))
     return _scored(row_names, channels, suggestions, rules, calibrated_gradient, facts=facts)
 
 
@@ -174,6 +177,11 @@ def noise_share(log_probabilities: Floats, codes: Integers, *, steps: int = 200)
             break
         share = updated
     return share
+
+
+def _wrong_labels(log_probabilities: Floats, codes: Integers) -> Estimate | None:
+    share = noise_share(log_probabilities, codes)
+    return None if np.isnan(share) else Estimate(share, share, share)
 
 
 def _prior_shift(codes: Integers, reference_codes: Integers, classes: int) -> Floats:

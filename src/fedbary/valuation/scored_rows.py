@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fedbary.notes import Note
+from fedbary.valuation.estimates import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +24,11 @@ class RowFacts:
     ----------
     guarantee : Note
         What flags promise: ``valuation.flags-proved``, ``valuation.flags-measured``, or why nothing.
-    noise_share : float or None
-        The share of labels that is estimated to be wrong.
+    wrong_labels, odd_features : Estimate or None
+        The share of rows whose label is estimated to have been replaced at random (a lower bound where labels were
+        confused systematically), and of rows whose features are odd beyond chance.
+    suspects : int
+        Rows that are not flagged and yet among as many of the worst as are estimated to be bad: without any guarantee.
     smallest_q : float or None
         The false-discovery rate at which the first row would be flagged.
     untested : int
@@ -34,7 +38,9 @@ class RowFacts:
     """
 
     guarantee: Note = field(default_factory=lambda: Note("valuation.flags-none"))
-    noise_share: float | None = None
+    wrong_labels: Estimate | None = None
+    odd_features: Estimate | None = None
+    suspects: int = 0
     smallest_q: float | None = None
     untested: int = 0
     table: str = ""
@@ -49,11 +55,14 @@ class RowFacts:
 
         Examples
         --------
-        >>> facts = RowFacts(noise_share=0.1)
+        >>> facts = RowFacts(wrong_labels=Estimate(0.1, 0.05, 0.15))
         >>> RowFacts.from_json(facts.to_json()) == facts
         True
         """
-        return cls(**{**content, "guarantee": Note.from_json(content["guarantee"])})
+        read = {
+            name: content[name] and Estimate.from_json(content[name]) for name in ("wrong_labels", "odd_features")
+        }
+        return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"])})
 
 
 @dataclass(frozen=True, eq=False)

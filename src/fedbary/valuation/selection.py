@@ -33,9 +33,9 @@ def select(
             raise SettingsError("valuation.no-share-to-select")
         together = np.cumsum(ranked["share"].fillna(0.0).to_numpy(dtype=float))
         return names[: int(np.searchsorted(together, share - 1e-12)) + 1]
-    if ranked["quality"].isna().all():
+    if ranked["closeness"].isna().all():
         raise SettingsError("valuation.no-quality")
-    good = ranked[ranked["quality"] >= quality].sort_values("quality", ascending=False, kind="stable")
+    good = ranked[ranked["closeness"] >= quality].sort_values("closeness", ascending=False, kind="stable")
     return [str(name) for name in good["client"]]
 
 

@@ -75,7 +75,7 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     [('client_2', 'include'), ('client_1', 'include'), ('client_3', 'look at first')]
     """
     ranked = result.ranking()
-    quality, distance = (ranked[name].to_numpy(dtype=float, na_value=np.nan) for name in ("quality", "distance"))
+    quality, distance = (ranked[name].to_numpy(dtype=float, na_value=np.nan) for name in ("closeness", "distance"))
     seen = _Others(quality, distance)
     shapley = {} if result.scores is None else _values(result.scores.to_frame())
     opinions = []
@@ -135,7 +135,7 @@ def _concerns(client: dict[str, Any], outcome: Outcome, others: _Others) -> list
         concerns.append(_note("hardly-a-class"))
     if outcome.has(TOO_GOOD):
         concerns.append(_note("nearer-than-the-target"))
-    quality, distance = _known(client["quality"]), _known(client["distance"])
+    quality, distance = _known(client["closeness"]), _known(client["distance"])
     if quality is not None:
         if others.low_quality(quality):
             concerns.append(_note("less-clean", quality=quality, median=_middle(others.quality)[0]))
@@ -145,7 +145,7 @@ def _concerns(client: dict[str, Any], outcome: Outcome, others: _Others) -> list
 
 
 def _praise(client: dict[str, Any], others: _Others) -> tuple[Note, ...]:
-    flagged, quality, distance = (_known(client[name]) for name in ("flagged", "quality", "distance"))
+    flagged, quality, distance = (_known(client[name]) for name in ("flagged", "closeness", "distance"))
     said = []
     if flagged is not None:
         said.append(_note("few-flags", flagged=int(flagged)) if flagged else _note("no-flag"))

@@ -6,6 +6,7 @@ import fedbary as fb
 from fedbary.guard.owner_folder import owner_view
 from fedbary.notes import Note
 from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.scored_rows import PROVED, RowFacts, ScoredRows
 
 HOSTILE = [
@@ -13,7 +14,7 @@ HOSTILE = [
     "\"it's\"", "x" * 300, "\u202eمستشفى", "👩‍🔬",
 ]  # fmt: skip
 SETTINGS = {"protocol": "sketch", "min_group": 5, "fdr": 0.1, "sketch_points": 12, "reference_rows": "unknown"}
-FACTS = RowFacts(Note(PROVED, {"rate": 0.1}), noise_share=0.1, smallest_q=0.02)
+FACTS = RowFacts(Note(PROVED, {"rate": 0.1}), wrong_labels=Estimate(0.1, 0.05, 0.15), smallest_q=0.02)
 
 
 def values_of(table: fb.Table, *, flagged: int, classes=("cat", "dog")):

@@ -116,8 +116,8 @@ def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
     console.print(f"guarantee: {promised if facts.guarantee.code == PROVED else f'none: {promised}'}", markup=False)
     if facts.smallest_q is not None:
         console.print(f"flags begin at --fdr {facts.smallest_q:.3f}", markup=False, highlight=False)
-    if facts.noise_share is not None:
-        console.print(f"estimated share of wrong labels: {facts.noise_share:.3f}", markup=False, highlight=False)
+    if facts.wrong_labels is not None:
+        console.print(f"estimated share of wrong labels: {facts.wrong_labels.share:.3f}", markup=False, highlight=False)
     if facts.untested and frame["flag"].notna().any():
         console.print(f"never flagged: {facts.untested} rows of classes that the reference hardly has")
 

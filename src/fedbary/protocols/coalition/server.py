@@ -187,7 +187,7 @@ class CoalitionServer:
             return {"client": name, "outcome": self._failures[name].outcome}
         record: dict[str, Any] = {"client": name, "rows": self._rows[name], "outcome": Outcome()}
         if len(self._groups[name].points):
-            record["distance"], record["quality"] = self._compared(name)
+            record["distance"], record["closeness"] = self._compared(name)
         return record
 
     def _compared(self, name: str) -> tuple[float, float]:

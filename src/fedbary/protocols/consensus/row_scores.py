@@ -24,6 +24,7 @@ from fedbary.space.labels import class_names
 from fedbary.space.points import embed
 from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
+from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.row_values import UNKNOWN, measured_rows, noise_share, row_frame
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
@@ -106,7 +107,9 @@ def value_rows(table: Table, scores: RowScores, arrays: Mapping[str, np.ndarray]
         rules=rules,
     )
     frame = scored.frame.assign(feature_p=np.nan, label_p=np.nan, p_value=np.nan, flag=None).astype({"flag": "boolean"})
-    return ScoredRows(frame, RowFacts(Note("valuation.flags-no-clean-rows"), noise_share=scores.noise_share))
+    share = scores.noise_share
+    wrong = None if np.isnan(share) else Estimate(share, share, share)
+    return ScoredRows(frame, RowFacts(Note("valuation.flags-no-clean-rows"), wrong_labels=wrong))
 
 
 def _by_model(table: Table, schema: Schema, model: ScoringModel) -> RowScores:

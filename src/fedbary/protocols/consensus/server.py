@@ -386,7 +386,7 @@ class ConsensusServer:
             "client": party.name,
             "rows": int(party.numbers["rows"]),
             "distance": float(np.sqrt(party.numbers["cost"])),
-            "quality": 1.0 - party.numbers["relaxed"] / cap,
+            "closeness": 1.0 - party.numbers["relaxed"] / cap,
             "outcome": Outcome(notes=notes),
         }
 

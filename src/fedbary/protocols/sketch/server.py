@@ -244,7 +244,7 @@ class SketchServer:
             "low": low,
             "high": high,
             "excess": numbers["cost"] - float(np.mean(clean)),
-            "quality": 1.0 - numbers["relaxed"] / cap,
+            "closeness": 1.0 - numbers["relaxed"] / cap,
             "outcome": Outcome(notes=notes),
         }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -128,8 +127,8 @@ def _tiles(rows: pd.DataFrame, facts: RowFacts) -> list[tuple[str, str]]:
         if rows["reason"].notna().any():
             tiles.append(("doubted for their label", f"{int(about.str.contains('label').sum()):,}"))
             tiles.append(("doubted for their features", f"{int(about.str.contains('features').sum()):,}"))
-    if facts.noise_share is not None and math.isfinite(facts.noise_share):
-        tiles.append(("wrong labels, estimated", percent(facts.noise_share)))
+    if facts.wrong_labels is not None:
+        tiles.append(("wrong labels, estimated", percent(facts.wrong_labels.share)))
     if facts.guarantee.code == PROVED:
         tiles.append(("false-discovery rate", f"at most {100 * float(str(facts.guarantee.facts['rate'])):g} %"))
     return tiles

@@ -21,6 +21,7 @@ def owner_headline(rows: pd.DataFrame, facts: RowFacts) -> str:
     Examples
     --------
     >>> import pandas as pd
+    >>> from fedbary.valuation.estimates import Estimate
     >>> flags = pd.array([True, True, False], dtype="boolean")
     >>> rows = pd.DataFrame({"flag": flags, "reason": ["label", "features", "label"]})
     >>> owner_headline(rows, RowFacts())
@@ -28,7 +29,7 @@ def owner_headline(rows: pd.DataFrame, facts: RowFacts) -> str:
     >>> rows = rows.assign(flag=pd.array([False] * 3, dtype="boolean"))
     >>> owner_headline(rows, RowFacts())
     'None of the 3 rows is flagged.'
-    >>> owner_headline(rows, RowFacts(noise_share=0.4))
+    >>> owner_headline(rows, RowFacts(wrong_labels=Estimate(0.4, 0.3, 0.5)))
     'None of the 3 rows is flagged, but about 1 of the labels is estimated to be wrong.'
     """
     total = len(rows)
@@ -37,8 +38,7 @@ def owner_headline(rows: pd.DataFrame, facts: RowFacts) -> str:
     flagged = rows[rows["flag"].fillna(False).astype(bool)]
     if flagged.empty:
         none = "The one row is not flagged" if total == 1 else f"None of the {total:,} rows is flagged"
-        share = facts.noise_share or 0.0
-        doubted = round(share * total) if math.isfinite(share) else 0
+        doubted = 0 if facts.wrong_labels is None else round(facts.wrong_labels.share * total)
         if not doubted:
             return f"{none}."
         return f"{none}, but about {doubted:,} of the labels {'is' if doubted == 1 else 'are'} estimated to be wrong."
@@ -61,12 +61,11 @@ def promises(rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any]) -
                 "right, such as another scanner or an uncommon case: look at a row before you remove it.",
             }
         )
-    share = facts.noise_share
-    if share is not None and math.isfinite(share):
+    if facts.wrong_labels is not None:
         said.append(
             {
                 "title": "Wrong labels, estimated",
-                "text": _estimated(share, len(rows)) + " It is an estimate without a guarantee.",
+                "text": _estimated(facts.wrong_labels.share, len(rows)) + " It is an estimate without a guarantee.",
             }
         )
     if facts.untested and rows["flag"].notna().any():
