@@ -61,10 +61,11 @@ def questions(draw):
 
     scales = tuple(draw(st.lists(st.sampled_from([1.0, 1e-100, 1e100, 3.0, 1e-304]), min_size=3, max_size=3)))
     columns = (
-        ColumnSpec("n", "numeric", 1, (float(numbers(1)[0]),), scales[:1]),
+        ColumnSpec("n", "numeric", 1, *(tuple(numbers(1).tolist()), scales[:1], (), tuple(numbers(1).tolist()))),
         ColumnSpec("c", "categorical", categories=("a", "1", "other")[: draw(st.integers(0, 3))]),
-        ColumnSpec("x", "block", 2, tuple(numbers(2).tolist()), scales[1:]),
+        ColumnSpec("x", "block", 2, *(tuple(numbers(2).tolist()), scales[1:], (), tuple(numbers(2).tolist()))),
     )
+    columns = tuple(replace(one, absence=float(abs(numbers(1)[0])), may_lack=draw(st.booleans())) for one in columns)
     width = sum(one.coordinates for one in columns)
     projection = Projection(numbers(draw(st.integers(1, 3)), width)) if draw(st.booleans()) else None
     features = width if projection is None else len(projection.directions) + 1
@@ -74,7 +75,7 @@ def questions(draw):
         label = LabelSpec("label", "number", "numeric", mean=float(numbers(1)[0]), scale=scales[0], weight=weight)
     else:
         label = LabelSpec("label", "classes", "onehot", ("a", "1"), weight=weight)
-    schema = Schema(columns, label, "refuse", projection, whitening)
+    schema = Schema(columns, label, draw(st.sampled_from(["refuse", "indicate"])), projection, whitening)
     points = draw(st.integers(1, 4))
     masses = rng.dirichlet(np.full(points, draw(st.sampled_from([0.02, 1.0])))) + 1e-9
     cap = draw(st.sampled_from([1.0, 1e-100, 1e100, 1e-5, 1e12]))
@@ -97,7 +98,8 @@ def test_replacing_a_row_moves_the_released_integers_by_what_epsilon_covers(ques
 
 def test_the_bounds_are_tight():
     schema = Schema(
-        (ColumnSpec("n", "numeric", 1, (0.0,), (1.0,)),), LabelSpec("label", "classes", "onehot", weight=0.0)
+        (ColumnSpec("n", "numeric", 1, (0.0,), (1.0,), (), (0.0,)),),
+        LabelSpec("label", "classes", "onehot", weight=0.0),
     )
     sketch = SketchPoints(np.zeros((1, 2)), np.ones(1), np.zeros(1), 4.0)
     near, far = fb.Table({"n": np.zeros(10)}, ["a"] * 10), fb.Table({"n": np.append(np.zeros(9), 1e9)}, ["a"] * 10)
@@ -215,7 +217,7 @@ def rows_with(**cells):
 
 LOUD = 1.797e308
 LABEL = LabelSpec("label", "classes", "onehot", weight=0.0)
-INCOME = ColumnSpec("income", "numeric", 1, (0.0,), (1.0,))
+INCOME = ColumnSpec("income", "numeric", 1, (0.0,), (1.0,), (), (0.0,))
 QUESTIONS = {
     "plain": Schema((INCOME, ColumnSpec("zip", "categorical", categories=("z1",))), LABEL),
     "has anybody this zip code": Schema(
@@ -337,7 +339,7 @@ def test_sketches_beyond_bounds_are_refused(change, code):
 
 def test_a_sketch_too_large_for_the_rows_is_refused_before_memory_is_asked_for():
     """20,000 points and a million rows would be 160 gigabytes of costs, and the node would be killed."""
-    schema = Schema((ColumnSpec("n", "numeric", 1, (0.0,), (1.0,)),), LabelSpec("label", "classes", "onehot"))
+    schema = Schema((replace(INCOME, name="n"),), LabelSpec("label", "classes", "onehot"))
     sketch = SketchPoints(np.zeros((20_000, 2)), np.full(20_000, 1 / 20_000), np.zeros(20_000), 1.0)
     rows = fb.Table({"n": np.zeros(30_000)}, np.zeros(30_000, dtype=int))
     for settings in (fb.Sketch(epsilon=1.0), fb.Sketch(policy="coarsen"), fb.Sketch()):
@@ -348,8 +350,8 @@ def test_a_sketch_too_large_for_the_rows_is_refused_before_memory_is_asked_for()
 
 
 def test_a_sketch_that_would_take_minutes_to_merge_is_refused():
-    schema = Schema((ColumnSpec("n", "numeric", 1, (0.0,), (1.0,)),), LabelSpec("label", "classes", "onehot"))
-    wide = replace(schema, columns=tuple(ColumnSpec(f"n{k}", "numeric", 1, (0.0,), (1.0,)) for k in range(30)))
+    schema = Schema((replace(INCOME, name="n"),), LabelSpec("label", "classes", "onehot"))
+    wide = replace(schema, columns=tuple(replace(INCOME, name=f"n{k}") for k in range(30)))
     points = np.zeros((20_000, wide.point_width))
     sketch = SketchPoints(points, np.full(20_000, 1 / 20_000), np.zeros(20_000), 1.0)
     rows = fb.Table({f"n{k}": np.zeros(50) for k in range(30)}, np.zeros(50, dtype=int))

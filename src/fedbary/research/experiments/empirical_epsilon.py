@@ -101,7 +101,7 @@ def rounding_trap(classes: int) -> tuple[Schema, SketchPoints]:
     metric[0], metric[-1] = target, place
     categories = (PERSON, *(f"nobody {i}" for i in range(WIDTH - 2)))
     label = LabelSpec("label", "classes", "onehot", weight=0.0)
-    schema = Schema((ColumnSpec("name", "categorical", categories=categories),), label, "impute", whitening=metric)
+    schema = Schema((ColumnSpec("name", "categorical", categories=categories),), label, "refuse", whitening=metric)
     return schema, SketchPoints(points, np.array([1.0 - 1e-9, 1e-9]), np.zeros(2), cap)
 
 
