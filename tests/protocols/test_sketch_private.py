@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import fedbary as fb
 from codes import coded
@@ -15,7 +16,8 @@ from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SchemaErro
 from fedbary.guard.what_leaves import OF_THE_QUESTION
 from fedbary.privacy.row_costs import GRID, row_costs
 from fedbary.protocols.messages import Message
-from fedbary.protocols.sketch.private_answer import noisy_answer, private_answer, released_sums, units_per_row
+from fedbary.protocols.sketch.private_answer import noisy_costs, private_answer, released_sums, units_per_row
+from fedbary.protocols.sketch.private_numbers import PublicJudge, cells_of_a_row
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.research.experiments.empirical_epsilon import measured_epsilon, neighbour, rounding_trap
 from fedbary.space.row_points import row_points
@@ -82,6 +84,21 @@ def questions(draw):
     return schema, SketchPoints(numbers(points, schema.point_width), masses / masses.sum(), np.zeros(points), cap)
 
 
+def judges(schema):
+    """Whatever a server may count rows by."""
+    width = sum(one.coordinates for one in schema.columns)
+    loud = st.sampled_from([0.0, 1.0, -3.0, 1e300, -1e-300])
+    threshold = st.sampled_from([0.0, 1.0, GRID / 2, GRID])
+    return st.builds(
+        PublicJudge,
+        hnp.arrays(np.float64, (2, width), elements=loud),
+        hnp.arrays(np.float64, 2, elements=loud),
+        st.just(("a", "1")),
+        threshold,
+        threshold,
+    )
+
+
 @given(questions(), st.lists(ROWS, min_size=1, max_size=9), ROWS, st.data())
 def test_replacing_a_row_moves_the_released_integers_by_what_epsilon_covers(question, rows, other, data):
     schema, sketch = question
@@ -91,9 +108,13 @@ def test_replacing_a_row_moves_the_released_integers_by_what_epsilon_covers(ques
     assert ((costs[0] >= 0) & (costs[0] <= GRID) & (costs[0] == np.floor(costs[0]))).all()
     same = np.arange(len(rows)) != place
     np.testing.assert_array_equal(costs[0][same], costs[1][same])
-    one, two = (released_sums(table_of(r), schema, sketch) for r in (rows, changed))
+    judge = data.draw(judges(schema))
+    one, two = (released_sums(table_of(r), schema, sketch, judge) for r in (rows, changed))
     assert abs(one.nearest - two.nearest) <= GRID
     assert abs(one.transport - two.transport) <= GRID * units_per_row(len(rows))
+    assert abs(one.counts.doubted - two.counts.doubted) <= 1
+    assert abs(one.counts.odd - two.counts.odd) <= 1
+    assert abs(one.counts.missing - two.counts.missing) <= cells_of_a_row(schema)
 
 
 def test_the_bounds_are_tight():
@@ -275,7 +296,7 @@ def test_a_failure_inside_is_the_owner_s_to_know_and_looks_like_an_answer(broken
     monkeypatch.setattr(f"fedbary.protocols.sketch.private_answer.{broken}", fails)
     schema = QUESTIONS["plain"]
     with caplog.at_level(logging.ERROR, logger="fedbary.owner"):
-        found = private_answer(rows_with(), schema, centre(schema, cap=3.0), 1e6)
+        found = private_answer(rows_with(), schema, centre(schema, cap=3.0), 1e6).costs
     assert (found.cost, found.relaxed) == (pytest.approx(3.0, rel=1e-3), pytest.approx(3.0, rel=1e-3))
     assert set(outcome(rows_with(), schema)) == FIELDS
     assert "row 17 holds a secret" in caplog.text
@@ -312,7 +333,7 @@ def test_numbers_stay_where_costs_can_be_and_noise_is_stated():
     schema, rows = QUESTIONS["plain"], rows_with()
     sums = released_sums(rows, schema, centre(schema))
     for _ in range(50):
-        found = noisy_answer(sums, 40, sketch, 0.01)
+        found = noisy_costs(sums, 40, sketch, 0.01)
         assert 0.0 <= found.cost <= 5.0
         assert 0.0 <= found.relaxed <= 5.0
         assert found.noise == pytest.approx(5.0 / 40 / 0.005)

@@ -45,15 +45,26 @@ def row_points(table: Table, schema: Schema) -> Floats:
            [1.        , 0.        ],
            [0.        , 1.        ]])
     """
-    require_columns(table, schema)
+    encoded = row_values(table, schema)
     with np.errstate(all="ignore"):
-        encoded = np.vstack([_column(table.columns[column.name], column) for column in schema.columns])
         if schema.projection is not None:
             encoded = _projected(encoded, schema.projection.directions)
         if schema.whitening is not None:
-            encoded = _mapped(encoded, schema.whitening)
+            encoded = mapped(encoded, schema.whitening)
         missing = marks(missing_by_column(table, schema), schema)
         return np.vstack([encoded, missing.T, _label(table.labels, schema.label)])
+
+
+def row_values(table: Table, schema: Schema) -> Floats:
+    """Scaled columns of all rows, one line per coordinate, before they are projected and whitened."""
+    require_columns(table, schema)
+    with np.errstate(all="ignore"):
+        return np.vstack([_column(table.columns[column.name], column) for column in schema.columns])
+
+
+def label_places(labels: NDArray[np.generic], classes: tuple[str, ...]) -> NDArray[np.int64]:
+    """The place of each row's class among these, and their number for a class that is none of them."""
+    return np.asarray(np.argmax(_corners(labels, classes), axis=0))
 
 
 def chunks(rows: int, height: int) -> Iterator[slice]:
@@ -100,7 +111,7 @@ def _corners(values: NDArray[np.generic], names: tuple[str, ...]) -> Floats:
 
 def _projected(values: Floats, directions: Floats) -> Floats:
     """Coordinates along directions (rows), and the length of what these leave out."""
-    coordinates = _mapped(values, directions.T)
+    coordinates = mapped(values, directions.T)
     lost = _squares(values) - _squares(coordinates)
     return np.vstack([coordinates, np.sqrt(np.maximum(lost, 0.0))])
 
@@ -112,7 +123,7 @@ def _squares(values: Floats) -> Floats:
     return total
 
 
-def _mapped(values: Floats, matrix: Floats) -> Floats:
+def mapped(values: Floats, matrix: Floats) -> Floats:
     """Each row times the matrix, term by term in the order of its lines."""
     height = matrix.shape[1]
     mapped = np.zeros((height, values.shape[1]))

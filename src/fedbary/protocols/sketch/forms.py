@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from fedbary.protocols.forms import LONGEST_TEXT, MOST_ROWS, Exchange, Form, Number, Numbers, Text
 from fedbary.privacy.row_costs import GRID
+from fedbary.protocols.forms import LONGEST_TEXT, MOST_ROWS, Exchange, Form, Number, Numbers, Text
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY
 
 # Squared distances and what is made of them; far beyond all tables, and yet their squares are finite.

@@ -84,23 +84,7 @@ class SketchServer:
         """The one message, to everybody."""
         if self._done:
             return {}
-        message = Message(
-            "sketch",
-            0,
-            {
-                "schema": self._schema.to_json(),
-                "fingerprint": self._schema.fingerprint,
-                "cap": self._sketch.cap,
-                **({} if self._rates is None else self._rates.scalars),
-            },
-            {
-                "points": self._sketch.points,
-                "weights": self._sketch.weights,
-                "variances": self._sketch.variances,
-                **self._scoring,
-            },
-        )
-        return dict.fromkeys(self._names, message)
+        return dict.fromkeys(self._names, self.question())
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad one takes its client out and nobody else."""
@@ -177,6 +161,30 @@ class SketchServer:
         return self._sketch
 
     @property
+    def rates(self) -> CleanRates | None:
+        """What private counts of rows are debiased by."""
+        return self._rates
+
+    def question(self) -> Message:
+        """What every client is sent."""
+        return Message(
+            "sketch",
+            0,
+            {
+                "schema": self._schema.to_json(),
+                "fingerprint": self._schema.fingerprint,
+                "cap": self._sketch.cap,
+                **({} if self._rates is None else self._rates.scalars),
+            },
+            {
+                "points": self._sketch.points,
+                "weights": self._sketch.weights,
+                "variances": self._sketch.variances,
+                **self._scoring,
+            },
+        )
+
+    @property
     def spread(self) -> float:
         """Root of the mean squared distance of the reference from its centre."""
         return self._spread
@@ -223,7 +231,11 @@ class SketchServer:
         )
         self._scoring = scoring.arrays
         self._rates: CleanRates | None = None
-        if settings.epsilon is not None and settings.numbers and (self._schema.label.kind == "number" or scoring.agreed is not None):
+        if (
+            settings.epsilon is not None
+            and settings.numbers
+            and (self._schema.label.kind == "number" or scoring.agreed is not None)
+        ):
             self._rates = clean_rates(
                 cloud, codes, self._sketch, scoring.agreed, min_group=settings.min_group, seed=seed
             )
