@@ -39,7 +39,7 @@ def test_the_verdict_is_printed_first_and_problems_before_the_rest():
     headline, *lines = str(result).splitlines()
     assert headline == "Include 1 of 3 clients, look at 1 first, leave out 1."
     assert [line.split(":")[0] for line in lines[:3]] == ["Leave out bad", "Look at dirty first", "Include good"]
-    names = [line.split()[1] for line in lines[6:9]]
+    names = [line.split()[0] for line in lines[6:9]]
     assert names == ["bad", "dirty", "good"]
     assert repr(result) == "Valuation(3 clients, protocol 'sketch')"
 

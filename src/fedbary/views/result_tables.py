@@ -40,7 +40,7 @@ def valuation_markdown(result: Valuation) -> str:
     >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [60, 60], seed=0)
     >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, protocol="interpolation", seed=0)
     >>> result.to_markdown().splitlines()[2]
-    '| rank | client | rows | distance | share | verdict | why |'
+    '| client | rank | rows | distance | share | verdict | why |'
     """
     return _markdown(f"{headline(result.verdict())} {summary(result)}", *_with_reasons(result))
 
@@ -56,17 +56,16 @@ def valuation_text(result: Valuation) -> str:
     Include both clients.
     Include client_2 and client_1
     <BLANKLINE>
-    rank  client    rows  distance   share  verdict
-       1  client_2    60      5.28  50.5 %  include
-       2  client_1    60      5.40  49.5 %  include
+    client    rank  rows  distance   share  verdict
+    client_2     1    60      5.28  50.5 %  include
+    client_1     2    60      5.40  49.5 %  include
     <BLANKLINE>
     2 clients valued by the triangle protocol against 540 reference rows.
     client_1: has fewer than 5 rows of classes 4, 6 and 8
     client_2: has fewer than 5 rows of classes 1 and 5
     """
     header, rows, more = clients_on_a_screen(result)
-    at = header.index("client")
-    rows = [[*row[:at], shortened(without_control(row[at]), _LONGEST_NAME), *row[at + 1 :]] for row in rows]
+    rows = [[shortened(without_control(name), _LONGEST_NAME), *cells] for name, *cells in rows]
     # A name of two words takes two lines, so that the table fits 80 columns.
     above, below = zip(*(("", *name.split())[-2:] for name in header), strict=True)
     heading = [list(above), list(below)] if any(above) else [list(below)]
@@ -157,8 +156,8 @@ def scores_markdown(scores: ClientScores) -> str:
 
 
 _ESTIMATED: dict[str, Callable[[Any], str]] = {
-    "rank": dash,
     "client": str,
+    "rank": dash,
     "rows": number,
     "quality": two_decimals,
     "wrong_labels": whole_percent,
@@ -167,8 +166,8 @@ _ESTIMATED: dict[str, Callable[[Any], str]] = {
     "value": number,
 }
 _COMPARED: dict[str, Callable[[Any], str]] = {
-    "rank": dash,
     "client": str,
+    "rank": dash,
     "rows": number,
     "distance": number,
     "closeness": two_decimals,
@@ -199,8 +198,7 @@ def _interval(row: dict[str, Any], name: str) -> str:
 def _with_reasons(result: Valuation) -> tuple[list[str], list[list[str]]]:
     why = {opinion.client: opinion.why for opinion in result.verdict()}
     header, rows = clients_table(result, intervals=True)
-    at = header.index("client")
-    return [*header, "why"], [[*row, why[row[at]]] for row in rows]
+    return [*header, "why"], [[name, *cells, why[name]] for name, *cells in rows]
 
 
 def _folded(text: str) -> str:
