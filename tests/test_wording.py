@@ -69,12 +69,12 @@ FULL = [
         "The answer would go beyond the owner's epsilon_budget (0.5 of 0.7 is spent, it costs 0.5): ask for a smaller "
         "epsilon (the owner can allow more with 'fedbary policy allow --epsilon').",
     ),
-    ("verdict.few-flags", {"flagged": 1}, "only 1 row looks wrong"),
+    ("verdict.flagged", {"flagged": 1}, "1 row is flagged"),
     ("verdict.many-flags", {"flagged": 30, "rows": 200, "share": 0.15}, "30 rows of 200 (15.0 %) look wrong"),
     (
-        "verdict.less-clean",
-        {"quality": 0.712, "median": 0.9},
-        "its rows are less clean than most: quality 0.71, median 0.90",
+        "verdict.wrong-labels",
+        {"share": 0.312, "low": 0.24, "high": 0.379},
+        "about 31 % of its labels are wrong (24–38 %)",
     ),
     (
         "valuation.no-row-values",

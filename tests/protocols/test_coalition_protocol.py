@@ -54,7 +54,7 @@ def test_values_add_up_to_the_accuracy_gained_and_shares_follow(result):
     np.testing.assert_allclose(result.clients["share"], scores.values / scores.values.sum())
     assert result.settings["protocol"] == "coalition"
     assert result.settings["base_protocol"] == "sketch"
-    assert result.clients[["distance", "quality", "flagged"]].notna().all(axis=None)
+    assert result.clients[["distance", "closeness", "flagged"]].notna().all(axis=None)
     assert result.clients[["low", "high"]].isna().all(axis=None)
 
 
@@ -353,9 +353,9 @@ def test_nobody_adds_anything_and_everything_goes_on(world, tmp_path):
     with pytest.raises(SettingsError, check=coded("valuation.no-share-to-weigh")):
         result.weights()
     assert result.report(tmp_path / "report.html").is_file()
-    from fedbary.cli.ui.tables import ranking
+    from fedbary.cli.ui.tables import clients
 
-    assert ranking(result).row_count == 3
+    assert clients(result).row_count == 3
 
 
 def test_nobody_answers(world):
