@@ -21,7 +21,7 @@ from fedbary.protocols.sketch.private_answer import private_answer
 from fedbary.protocols.sketch.scoring import score_rows
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
 from fedbary.space.encode import require_columns
-from fedbary.space.notes import fit_notes
+from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed
 from fedbary.space.schema import Schema
 from fedbary.transport import solve
@@ -134,6 +134,7 @@ class SketchClient:
         cloud = self._cloud(schema)
         if cloud.distinct < least:
             raise DataError("protocols.too-few-different-rows", rows=rows, least=least)
+        require_known_labels(self._table, schema, cloud, min_group=least)
         if self._policy.policy == "coarsen":
             found = guarded_answer(cloud, sketch, min_group=least)
         else:
