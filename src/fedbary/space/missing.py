@@ -34,6 +34,28 @@ def missing_by_column(table: Table, schema: Schema) -> Integers:
     return np.column_stack([_missing(table.columns[column.name], column) for column in schema.columns])
 
 
+def missing_coordinates(table: Table, schema: Schema) -> NDArray[np.bool_]:
+    """Which coordinates of `fedbary.space.encode.encode` stand for cells without a value.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "city": ["Rome", "Oslo"]}, ["a", "b"]))
+    >>> missing_coordinates(fb.Table({"age": [np.nan, 40.0], "city": [None, "Rome"]}, ["a", "b"]), schema)
+    array([[ True,  True,  True,  True],
+           [False, False, False, False]])
+    """
+    holes = []
+    for column in schema.columns:
+        values = table.columns[column.name]
+        if column.kind == "categorical":
+            holes.append(np.repeat(_missing(values, column)[:, None] > 0, column.coordinates, axis=1))
+        else:
+            numbers = values if values.dtype.kind == "f" else cell_numbers(values)
+            holes.append(np.isnan(numbers).reshape(len(values), column.width))
+    return np.hstack(holes)
+
+
 def marks(missing: Integers | Floats, schema: Schema) -> Floats:
     """The coordinates of `missing_by_column`, or of its means; none where the schema refuses missing values.
 
