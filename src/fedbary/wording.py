@@ -228,10 +228,10 @@ def filled(template: str, facts: Mapping[str, Any], dialect: Dialect = PYTHON) -
 
     Examples
     --------
-    >>> filled("{rows:counted row}[[ such as {cell!r}]]: use <missing=impute>", {"rows": 2})
-    "2 rows: use missing='impute'"
-    >>> filled("column {column!r}: use <missing=impute>", {}, COMMAND)
-    "column '…': use --missing impute"
+    >>> filled("{rows:counted row}[[ such as {cell!r}]]: use <missing=indicate>", {"rows": 2})
+    "2 rows: use missing='indicate'"
+    >>> filled("column {column!r}: use <missing=indicate>", {}, COMMAND)
+    "column '…': use --missing indicate"
     """
     known = {name for name, fact in facts.items() if fact is not None}
     text = _OPTIONAL.sub(lambda part: _chosen(part[1], known), template)

@@ -36,7 +36,7 @@ def test_a_reference_among_the_files_is_not_a_client(fedbary, sites):
 def test_options_reach_the_settings(fedbary, sites):
     options = ("--support", 3, "--t", 0.5, "--p", 1, "--min-group", 4, "--gradient", "gamma", "--metric", "within")
     more = ("--labels", "onehot", "--projection", 2, "--scaling", "none", "--task", "classification")
-    rest = ("--missing", "impute", "--rule", "sign", "--seed", 5, "--workers", 1)
+    rest = ("--missing", "refuse", "--rule", "sign", "--seed", 5, "--workers", 1)
     code, out, _ = fedbary("value", sites, *BASE, *options, *more, *rest, "--json")
     found = json.loads(out)["settings"]
     assert code == 0
@@ -44,7 +44,7 @@ def test_options_reach_the_settings(fedbary, sites):
         *(3, 0.5, 1, 4, "gamma", "sign", 5)
     ]
     assert [found["space"][k] for k in ("metric", "labels", "projection", "scaling", "task", "missing")] == [
-        *("within", "onehot", 2, "none", "classification", "impute")
+        *("within", "onehot", 2, "none", "classification", "refuse")
     ]
 
 
