@@ -59,7 +59,17 @@ def test_a_judge_knows_the_perfect_and_the_useless_method():
 @pytest.mark.parametrize(
     "name",
     [
-        *("detection", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal", "duplication"),
+        *(
+            "detection",
+            "verdict",
+            "accuracy",
+            "ranking",
+            "five-cases",
+            "timing",
+            "boost",
+            "point-removal",
+            "duplication",
+        ),
         *("privacy", "empirical-epsilon"),
     ],
 )
