@@ -101,7 +101,7 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
     used = records["used_rows"]
     block = records["dataset"].where(used.isna(), records["dataset"] + f", {FEW_REFERENCE_ROWS} reference rows")
     final = mean_and_spread(records.assign(block=block), ["dataset", "block", "noise", "alpha", "method"], METRICS)
-    ours, error = final["method"].isin(OURS), final["fdr_sd"].fillna(0.0) / np.sqrt(final["seeds"].clip(lower=1))
+    ours, error = final["method"].isin(OURS), final["fdr_sd"].fillna(np.inf) / np.sqrt(final["seeds"].clip(lower=1))
     final = final.assign(
         power=(final["recall"] / final["ceiling"]).where(final["ceiling"] > CEILING_FROM), power_sd=np.nan
     )
