@@ -293,7 +293,7 @@ def _logistic(draw: Draw) -> Outcome:
 METHODS: dict[str, Callable[[Draw], Outcome]] = {
     "sketch split": _valued("Sketch", calibration="split", lower="triangle"),
     "sketch crossfit": _valued("Sketch", calibration="crossfit", lower="triangle"),
-    "sketch proved": _valued("Sketch", calibration="split", lower="triangle", adapt="none"),
+    "sketch proved": _valued("Sketch", calibration="split", lower="triangle", adapt=False),
     "consensus": _consensus,
     "paper γ": _valued("Interpolation", gradient="gamma"),
     "paper η": _valued("Interpolation", gradient="eta"),

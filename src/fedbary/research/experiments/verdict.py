@@ -40,7 +40,9 @@ FLOOR_FROM, FEW_FLOOR_FROM = 300, 1000
 SEEN, FEW_SEEN, CLEAN_SEEN, WRONG_LABELS_OFF = 0.95, 0.80, 0.03, 0.04
 _SHARES = ("seen", "clients_seen", "left_out", "unknown", "covered")
 METRICS = (*_SHARES, "quality", "wrong_labels", "wrong_labels_off", "odd_features")
-_NUMBERS = ("quality", "wrong_labels", "wrong_labels_low", "wrong_labels_high", "odd_features")
+_NUMBERS = (
+    "quality", "quality_high", "wrong_labels", "wrong_labels_low", "wrong_labels_high", "odd_features", "missing",
+)  # fmt: skip
 KEYS = ("dataset", "reference_rows", "alpha", "fault")
 
 
@@ -189,8 +191,10 @@ def _said(opinions: Sequence[Opinion]) -> Record:
 
 
 def _known(numbers: pd.DataFrame) -> Record:
-    means = numbers[["quality", "wrong_labels", "odd_features"]].mean().dropna()
-    return {str(name): float(mean) for name, mean in means.items()}
+    """Means over some clients, and of the upper ends of their qualities the least, by which one of them is judged."""
+    found = numbers[["quality", "wrong_labels", "odd_features", "missing"]].mean()
+    found["quality_high"] = numbers["quality_high"].min()
+    return {str(name): float(value) for name, value in found.dropna().items()}
 
 
 def _verdict(result: fb.Valuation, names: Sequence[str]) -> Mapping[str, Opinion]:
