@@ -37,6 +37,7 @@ class Advice(StrEnum):
     INCLUDE = "include"
     LOOK = "look at first"
     LEAVE = "leave out"
+    UNKNOWN = "nothing can be said"
     NOT_VALUED = "not valued"
 
 

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _LONGEST_TYPED = 60
 
 
-def owner_html(result: Valuation, *, client: str, table: Any = None, images: ImageShape = "auto") -> str:
+def owner_html(
+    result: Valuation, *, client: str, table: Any = None, images: ImageShape = "auto", folder: str | None = None
+) -> str:
     """The report of one client's rows as HTML; it holds rows.
 
     Parameters
@@ -41,6 +43,8 @@ def owner_html(result: Valuation, *, client: str, table: Any = None, images: Ima
         The rows themselves, for labels, columns, the map and pictures; they must be those that were valued.
     images : {"auto"}, None or (height, width) or (height, width, channels)
         Whether rows are pictures; see `fedbary.views.report.thumbnails.images_of`.
+    folder : str, optional
+        The folder that holds the result, as a shell takes it, for commands that can be copied.
 
     Examples
     --------
@@ -59,7 +63,9 @@ def owner_html(result: Valuation, *, client: str, table: Any = None, images: Ima
     given = [] if own is None else given_labels(own, result.schema)
     listed = row_table(rows, own, given, None if own is None else images_of(own, images), numbers=numbers)
     drawn = _pictures(result, rows, own, given, numbers=numbers)
-    content = _facts(result, rows, row_facts, client, listed, numbers=numbers) | {"has_table": own is not None}
+    content = _facts(result, rows, row_facts, client, listed, numbers=numbers, folder=folder) | {
+        "has_table": own is not None
+    }
     content |= {"drawn": {one.name: one.title for one in drawn}, "row_data": _embedded(listed, client)}
     return render("owner.html", content, drawn, package="fedbary.views.report", scripts=("tables.js", "owner.js"))
 
@@ -81,7 +87,14 @@ def _pictures(
 
 
 def _facts(
-    result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str, listed: RowTable, *, numbers: bool
+    result: Valuation,
+    rows: pd.DataFrame,
+    facts: RowFacts,
+    client: str,
+    listed: RowTable,
+    *,
+    numbers: bool,
+    folder: str | None,
 ) -> dict[str, Any]:
     settings = result.settings
     has_flags = bool(rows["flag"].notna().any())
@@ -96,7 +109,7 @@ def _facts(
         "tiles": _tiles(rows, facts),
         "has_flags": has_flags,
         "flagged": flagged,
-        "commands": _commands(client, "--data FILE" if at_owner else "", mend=mend) if flagged else [],
+        "commands": _commands(client, "--data FILE" if at_owner else "", folder or "DIR", mend=mend) if flagged else [],
         "columns": listed.columns,
         "plain": listed.plain(),
         "pictures": listed.pictures,
@@ -134,13 +147,13 @@ def _tiles(rows: pd.DataFrame, facts: RowFacts) -> list[tuple[str, str]]:
     return tiles
 
 
-def _commands(client: str, more: str, *, mend: bool) -> list[dict[str, str]]:
+def _commands(client: str, more: str, folder: str, *, mend: bool) -> list[dict[str, str]]:
     """What to type next; a name that cannot be copied into a shell is left for the owner to type."""
     name = quote(client) if client.isprintable() and len(client) <= _LONGEST_TYPED else "NAME"
     mended = "gives rows that are flagged for their label the suggested one, and leaves out those flagged for features"
     done = {"clean": "writes your table without the flagged rows", **({"relabelled": mended} if mend else {})}
     return [
-        {"line": f"fedbary rows DIR --client {name} --export {how} {more}".strip(), "what": what}
+        {"line": f"fedbary rows {folder} --client {name} --export {how} {more}".strip(), "what": what}
         for how, what in done.items()
     ]
 
