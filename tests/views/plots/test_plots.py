@@ -211,7 +211,9 @@ def test_what_stands_in_the_way_of_an_image_is_said(monkeypatch, tmp_path):
 @pytest.mark.parametrize("values", [[1.0, 1.0 + 2.3e-16], [1e17, 1e17], [np.nan, np.nan]])
 def test_values_that_hardly_differ_still_make_a_histogram(values):
     flags = pd.array([True, False], dtype="boolean")
-    figure = fb.plots.value_histogram(pd.DataFrame({"row": [0, 1], "value": values, "flag": flags})).plot()
+    figure = fb.plots.value_histogram(
+        pd.DataFrame({"row": [0, 1], "value": values, "flag": flags, "suspect": False})
+    ).plot()
     assert sum(sum(trace.y) for trace in figure.data) == np.isfinite(values).sum()
 
 
