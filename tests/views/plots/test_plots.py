@@ -221,3 +221,9 @@ def test_a_line_called_like_a_template_keeps_its_name():
     table = pd.DataFrame({"x": ["1", "2"], "y": [0.1, 0.2], "by": "%{x}"})
     (line,) = fb.plots.curves(table, x="x", y="y", by="by").plot().data
     assert "%{x}" not in line.hovertemplate
+
+
+def test_one_client_far_away_does_not_make_one_mark_of_all_others():
+    far = result().clients.assign(distance=[1.0, 4000.0, np.nan])
+    assert fb.plots.client_map(result(clients=far)).plot().layout.xaxis.type == "log"
+    assert fb.plots.client_map(result()).plot().layout.xaxis.type is None

@@ -137,12 +137,12 @@ def test_a_column_that_never_varies_is_not_shown_but_saved():
 
 
 def test_suspicion_grows_as_values_fall():
-    value = np.random.default_rng(0).gamma(1.0, size=500)
-    bars = suspicion(pd.DataFrame({"value": -value}))
+    value = np.random.default_rng(0).gamma(1.0, size=501)
+    bars = suspicion(pd.DataFrame({"value": -value, "p_value": np.nan}))
     assert (np.diff(bars[np.argsort(value)]) >= 0).all()
     assert (bars.min(), bars.max()) == (0.0, 100.0)
     assert (bars[value < np.median(value)] == 0).all()
-    assert suspicion(pd.DataFrame({"value": [2.0, 2.0, np.nan]})).tolist() == [0.0, 0.0, 0.0]
+    assert suspicion(pd.DataFrame({"value": [2.0, 2.0, np.nan], "p_value": np.nan})).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_two_labels_are_a_sentence_and_many_a_picture():

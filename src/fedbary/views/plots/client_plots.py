@@ -238,7 +238,7 @@ def _draw_map(table: pd.DataFrame) -> Figure:
                 text=[as_text(name, 24) if at else "" for name, at in zip(part["client"], places[mine], strict=True)],
                 textposition=[place or "top center" for place in places[mine]],
                 error_x=None
-                if len(table) > MANY
+                if len(table) > MANY or _far_apart(table["distance"].to_numpy(float))
                 else _whiskers(np.nan_to_num(high - distance), np.nan_to_num(distance - low)),
                 marker={"color": colour, "symbol": symbol, "size": size[mine].tolist(), "opacity": 0.85},
                 customdata=[
@@ -250,7 +250,10 @@ def _draw_map(table: pd.DataFrame) -> Figure:
             )
         )
     ends = table[["distance", *(() if len(table) > MANY else ("low", "high"))]].to_numpy(float, na_value=np.nan)
-    figure.update_xaxes(range=_padded(ends, 0.08))
+    if _far_apart(table["distance"].to_numpy(float)):
+        figure.update_xaxes(type="log", dtick=1, range=_padded(np.log10(table["distance"].to_numpy(float)), 0.08))
+    else:
+        figure.update_xaxes(range=_padded(ends, 0.08))
     figure.update_yaxes(range=_padded(table[height].to_numpy(float), 0.12))
     figure.update_layout(showlegend=True)
     return figure
@@ -265,6 +268,8 @@ def _name_places(table: pd.DataFrame, height: str) -> np.ndarray:
     distance, quality = (table[name].to_numpy(float) for name in ("distance", height))
     # Whiskers make the axis wider than the marks do.
     ends = table[["distance", "low", "high"]].to_numpy(float, na_value=np.nan)
+    if _far_apart(distance):
+        distance = ends = np.log10(distance)
     x = _unit(distance, float(np.nanmin(ends)), float(np.nanmax(ends)))
     y = _unit(quality, float(quality.min()), float(quality.max()))
     taken = np.vstack([np.column_stack([x - 0.02, y - 0.04, x + 0.02, y + 0.04]), np.full((len(table), 4), np.nan)])
@@ -287,6 +292,11 @@ def _name_places(table: pd.DataFrame, height: str) -> np.ndarray:
                 places[index], taken[len(table) + index] = place, box
                 break
     return places
+
+
+def _far_apart(distances: np.ndarray) -> bool:
+    """Whether one client is so far away that on an even scale all others would be one mark."""
+    return bool(distances.min() > 0 and distances.max() > 20.0 * distances.min())
 
 
 def _unit(values: np.ndarray, least: float, most: float) -> np.ndarray:

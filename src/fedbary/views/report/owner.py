@@ -113,6 +113,7 @@ def _facts(
         "promises": promises(rows, facts, settings),
         "tiles": _tiles(result, rows, facts, client),
         "has_flags": bool(rows["flag"].notna().any()),
+        "has_p": bool(rows["p_value"].notna().any()),
         "flagged": found.count(FLAGGED),
         "suspects": found.count(SUSPECT),
         "commands": _commands(result, rows, client, folder, numbers=numbers) if found else [],
@@ -181,7 +182,8 @@ def _tiles(result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str) 
     for estimate, title in ((facts.wrong_labels, "wrong labels"), (facts.odd_features, "rows with odd features")):
         if estimate is not None:
             between = f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
-            tiles.append((f"{title}, estimated", percent(estimate.share), between))
+            share = percent(estimate.share)
+            tiles.append((f"{title}, estimated", "none" if share == percent(0.0) else share, between))
     missing = result.clients.set_index("client")["missing"].dropna().get(client)
     if missing is not None:
         tiles.append(("cells missing", percent(missing) if missing else "none", ""))

@@ -27,6 +27,8 @@ _COLUMNS_ON_PAPER = 3
 # With every digit in files; on the page one bar says the same.
 _IN_FILES = ("value", "p_value", "label_p", "feature_p")
 FLAGGED, SUSPECT = "flagged", "suspect"
+# The bar of suspicion is full at a p-value of so many decimals.
+_DECADES = 3
 
 
 @dataclass(frozen=True)
@@ -151,22 +153,28 @@ def findings(rows: pd.DataFrame) -> list[str]:
 
 
 def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
-    """How suspicious each row is, from 0 (like the median row, or better) to 100 (like the worst hundredth of them).
+    """How suspicious each row is, from 0 to 100: by p-values, or where there are none by the values alone.
+
+    A third is for what one clean row in ten would reach, two thirds for one in a hundred, the whole for one in a
+    thousand. By values it is 0 for the median row and better ones, and 100 for the worst hundredth.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import pandas as pd
-    >>> suspicion(pd.DataFrame({"value": [-8.0, -4.0, 0.0, 0.0, 1.0]})).tolist()
+    >>> suspicion(pd.DataFrame({"p_value": [0.0005, 0.01, 0.1, 1.0], "value": 0.0})).tolist()
+    [100.0, 67.0, 33.0, 0.0]
+    >>> suspicion(pd.DataFrame({"p_value": np.nan, "value": [-8.0, -4.0, 0.0, 0.0, 1.0]})).tolist()
     [100.0, 50.0, 0.0, 0.0, 0.0]
     """
-    value = rows["value"].to_numpy(dtype=float, na_value=np.nan)
-    known = np.sort(value[np.isfinite(value)])
-    if not len(known) or known[0] == known[-1]:
-        return np.zeros(len(value))
-    middle, worst = float(np.median(known)), float(known[len(known) // 100])
-    scale = middle - worst if middle > worst else known[-1] - known[0]
-    above = np.nan_to_num((middle - value) / scale, nan=0.0)
-    return np.asarray(np.round(100.0 * np.clip(above, 0.0, 1.0)))
+    p_value, value = (rows[name].to_numpy(dtype=float, na_value=np.nan) for name in ("p_value", "value"))
+    if np.isfinite(p_value).any():
+        part = np.log10(1.0 / np.clip(p_value, 10.0**-_DECADES, 1.0)) / _DECADES
+    else:
+        known = np.sort(value[np.isfinite(value)])
+        middle, worst = (known[len(known) // 2], known[len(known) // 100]) if len(known) else (0.0, 0.0)
+        part = (middle - value) / (middle - worst if middle > worst else np.inf)
+    return np.asarray(np.round(100.0 * np.clip(np.nan_to_num(part, nan=0.0), 0.0, 1.0)))
 
 
 def _order(rows: pd.DataFrame) -> NDArray[np.int64]:
