@@ -18,7 +18,8 @@ from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.verdict import Advice, Opinion
 from fedbary.views.report import write_report
 from fedbary.views.report.coordinator import facts
-from fedbary.views.report.verdict_groups import headline, included, problems
+from fedbary.views.report.verdict_groups import included, problems
+from fedbary.views.verdict_lines import headline
 
 pytest_plugins = ["report_fixtures"]
 
@@ -53,12 +54,12 @@ def test_the_headline_says_what_to_do():
         return headline([Opinion(str(place), one, ()) for place, one in enumerate(advice)])
 
     include, look, leave, unknown, not_valued = Advice
-    assert said(include, include) == "Include all 2 clients."
+    assert said(include, include, include) == "Include all 3 clients."
     assert said(include, look, leave, unknown, not_valued) == (
-        "Include 1 of 5 clients; look at 1 first; leave out 1; nothing can be said of 1; 1 could not be valued."
+        "Include 1 of 5 clients, look at 1 first, leave out 1, nothing can be said of 1, 1 could not be valued."
     )
-    assert said(look, look) == "Look at 2 first."
-    assert said(not_valued) == "1 could not be valued."
+    assert said(look, look) == "Look at both clients first."
+    assert said(not_valued) == "The only client could not be valued."
 
 
 def test_problems_come_worst_first_and_those_who_share_one_stand_together():
@@ -176,7 +177,7 @@ def test_where_nobody_tells_flags_the_verdict_says_what_it_cannot_see(made_up):
 def test_a_result_without_any_valued_client_still_has_a_report(made_up, opened, tmp_path):
     path = write_report(made_up([], {"a": NO_ROWS, "b": NO_ROWS}), tmp_path / "report.html")
     page = opened(path)
-    assert page.locator("h1").inner_text() == "2 could not be valued."
+    assert page.locator("h1").inner_text() == "Both clients could not be valued."
     assert str(NO_ROWS)[1:] in page.locator(".problem").inner_text()
 
 
@@ -364,4 +365,4 @@ def test_a_file_that_is_no_report_is_not_overwritten(made_up, tmp_path, content)
     assert home.read_text() == content
     home.write_text("")
     html(made_up(["a"]), tmp_path)
-    assert "<h1>Include all 2 clients.</h1>" in html(made_up(["a", "b"]), tmp_path)
+    assert "<h1>Include both clients.</h1>" in html(made_up(["a", "b"]), tmp_path)

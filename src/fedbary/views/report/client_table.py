@@ -6,18 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fedbary.valuation.verdict import Advice, Opinion
+from fedbary.valuation.verdict import Opinion
 from fedbary.views.report.verdict_groups import GROUPS
-from fedbary.wording import dash, number, percent, two_decimals
+from fedbary.views.verdict_lines import problems_first
+from fedbary.wording import dash, number, percent, two_decimals, whole_percent
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fedbary.valuation.result import Valuation
 
 # A page shows so many clients before the reader asks for all.
 SHOWN = 25
-_NOT_SCORED = (float("nan"), 0.0)
 
 
 @dataclass(frozen=True)
@@ -52,12 +50,12 @@ class ClientTable:
 
 def client_table(result: Valuation, opinions: Sequence[Opinion]) -> ClientTable:
     """The clients with every number that any of them has: those with a problem first, then the best."""
-    ranked = ranking(result)
+    ranked = result.ranking()
     records = [{str(key): value for key, value in record.items()} for record in ranked.to_dict("records")]
     if result.scores is not None:
-        scores = result.scores
-        shapley = dict(zip(scores.clients, zip(scores.values, scores.standard_errors, strict=True), strict=True))
-        records = [record | _interval_of(*shapley.get(str(record["client"]), _NOT_SCORED)) for record in records]
+        worth = result.scores.intervals()
+        ends = ("value", "value_low", "value_high")
+        records = [record | dict(zip(ends, worth.get(str(record["client"]), ()), strict=False)) for record in records]
     shown = {title: made for title, (name, made) in _COLUMNS.items() if _says_something(records, name)}
     rows = [
         ClientRow(
@@ -71,21 +69,8 @@ def client_table(result: Valuation, opinions: Sequence[Opinion]) -> ClientTable:
         )
         for place, (record, opinion) in enumerate(zip(records, opinions, strict=True), start=1)
     ]
-    order = list(GROUPS)
-    rows.sort(key=lambda row: (order.index(Advice(row.advice)), row.place if row.look == "good" else -row.place))
+    rows = [rows[place] for place in problems_first(opinions)]
     return ClientTable(tuple(shown), tuple(rows))
-
-
-def ranking(result: Valuation) -> pd.DataFrame:
-    """`Valuation.ranking` with ranks."""
-    ranked = result.ranking()
-    return ranked if "rank" in ranked else ranked.assign(rank=[str(i + 1) for i in range(len(ranked))])
-
-
-def _interval_of(value: float, error: float) -> dict[str, float]:
-    """A Shapley value between its two standard errors."""
-    spread = 2.0 * error if error > 0.0 else float("nan")
-    return {"value": value, "value_low": value - spread, "value_high": value + spread}
 
 
 def _says_something(records: Sequence[Mapping[str, Any]], name: str) -> bool:
@@ -113,9 +98,9 @@ def _number(name: str, words: Callable[[Any], str], low: str = "", high: str = "
 
 _COLUMNS = {
     "Quality": _number("quality", two_decimals, "quality_low", "quality_high"),
-    "Wrong labels": _number("wrong_labels", percent, "wrong_labels_low", "wrong_labels_high"),
-    "Odd features": _number("odd_features", percent, "odd_features_low", "odd_features_high"),
-    "Missing": _number("missing", percent),
+    "Wrong labels": _number("wrong_labels", whole_percent, "wrong_labels_low", "wrong_labels_high"),
+    "Odd features": _number("odd_features", whole_percent, "odd_features_low", "odd_features_high"),
+    "Missing": _number("missing", whole_percent),
     "Flagged": _number("flagged", number),
     "Value": _number("value", number, "value_low", "value_high"),
     "Share": _number("share", percent, "share_low", "share_high"),

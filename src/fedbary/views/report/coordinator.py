@@ -7,20 +7,22 @@ process held all the data.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from fedbary.views.report.client_table import SHOWN, client_table, ranking
+from fedbary.valuation.verdict import Advice
+from fedbary.views.report.client_table import SHOWN, client_table
 from fedbary.views.report.learned import has_other_parties, learned
-from fedbary.views.report.verdict_groups import headline, included, problems
+from fedbary.views.report.verdict_groups import included, problems
+from fedbary.views.verdict_lines import headline
 from fedbary.wording import counted, listed, number, on_one_line, percent, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.notes import Note
     from fedbary.valuation.result import Valuation
+    from fedbary.valuation.verdict import Opinion
 
 _LONG_DIGEST = 40
 
@@ -62,7 +64,7 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
         "versions": dict(settings.get("versions", {})),
         "schema": None if result.schema is None else result.schema.fingerprint,
         "notes": [str(note.redacted()) for note in result.notes],
-        "client_notes": _grouped_notes(result),
+        "client_notes": _grouped_notes(result, opinions),
         "one_process": one_process,
         "holds_rows": result.row_tables is not None,
         "folder": folder or "FOLDER",
@@ -88,7 +90,7 @@ def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
     """What a coordinator asks first: a name, a number, and a line to put it into proportion."""
     import pandas as pd
 
-    ranked = ranking(result)
+    ranked = result.ranking()
     part = ranked[[str(name) in valued for name in ranked["client"]]]
     total = int(part["rows"].sum())
     tiles = [("clients valued", f"{len(valued)} of {len(ranked)}", f"{counted(total, 'row')} together")]
@@ -159,18 +161,16 @@ def _rules(result: Valuation) -> list[str]:
     return said
 
 
-def _grouped_notes(result: Valuation) -> list[dict[str, Any]]:
-    """What clients that were valued said besides, once for all that said the same."""
+def _grouped_notes(result: Valuation, opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
+    """What clients that were valued said besides, once for all that said the same, and not what is a reason above."""
+    reasons = {one.client: set(map(str, one.reasons)) for one in opinions if one.advice is not Advice.INCLUDE}
     found: dict[str, list[str]] = {}
     for name, outcome in result.outcomes.items():
-        for note in _said(outcome.redacted().notes if outcome.ok else ()):
-            found.setdefault(note, []).append(name)
-    many = sorted(found.items(), key=lambda one: -len(one[1]))
+        said = dict.fromkeys(str(note) for note in outcome.redacted().notes) if outcome.ok else {}
+        for text in said.keys() - reasons.get(name, set()):
+            found.setdefault(text, []).append(name)
+    many = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
     return [{"text": text, "names": listed([on_one_line(name, 30) for name in names], most=3)} for text, names in many]
-
-
-def _said(notes: tuple[Note, ...]) -> list[str]:
-    return list(dict.fromkeys(str(note) for note in notes))
 
 
 def _rounds(history: pd.DataFrame) -> list[dict[str, str]]:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from shlex import quote
 
 from fedbary.valuation.outcome import Outcome, Status
-from fedbary.valuation.verdict import Advice, Opinion
+from fedbary.valuation.verdict import PROBLEMS_FIRST, Advice, Opinion
+from fedbary.views.verdict_lines import problems_first
 
-# Problems first; a title, and the colour of the group.
+# A title, and the colour of the group.
 GROUPS = {
     Advice.LEAVE: ("Leave out", "bad"),
     Advice.LOOK: ("Look at first", "warn"),
-    Advice.UNKNOWN: ("Nothing can be said", "unknown"),
     Advice.NOT_VALUED: ("Not valued", "unknown"),
+    Advice.UNKNOWN: ("Nothing can be said", "unknown"),
     Advice.INCLUDE: ("Include", "good"),
 }
 # So many entries of a group, and names of an entry, are shown before the reader asks for all.
@@ -61,35 +62,6 @@ class Group:
         return self.entries[_ENTRIES:]
 
 
-def headline(opinions: Sequence[Opinion]) -> str:
-    """The verdict in one line.
-
-    Examples
-    --------
-    >>> headline([Opinion("a", Advice.INCLUDE, ()), Opinion("b", Advice.INCLUDE, ()), Opinion("c", Advice.LOOK, ())])
-    'Include 2 of 3 clients; look at 1 first.'
-    >>> headline([Opinion("a", Advice.INCLUDE, ())])
-    'Include the one client.'
-    """
-    count = {advice: sum(opinion.advice == advice for opinion in opinions) for advice in GROUPS}
-    total = len(opinions)
-    parts = []
-    if count[Advice.INCLUDE] == total:
-        parts.append("Include the one client" if total == 1 else f"Include all {total} clients")
-    elif count[Advice.INCLUDE]:
-        parts.append(f"Include {count[Advice.INCLUDE]} of {total} clients")
-    if count[Advice.LOOK]:
-        parts.append(f"look at {count[Advice.LOOK]} first")
-    if count[Advice.LEAVE]:
-        parts.append(f"leave out {count[Advice.LEAVE]}")
-    if count[Advice.UNKNOWN]:
-        parts.append(f"nothing can be said of {count[Advice.UNKNOWN]}")
-    if count[Advice.NOT_VALUED]:
-        parts.append(f"{count[Advice.NOT_VALUED]} could not be valued")
-    sentence = "; ".join(parts)
-    return f"{sentence[:1].upper()}{sentence[1:]}."
-
-
 def problems(
     opinions: Sequence[Opinion], outcomes: Mapping[str, Outcome], *, one_process: bool, folder: str | None
 ) -> list[Group]:
@@ -98,10 +70,12 @@ def problems(
     ``folder`` is the result's, for commands that can be copied.
     """
     groups = []
-    for advice, (title, look) in GROUPS.items():
-        mine = [opinion for opinion in reversed(opinions) if opinion.advice == advice]
+    ordered = [opinions[place] for place in problems_first(opinions)]
+    for advice in PROBLEMS_FIRST:
+        mine = [opinion for opinion in ordered if opinion.advice == advice]
         if not mine or advice is Advice.INCLUDE:
             continue
+        title, look = GROUPS[advice]
         found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for opinion in mine:
             remedy = _mend(outcomes[opinion.client], one_process, folder) if advice is Advice.NOT_VALUED else ""
