@@ -48,6 +48,9 @@ SENTENCES = {
         "--data, --label, --id and --images are for an owner's report: say whose with --client NAME."
     ),
     "run-stopped": say("The run in '{folder}' {how}. {remedy}"),
+    "suspects-need-export": say(
+        "--suspects says what to write: name a table with --export {expected}. Without it suspects are shown in any case."
+    ),
     "source-unknown": say("The result does not know the file of '{client}': name it with --data FILE."),
     "no-label": say("No label column was given: name it with --label COL."),
     "no-reference": say("No clean rows to compare with were given: name their file with --reference FILE."),

@@ -59,9 +59,7 @@ class RowFacts:
         >>> RowFacts.from_json(facts.to_json()) == facts
         True
         """
-        read = {
-            name: content[name] and Estimate.from_json(content[name]) for name in ("wrong_labels", "odd_features")
-        }
+        read = {name: content[name] and Estimate.from_json(content[name]) for name in ("wrong_labels", "odd_features")}
         return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"])})
 
 

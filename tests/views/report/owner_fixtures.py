@@ -5,8 +5,8 @@ import numpy as np
 import fedbary as fb
 from fedbary.guard.owner_folder import owner_view
 from fedbary.notes import Note
-from fedbary.valuation.row_values import row_frame
 from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.row_values import row_frame
 from fedbary.valuation.scored_rows import PROVED, RowFacts, ScoredRows
 
 HOSTILE = [
