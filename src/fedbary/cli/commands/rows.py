@@ -144,7 +144,10 @@ def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
 
 
 def worst_rows(rows: pd.DataFrame, most: int) -> Table:
-    """The rows with the lowest values: what is suspicious about each, and the suggested labels where there are any."""
+    """The rows with the lowest values: what is suspicious about each, and which label is suggested instead.
+
+    Labels are suggested only where one is doubted; ``labelled``, if it is a column, says what the label is now.
+    """
     from fedbary.cli.ui.tables import table
     from fedbary.valuation.cleaning import suggestions, suspicions
     from fedbary.wording import number
@@ -152,6 +155,7 @@ def worst_rows(rows: pd.DataFrame, most: int) -> Table:
     worst = rows.nsmallest(most, "value")
     columns = {"row": worst["row"], "value": worst["value"].map(number), "suspicious": suspicions(worst)}
     if (labels := suggestions(worst)).notna().any():
+        columns |= {"labelled": worst["labelled"]} if "labelled" in worst else {}
         columns["suggested label"] = labels.fillna("–")
     return table(columns, zip(*columns.values(), strict=True), numeric=("value",))
 
