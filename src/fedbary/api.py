@@ -38,7 +38,7 @@ def value(
     space: Space | None = None,
     fdr: float = 0.1,
     rule: Literal["bh", "sign"] = "bh",
-    calibration: Literal["split", "crossfit"] = "split",
+    calibration: Literal["split", "crossfit"] = "crossfit",
     seed: int | None = None,
     engine: Engine | None = None,
     progress: Listener | None = None,

@@ -14,7 +14,6 @@ from fedbary.data.table import Table, as_table
 from fedbary.errors import DataError
 from fedbary.protocols.sketch import Sketch
 from fedbary.valuation.cleaning import clean
-from fedbary.valuation.rules import Adapt
 
 _NAME = "rows"
 
@@ -28,7 +27,7 @@ class RowValues(BaseEstimator):  # type: ignore[misc]
         False-discovery rate of the flags.
     calibration : {"split", "crossfit"}
         As for `fedbary.value`.
-    adapt : {"both", "labels", "none"}
+    adapt : bool
         As for `Sketch`.
     seed : int
         Which validation rows calibrate.
@@ -57,8 +56,8 @@ class RowValues(BaseEstimator):  # type: ignore[misc]
         self,
         *,
         fdr: float = 0.1,
-        calibration: Literal["split", "crossfit"] = "split",
-        adapt: Adapt = "both",
+        calibration: Literal["split", "crossfit"] = "crossfit",
+        adapt: bool = True,
         seed: int = 0,
     ) -> None:
         self.fdr = fdr

@@ -31,6 +31,9 @@ SENTENCES = {
     "claim-noise": say(
         "it claims noise of scale {noise:g}; the epsilon asked for needs {least:g} at least", "noise least"
     ),
+    "claim-share": say(
+        "it claims that {name} is {share:g}, which is not between {low:g} and {high:g}", "name share low high"
+    ),
     "claim-relaxed": say("it claims a relaxed cost of {relaxed:g}, more than {most:g} is impossible", "relaxed most"),
     "classes-too-large": say(
         "its classes reach {reach:.3g} where the clients' spread is {usual:.3g}: check the units", "reach usual"

@@ -16,6 +16,8 @@ from fedbary.space.schema import Schema
 FIT_CODES = frozenset(
     {"schema.ignores-columns", "schema.lacks-classes", "schema.lacks-every-class", "schema.unknown-classes"}
 )
+# Those that say what is wrong with rows; an owner may withhold them.
+FINDINGS = frozenset({"schema.column-beyond", "schema.many-copies", "schema.other-coding"})
 # Names in a note; there may be thousands of classes.
 _MOST_NAMED = 20
 

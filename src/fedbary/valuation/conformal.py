@@ -36,8 +36,8 @@ class Calibration:
     excess: float
 
     @classmethod
-    def of(cls, scores: Floats, weights: Floats | None = None) -> Calibration:
-        """Prepare calibration scores; weights are uniform if left out."""
+    def of(cls, scores: Floats, weights: Floats | None = None, *, least_excess: float = 0.0) -> Calibration:
+        """Prepare calibration scores; weights are uniform if left out, the tail is ``least_excess`` long at least."""
         order = np.argsort(scores)
         values = np.asarray(scores, dtype=float)[order]
         mass = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)[order]
@@ -48,7 +48,7 @@ class Calibration:
         tail_mass = float(mass[cut:].sum())
         excess = float((mass[cut:] * (values[cut:] - values[cut])).sum()) / max(tail_mass, 1e-12)
         spread = float(values.std()) if len(values) > 1 else 1.0
-        return cls(values, above, total, float(values[cut]), max(excess, 1e-6 * spread, 1e-12))
+        return cls(values, above, total, float(values[cut]), max(excess, least_excess, 1e-6 * spread, 1e-12))
 
     def p_values(self, scores: Floats, weights: Floats | None = None) -> Floats:
         """Conformal p-values of scores, NaN without one; ``weights`` are those of the tested rows."""
@@ -69,18 +69,28 @@ class Calibration:
         return np.asarray(np.where(np.isfinite(scores), surprise, -np.inf))
 
 
-def benjamini_hochberg(p_values: Floats) -> Floats:
-    """Adjusted p-values; flagging those at most q keeps the false-discovery rate at q. Untested rows stay NaN."""
+def adjusted(p_values: Floats) -> Floats:
+    """Benjamini–Hochberg's adjusted p-values times Storey's share of clean rows; untested rows stay NaN.
+
+    Flagging those at most q keeps the false-discovery rate at q. The share is (1 + #{p > ½}) / (m/2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> adjusted(np.array([0.001, 0.002, 0.003, 0.9])).round(4)
+    array([0.004, 0.004, 0.004, 0.9  ])
+    """
     from scipy.stats import false_discovery_control
 
-    adjusted, tested = np.full(len(p_values), np.nan), np.isfinite(p_values)
+    found, tested = np.full(len(p_values), np.nan), np.isfinite(p_values)
     if tested.any():
-        adjusted[tested] = false_discovery_control(p_values[tested], method="bh")
-    return adjusted
+        p = p_values[tested]
+        clean = min(1.0, (1.0 + float((p > 0.5).sum())) / (0.5 * len(p)))
+        found[tested] = clean * false_discovery_control(p, method="bh")
+    return found
 
 
-def class_weights(codes: NDArray[np.int64], reference_codes: NDArray[np.int64], classes: int) -> Floats:
+def class_weights(counts: Floats, reference_counts: Floats) -> Floats:
     """w_y = (client's share of class y) / (reference's share), for every class of the reference."""
-    own = np.bincount(codes, minlength=classes)[:classes] / max(len(codes), 1)
-    theirs = np.bincount(reference_codes, minlength=classes)[:classes] / max(len(reference_codes), 1)
+    own, theirs = (part / max(float(part.sum()), 1e-300) for part in (counts, reference_counts))
     return np.asarray(np.where(theirs > 0, own / np.maximum(theirs, 1e-12), 0.0))

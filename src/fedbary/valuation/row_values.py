@@ -1,18 +1,23 @@
-"""Row values from two channels, labels and features, with flags (DESIGN 2.6)."""
+"""Row values from two channels, labels and features, with flags and suspects (DESIGN 2.6)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from fedbary.notes import Note
-from fedbary.valuation.conformal import Calibration, benjamini_hochberg, class_weights
+from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_share, wrong_labels
+from fedbary.valuation.combined_test import Scores, Tested, combined_test
+from fedbary.valuation.conformal import class_weights
 from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.own_rows import blended
 from fedbary.valuation.result import ROW_COLUMNS
-from fedbary.valuation.rules import Adapt, RowRules
+from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import MEASURED, PROVED, RowFacts, ScoredRows
 
 if TYPE_CHECKING:
@@ -21,108 +26,102 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# From so many calibration rows in each of a client's classes on, classes are calibrated one by one.
-_LARGE_CLASS = 500
 UNKNOWN = -1
 _ROW_TYPES = {
     "flag": "boolean", "suspect": "boolean", "reason": "string", "columns": "string", "suggested_label": "string",
 }  # fmt: skip
-# What must be true for flags to keep their rate where the class mix is not corrected for.
-_ASSUMED = {
-    "labels": "clean feature scores are alike in all classes",
-    "none": "the client has the reference's class mix",
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Channel:
-    """Scores of one kind (higher = worse), for the client's rows and for clean calibration rows."""
-
-    scores: Floats
-    p_values: Floats
-    surprise: Floats
+# Times that class shares are corrected for labels that are probably wrong.
+_CORRECTIONS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class CleanRows:
-    """What the server says of its calibration rows: log p(c|x), their class, and their feature score."""
+    """What the server says of rows that it holds for clean: log p(c|x), their class, and their feature score."""
 
     log_probabilities: Floats
     codes: Integers
     feature_scores: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """What the received model says of a client's rows; ``codes`` are −1 where it does not know the class.
+
+    ``whitened`` are the rows in the model's metric, by which the client's own class means help; ``columns`` names the
+    columns that make given rows odd.
+    """
+
+    names: NDArray[np.generic]
+    log_probabilities: Floats
+    feature_scores: Floats
+    codes: Integers
+    whitened: Floats | None = None
+    columns: Callable[[Integers], list[str | None]] | None = None
+
+
 def classified_rows(
-    row_names: NDArray[np.generic],
-    *,
-    log_probabilities: Floats,
-    feature_scores: Floats,
-    codes: Integers,
+    rows: OwnRows,
     classes: tuple[str, ...],
     clean: CleanRows,
+    *,
+    null: CleanRows | None = None,
     rules: RowRules,
-    adapt: Adapt = "both",
+    adapt: bool = True,
     calibrated_gradient: Floats | None = None,
 ) -> ScoredRows:
-    """Row values of a table with classes; ``codes`` are −1 where the model does not know the class.
+    """Row values of a table with classes.
 
-    ``adapt`` corrects for a class mix that differs from the reference's: the client's own smoothed class shares
-    become the prior, and calibration rows are weighted by class, in both channels or for labels only. Both stay with
-    the client.
+    ``adapt`` corrects for a class mix that differs from the reference's: the client's own class shares, without labels
+    that are probably wrong, become the prior, and calibration rows are weighted by class. Both stay with the client.
+    Without it, ``null`` makes the test the one that is proved (`combined_test`).
     """
-    from scipy.special import log_softmax
-
-    known = codes != UNKNOWN
-    shift = np.zeros(len(classes))
-    if adapt != "none":
-        shift = _prior_shift(codes[known], clean.codes, len(classes))
-    own = log_softmax(log_probabilities + shift, axis=1)
-    label_scores = np.full(len(codes), np.nan)
-    label_scores[known] = -own[known, codes[known]]
-    clean_scores = -log_softmax(clean.log_probabilities + shift, axis=1)[np.arange(len(clean.codes)), clean.codes]
-    flat = np.ones(len(classes))
-    weights = flat if adapt == "none" else class_weights(codes[known], clean.codes, len(classes))
-    channels = {
-        "label": Channel(
-            label_scores,
-            _p_values(label_scores, codes, clean_scores, clean.codes, weights),
-            Calibration.of(clean_scores, weights[clean.codes]).surprise(label_scores),
-        ),
-        # Feature scores are relative to clean rows of the same look, so that for ranking all calibration rows count;
-        # p-values still need the client's class mix, for a class that is rare in the reference is scored less surely.
-        "feature": Channel(
-            feature_scores,
-            _p_values(feature_scores, codes, clean.feature_scores, clean.codes, weights if adapt == "both" else flat),
-            Calibration.of(clean.feature_scores).surprise(feature_scores),
-        ),
+    known, count = rows.codes != UNKNOWN, len(classes)
+    codes = rows.codes[known]
+    shift, weights = np.zeros(count), np.ones(count)
+    if adapt:
+        shift, weights = _own_mix(rows.log_probabilities[known], codes, clean.codes, count)
+    own = log_softmax(rows.log_probabilities + shift, axis=1)
+    better = own.copy()
+    if rows.whitened is not None:
+        better[known] = blended(own[known], rows.whitened[known], codes)
+    mine = Scores(_label_scores(own, rows.codes), rows.feature_scores, np.where(known, weights[rows.codes], 0.0))
+    ranked = replace(mine, label=_label_scores(better, rows.codes))
+    theirs = _clean_scores(clean, shift, weights)
+    exact = null if rules.calibration == "split" and not adapt else None
+    tested = combined_test(mine, theirs, None if exact is None else _clean_scores(exact, shift, weights), ranked=ranked)
+    odd = odd_share(tested.feature_p[np.isfinite(tested.feature_p)], clean_rows=theirs.effective)
+    judged = known & ~_worst(np.where(known, rows.feature_scores, -np.inf), round(odd.share * codes.size))
+    # The label of a row whose features are odd says nothing.
+    wrong = wrong_labels(np.exp(-mine.label[judged]), count, clean_rows=theirs.effective)
+    wrong = among_all(wrong, judged.sum() / max(codes.size, 1))
+    better[known, codes] = -np.inf
+    details = {
+        "label_score": ranked.label,
+        "feature_score": ranked.feature,
+        "suggested_label": np.array(classes)[np.argmax(better, axis=1)],  # the best other class of every row
     }
-    others = own.copy()
-    others[known, codes[known]] = -np.inf
-    suggestions = np.array(classes)[np.argmax(others, axis=1)]  # the best other class of every row
-    facts = RowFacts(_guarantee(rules, assumed=_ASSUMED.get(adapt)), _wrong_labels(own[known], codes[known]))
-    return _scored(row_names, channels, suggestions, rules, calibrated_gradient, facts=facts)
+    facts = RowFacts(_guarantee(rules, proved=exact is not None), wrong, odd, bad_rows(odd, wrong))
+    return _scored(rows.names, tested, rules, calibrated_gradient, facts=facts, details=details, columns=rows.columns)
 
 
 def measured_rows(
     row_names: NDArray[np.generic],
+    scores: Scores,
+    clean: Scores,
     *,
-    label_scores: Floats,
-    feature_scores: Floats,
+    null: Scores | None = None,
     suggestions: NDArray[np.generic],
-    clean_label_scores: Floats,
-    clean_feature_scores: Floats,
     rules: RowRules,
     calibrated_gradient: Floats | None = None,
 ) -> ScoredRows:
-    """Row values of a table whose label is a number: plain conformal p-values in both channels."""
-    channels = {}
-    for name, scores, clean in (
-        ("label", label_scores, clean_label_scores),
-        ("feature", feature_scores, clean_feature_scores),
-    ):
-        calibration = Calibration.of(clean)
-        channels[name] = Channel(scores, calibration.p_values(scores), calibration.surprise(scores))
-    return _scored(row_names, channels, suggestions, rules, calibrated_gradient, facts=RowFacts(_guarantee(rules)))
+    """Row values of a table whose label is a number: no classes, so that all rows count the same."""
+    tested = combined_test(scores, clean, null)
+    odd = odd_share(tested.feature_p, clean_rows=clean.effective)
+    usual = ~_worst(scores.feature, round(odd.share * len(row_names)))
+    wrong = among_all(odd_share(tested.label_p[usual], clean_rows=clean.effective), float(usual.mean()))
+    facts = RowFacts(_guarantee(rules, proved=null is not None), wrong, odd, bad_rows(odd, wrong))
+    details = {"label_score": scores.label, "feature_score": scores.feature, "suggested_label": suggestions}
+    return _scored(row_names, tested, rules, calibrated_gradient, facts=facts, details=details)
 
 
 def row_frame(row: np.ndarray, value: np.ndarray, **columns: Any) -> pd.DataFrame:
@@ -150,109 +149,91 @@ def calibrated_gradient(potentials: Floats) -> Floats:
     return np.asarray(potentials - others)
 
 
-def noise_share(log_probabilities: Floats, codes: Integers, *, steps: int = 200) -> float:
-    """Maximum-likelihood share ρ of labels that were replaced by another class at random.
+def suspects(values: Floats, flagged: NDArray[np.bool_], bad: Estimate) -> NDArray[np.bool_]:
+    """The rows of least value that are not flagged, up to the estimated number of bad rows."""
+    missing = round(bad.share * len(values)) - int(flagged.sum())
+    return _worst(np.where(flagged, -np.inf, -values), max(missing, 0))
 
-    Each label is right with probability (1 − ρ)·p(y|x), or wrong with ρ·(1 − p(y|x))/(K − 1); EM climbs to the
-    best ρ. It is an estimate, not a bound, and as good as the probabilities.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.valuation.row_values import noise_share
-    >>> sure = np.log(np.tile([0.998, 0.001, 0.001], (100, 1)))
-    >>> round(noise_share(sure, np.repeat([0, 1], [80, 20])), 2)
-    0.2
+def _own_mix(
+    log_probabilities: Floats, codes: Integers, reference_codes: Integers, classes: int
+) -> tuple[Floats, Floats]:
+    """Shift of log-probabilities to the client's class shares, and weights of classes, both by labels that are right.
+
+    Wrong labels would make rare classes look frequent, and the clean rows of frequent ones count too little.
     """
-    classes = log_probabilities.shape[1]
-    if classes < 2 or not len(codes):
-        return float("nan")
-    right = np.exp(log_probabilities[np.arange(len(codes)), codes])
-    wrong = (1.0 - right) / (classes - 1)
-    share = 0.1
-    for _ in range(steps):
-        blamed = share * wrong
-        updated = float((blamed / np.maximum(blamed + (1.0 - share) * right, 1e-300)).mean())
-        if abs(updated - share) < 1e-7:
-            break
-        share = updated
-    return share
+    theirs = np.bincount(reference_codes, minlength=classes).astype(float)
+    counts = np.bincount(codes, minlength=classes).astype(float)
+    shift = _prior_shift(counts, theirs)
+    for _ in range(_CORRECTIONS):
+        right = np.exp(log_softmax(log_probabilities + shift, axis=1)[np.arange(len(codes)), codes])
+        counts = np.bincount(codes, 1.0 - label_noise(right, classes).blamed, minlength=classes).astype(float)
+        shift = _prior_shift(counts, theirs)
+    return shift, class_weights(counts, theirs)
 
 
-def _wrong_labels(log_probabilities: Floats, codes: Integers) -> Estimate | None:
-    share = noise_share(log_probabilities, codes)
-    return None if np.isnan(share) else Estimate(share, share, share)
-
-
-def _prior_shift(codes: Integers, reference_codes: Integers, classes: int) -> Floats:
+def _prior_shift(counts: Floats, reference_counts: Floats) -> Floats:
     """Logarithm of the client's smoothed class shares over the reference's."""
-    own = np.bincount(codes, minlength=classes)[:classes] + 1.0
-    theirs = np.bincount(reference_codes, minlength=classes)[:classes] + 1.0
+    own, theirs = counts + 1.0, reference_counts + 1.0
     return np.asarray(np.log(own / own.sum()) - np.log(theirs / theirs.sum()))
 
 
-def _p_values(scores: Floats, codes: Integers, clean: Floats, clean_codes: Integers, weights: Floats) -> Floats:
-    """Conformal p-values by the weighted calibration rows, or class by class where these are many.
+def _label_scores(log_probabilities: Floats, codes: Integers) -> Floats:
+    scores = -log_probabilities[np.arange(len(codes)), codes]
+    return np.where(codes == UNKNOWN, np.nan, scores)
 
-    Rows without a score, and rows of a class without any calibration row, get none: nothing could be promised.
-    """
-    sizes = np.bincount(clean_codes, minlength=len(weights))
-    tested = np.isfinite(scores) & (codes >= 0)
-    tested[tested] = sizes[codes[tested]] > 0
-    p = np.full(len(scores), np.nan)
-    present = np.unique(codes[tested])
-    if len(present) > 1 and sizes[present].min() >= _LARGE_CLASS:
-        for code in present:
-            mine = tested & (codes == code)
-            p[mine] = Calibration.of(clean[clean_codes == code]).p_values(scores[mine])
-    elif len(present):
-        p[tested] = Calibration.of(clean, weights[clean_codes]).p_values(scores[tested], weights[codes[tested]])
-    return p
+
+def _clean_scores(clean: CleanRows, shift: Floats, weights: Floats) -> Scores:
+    logs = log_softmax(clean.log_probabilities + shift, axis=1)
+    return Scores(_label_scores(logs, clean.codes), clean.feature_scores, weights[clean.codes])
+
+
+def _worst(scores: Floats, count: int) -> NDArray[np.bool_]:
+    """The ``count`` rows with the highest scores."""
+    chosen = np.zeros(len(scores), dtype=bool)
+    if count > 0:
+        chosen[np.argsort(-scores, kind="stable")[:count]] = True
+    return chosen
 
 
 def _scored(
     row_names: NDArray[np.generic],
-    channels: dict[str, Channel],
-    suggestions: NDArray[np.generic],
+    tested: Tested,
     rules: RowRules,
     gradient: Floats | None,
     *,
     facts: RowFacts,
+    details: dict[str, NDArray[np.generic]],
+    columns: Callable[[Integers], list[str | None]] | None = None,
 ) -> ScoredRows:
-    label, feature = channels["label"], channels["feature"]
-    worst = np.maximum(label.surprise, feature.surprise)
-    by_label = label.surprise >= feature.surprise
-    least = np.fmin(label.p_values, feature.p_values)
-    adjusted = {name: benjamini_hochberg(channel.p_values) for name, channel in channels.items()}
-    # Two channels share the rate: Benjamini–Hochberg at q/2 in each, and the union of what they flag.
-    flagged = {name: values <= rules.fdr / 2.0 for name, values in adjusted.items()}
-    flag = flagged["label"] | flagged["feature"]
+    flag = tested.adjusted <= rules.fdr
     if rules.rule == "sign" and gradient is not None:
         flag = gradient > 0
-    either = np.where(by_label, "label", "features")
-    reason = np.where(flagged["label"] & flagged["feature"], "label and features", either)
-    reason = np.where(flagged["label"] & ~flagged["feature"], "label", reason)
-    reason = np.where(flagged["feature"] & ~flagged["label"], "features", reason)
+    value = -tested.statistic
+    suspect = suspects(value, flag, facts.bad_rows) if facts.bad_rows is not None else np.zeros(len(flag), dtype=bool)
+    blamed = np.flatnonzero((flag | suspect) & ~tested.by_label)
+    named = np.full(len(flag), None, dtype=object)
+    if columns is not None and len(blamed):
+        named[blamed] = columns(blamed)
     frame = row_frame(
         row_names,
-        -worst,
-        feature_score=feature.scores,
-        label_score=label.scores,
-        calibrated_gradient=np.nan if gradient is None else gradient,
-        feature_p=feature.p_values,
-        label_p=label.p_values,
-        p_value=np.minimum(1.0, 2.0 * least),
+        value,
+        p_value=tested.p_values,
         flag=flag,
-        reason=reason,
-        suggested_label=suggestions,
+        suspect=suspect,
+        reason=np.where(tested.by_label, "label", "features"),
+        columns=named,
+        label_p=tested.label_p,
+        feature_p=tested.feature_p,
+        calibrated_gradient=np.nan if gradient is None else gradient,
+        **details,
     )
-    smallest = 2.0 * min(float(np.nanmin(values, initial=1.0)) for values in adjusted.values())
-    return ScoredRows(frame, replace(facts, smallest_q=min(1.0, smallest), untested=int(np.isnan(least).sum())))
+    smallest = min(1.0, float(np.nanmin(tested.adjusted, initial=1.0)))
+    untested = int(np.isnan(tested.p_values).sum())
+    return ScoredRows(frame, replace(facts, smallest_q=smallest, untested=untested, suspects=int(suspect.sum())))
 
 
-def _guarantee(rules: RowRules, assumed: str | None = None) -> Note:
+def _guarantee(rules: RowRules, *, proved: bool) -> Note:
     if rules.rule == "sign":
         return Note("valuation.flags-paper-rule")
-    if rules.calibration == "split":
-        return Note(PROVED, {"rate": rules.fdr, "assumed": assumed})
-    return Note(MEASURED, {"rate": rules.fdr})
+    return Note(PROVED if proved else MEASURED, {"rate": rules.fdr})

@@ -8,8 +8,6 @@ from typing import Literal
 
 from fedbary.errors import wrong_parameter
 
-Adapt = Literal["both", "labels", "none"]
-
 
 @dataclass(frozen=True)
 class RowRules:
@@ -23,13 +21,13 @@ class RowRules:
         How rows are flagged, bh (false-discovery rate) or sign (the paper's, a positive gradient): ``bh`` by conformal
         p-values and Benjamini–Hochberg at rate ``fdr``, ``sign`` by calibrated gradients.
     calibration : {"split", "crossfit"}
-        How the reference calibrates flags, split (a guarantee) or crossfit (more power, no proof): ``split`` keeps half
-        of it for calibration; ``crossfit`` uses all rows twice, out of fold.
+        How the reference calibrates flags, crossfit (more power, measured) or split (proved with adapt=False):
+        ``crossfit`` uses all its rows twice, out of fold; ``split`` keeps half of it for calibration.
     """
 
     fdr: float = 0.1
     rule: Literal["bh", "sign"] = "bh"
-    calibration: Literal["split", "crossfit"] = "split"
+    calibration: Literal["split", "crossfit"] = "crossfit"
 
     def __post_init__(self) -> None:
         if not (isinstance(self.fdr, Real) and 0.0 < self.fdr < 1.0):

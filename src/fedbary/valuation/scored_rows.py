@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Codes of what flags promise, in `fedbary.sentences.valuation`.
 PROVED, MEASURED = "valuation.flags-proved", "valuation.flags-measured"
+_ESTIMATES = ("wrong_labels", "odd_features", "bad_rows")
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,9 @@ class RowFacts:
     ----------
     guarantee : Note
         What flags promise: ``valuation.flags-proved``, ``valuation.flags-measured``, or why nothing.
-    wrong_labels, odd_features : Estimate or None
+    wrong_labels, odd_features, bad_rows : Estimate or None
         The share of rows whose label is estimated to have been replaced at random (a lower bound where labels were
-        confused systematically), and of rows whose features are odd beyond chance.
+        confused systematically), of rows whose features are odd beyond chance, and of both together.
     suspects : int
         Rows that are not flagged and yet among as many of the worst as are estimated to be bad: without any guarantee.
     smallest_q : float or None
@@ -40,6 +41,7 @@ class RowFacts:
     guarantee: Note = field(default_factory=lambda: Note("valuation.flags-none"))
     wrong_labels: Estimate | None = None
     odd_features: Estimate | None = None
+    bad_rows: Estimate | None = None
     suspects: int = 0
     smallest_q: float | None = None
     untested: int = 0
@@ -59,7 +61,7 @@ class RowFacts:
         >>> RowFacts.from_json(facts.to_json()) == facts
         True
         """
-        read = {name: content[name] and Estimate.from_json(content[name]) for name in ("wrong_labels", "odd_features")}
+        read = {name: content[name] and Estimate.from_json(content[name]) for name in _ESTIMATES}
         return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"])})
 
 

@@ -24,8 +24,10 @@ from fedbary.space.labels import class_names
 from fedbary.space.points import embed
 from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
+from fedbary.valuation.bad_rows import label_noise
+from fedbary.valuation.combined_test import Scores
 from fedbary.valuation.estimates import Estimate
-from fedbary.valuation.row_values import UNKNOWN, measured_rows, noise_share, row_frame
+from fedbary.valuation.row_values import UNKNOWN, measured_rows, row_frame, suspects
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel
@@ -99,17 +101,19 @@ def value_rows(table: Table, scores: RowScores, arrays: Mapping[str, np.ndarray]
         return ScoredRows(frame, RowFacts(Note("valuation.flags-no-other-clients")))
     scored = measured_rows(
         table.row_names,
-        label_scores=scores.label,
-        feature_scores=scores.feature,
+        Scores(scores.label, scores.feature, np.ones(len(table))),
+        Scores(label, feature, np.ones(len(label))),
         suggestions=scores.suggestions,
-        clean_label_scores=label,
-        clean_feature_scores=feature,
         rules=rules,
     )
-    frame = scored.frame.assign(feature_p=np.nan, label_p=np.nan, p_value=np.nan, flag=None).astype({"flag": "boolean"})
-    share = scores.noise_share
+    unknown = dict.fromkeys(("label_p", "feature_p", "p_value"), np.nan)
+    frame = scored.frame.assign(**unknown, flag=None, suspect=None)
+    share, nothing = scores.noise_share, np.zeros(len(table), dtype=bool)
     wrong = None if np.isnan(share) else Estimate(share, share, share)
-    return ScoredRows(frame, RowFacts(Note("valuation.flags-no-clean-rows"), wrong_labels=wrong))
+    if wrong is not None:
+        frame = frame.assign(suspect=suspects(frame["value"].to_numpy(), nothing, wrong))
+    facts = RowFacts(Note("valuation.flags-no-clean-rows"), wrong, suspects=int(frame["suspect"].fillna(False).sum()))
+    return ScoredRows(frame.astype({"flag": "boolean", "suspect": "boolean"}), facts)
 
 
 def _by_model(table: Table, schema: Schema, model: ScoringModel) -> RowScores:
@@ -138,8 +142,8 @@ def _tempered_noise_share(log_p: Floats, codes: NDArray[np.int64]) -> float:
 
     def fit(temperature: float) -> tuple[float, float]:
         tempered = log_softmax(temperature * log_p, axis=1)
-        share = noise_share(tempered, codes)
         right = np.exp(tempered[np.arange(len(codes)), codes])
+        share = label_noise(right, log_p.shape[1]).share
         likely = (1.0 - share) * right + share * (1.0 - right) / (log_p.shape[1] - 1)
         return float(np.log(np.maximum(likely, 1e-300)).mean()), share
 

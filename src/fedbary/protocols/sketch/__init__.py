@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fedbary.checks import whole
 from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
-from fedbary.valuation.rules import Adapt, RowRules
+from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
@@ -47,10 +47,12 @@ class Sketch:
     lower : {"improved", "triangle"}
         Lower end of the interval. ``improved`` solves a dozen transport problems instead of one. With
         ``policy="coarsen"`` it is always ``triangle``, which follows from the distance and tells nothing else.
-    adapt : {"both", "labels", "none"}
-        Correct row values for a class mix unlike the reference's: own prior, and p-values weighted by class. With
-        ``labels`` feature p-values use all calibration rows alike: more power under label skew, but their rate then
-        holds only if clean feature scores are alike in all classes.
+    adapt : bool
+        Correct row values for a class mix unlike the reference's: own prior, and p-values weighted by class. Without it
+        and with ``calibration="split"`` the rate of flags is proved, for clients that have the reference's class mix.
+    numbers : bool
+        Clients also answer with estimated shares of wrong labels, odd features and missing cells, and with what stands
+        out in a column or in how labels are written. The verdict needs them; an owner's policy may withhold them.
 
     Examples
     --------
@@ -64,7 +66,8 @@ class Sketch:
     epsilon: float | None = None
     policy: Policy = "trusted"
     lower: Literal["improved", "triangle"] = "improved"
-    adapt: Adapt = "both"
+    adapt: bool = True
+    numbers: bool = True
 
     name: ClassVar[str] = "sketch"
     needs_reference: ClassVar[bool] = True
@@ -79,10 +82,12 @@ class Sketch:
         for field, allowed in (
             ("policy", ("trusted", "coarsen", "dp")),
             ("lower", ("improved", "triangle")),
-            ("adapt", get_args(Adapt)),
         ):
             if getattr(self, field) not in allowed:
                 raise wrong_parameter(field, "Sketch", f"one of {', '.join(allowed)}", getattr(self, field))
+        for field in ("adapt", "numbers"):
+            if not isinstance(getattr(self, field), bool):
+                raise wrong_parameter(field, "Sketch", "True or False", getattr(self, field))
         if self.policy == "dp" and self.epsilon is None:
             raise SettingsError("protocols.dp-without-epsilon")
 

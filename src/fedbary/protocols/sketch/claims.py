@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fedbary.errors import ProtocolError
+from fedbary.protocols.sketch.numbers import ESTIMATES
 from fedbary.protocols.sketch.sketch import SketchPoints
 
 _ROUNDING = 1e-6
@@ -20,6 +21,7 @@ def check_claims(numbers: Mapping[str, float], sketch: SketchPoints, epsilon: fl
     - ``error``: a client may merge points of the sketch, which makes its error larger, up to that of one point.
     - ``lower`` and ``cost``: W² ≤ d_S² + error², so a lower end beyond that contradicts the cost.
     - ``relaxed`` and ``cost``: whichever points a row may choose among, W(P, z_s) ≤ d_S + W(sketch, z_s).
+    - shares of rows: each inside its interval.
     - with ε: noise for the ε that was asked for at least, and a capped cost.
     """
     cost, lower, relaxed, error, noise = (numbers[key] for key in ("cost", "lower", "relaxed", "error", "noise"))
@@ -31,6 +33,10 @@ def check_claims(numbers: Mapping[str, float], sketch: SketchPoints, epsilon: fl
     most = min(sketch.cap, (np.sqrt(cost + slack) + _reach(sketch)) ** 2 + slack)
     if relaxed > most * (1.0 + _ROUNDING):
         raise ProtocolError("protocols.claim-relaxed", relaxed=relaxed, most=float(most))
+    for name in ESTIMATES:
+        low, share, high = (numbers[f"{name}{end}"] for end in ("_low", "", "_high"))
+        if not low <= share <= high and not np.isnan([low, share, high]).all():
+            raise ProtocolError("protocols.claim-share", name=name, share=share, low=low, high=high)
     least = 0.0 if epsilon is None else sketch.cap / (numbers["rows"] * epsilon)  # half of what ε/2 needs
     if noise < least:
         raise ProtocolError("protocols.claim-noise", noise=noise, least=least)

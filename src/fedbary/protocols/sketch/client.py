@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, PrivacyError, ProtocolError
+from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer
+from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.protocols.sketch.private_answer import private_answer
-from fedbary.protocols.sketch.scoring import score_rows
+from fedbary.protocols.sketch.scoring import Judged, judged_rows, score_rows
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
 from fedbary.space.encode import require_columns
-from fedbary.space.notes import fit_notes
+from fedbary.space.notes import FINDINGS, fit_notes
 from fedbary.space.points import Points, embed
 from fedbary.space.schema import Schema
 from fedbary.transport import solve
@@ -51,6 +53,7 @@ class SketchClient:
         self._cap = 0.0
         self._points: Points | None = None
         self._potentials: Floats | None = None
+        self._judged: Judged | None = None
 
     def answer(self, message: Message) -> Reply:
         """Answer one sketch with scalars; the same message gets the same answer, with the same noise."""
@@ -85,17 +88,7 @@ class SketchClient:
         sketch = SketchPoints.from_arrays(self._arrays, self._cap, width=self._schema.point_width)
         if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
             self._potentials = solve(cloud.points, sketch.points, cloud.weights, sketch.weights).source_potential
-        gradient = calibrated_gradient(self._potentials[cloud.point_of_row])
-        return score_rows(
-            self._table,
-            cloud,
-            self._schema,
-            sketch,
-            self._arrays,
-            rules=self._rules,
-            adapt=self._policy.adapt,
-            gradient=gradient,
-        )
+        return self._scored(self._schema, sketch, gradient=calibrated_gradient(self._potentials[cloud.point_of_row]))
 
     def state(self) -> State:
         """What came from the server and what went to it; the rows stay where they are."""
@@ -139,7 +132,35 @@ class SketchClient:
         else:
             found = exact_answer(cloud, sketch, improved=self._policy.lower == "improved")
         self._potentials = found.potentials
-        return Reply(0, _scalars(rows, found), notes=fit_notes(self._table, schema, cloud, min_group=least))
+        notes = fit_notes(self._table, schema, cloud, min_group=least)
+        if not self._policy.numbers:
+            return Reply(0, _scalars(rows, found), notes=tuple(note for note in notes if note.code not in FINDINGS))
+        return Reply(0, {**_scalars(rows, found), **self._numbers(schema, sketch)}, notes=notes)
+
+    def _numbers(self, schema: Schema, sketch: SketchPoints) -> dict[str, Scalar]:
+        """Estimates of how many rows are bad; none where the server's model is no use."""
+        try:
+            facts = self._scored(schema, sketch).facts
+        except FedbaryError as error:
+            logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
+            return {}
+        least = self._policy.min_group if self._policy.policy == "coarsen" else 1
+        return about_rows(facts, self._table, schema, min_group=least)
+
+    def _scored(self, schema: Schema, sketch: SketchPoints, gradient: Floats | None = None) -> ScoredRows:
+        if self._judged is None:
+            self._judged = judged_rows(self._table, schema, self._arrays)
+        return score_rows(
+            self._table,
+            self._cloud(schema),
+            schema,
+            sketch,
+            self._arrays,
+            judged=self._judged,
+            rules=self._rules,
+            adapt=self._policy.adapt,
+            gradient=gradient,
+        )
 
     def _cloud(self, schema: Schema) -> Points:
         if self._points is None:

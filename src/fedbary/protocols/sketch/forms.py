@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from fedbary.protocols.forms import LONGEST_TEXT, MOST_ROWS, Exchange, Form, Number, Numbers, Text
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS
 
 # Squared distances and what is made of them; far beyond all tables, and yet their squares are finite.
 COST = Number(most=1e30)
@@ -44,8 +45,19 @@ SCORING_MODEL = {
     for name, shape in _MODEL_SHAPES.items()
 }
 
+
+def _scored_rows(name: str) -> dict[str, Numbers]:
+    """What the server says of rows of its own: by classes, or by numbers."""
+    return {
+        f"{name}.log_probabilities": Numbers((name, "classes"), optional=True),
+        f"{name}.codes": Numbers((name,), whole=True, optional=True),
+        f"{name}.feature": Numbers((name,), optional=True),
+        f"{name}.label": Numbers((name,), optional=True),
+    }
+
+
 # What a client says of itself, and nobody else can check.
-CLAIMS = ("rows", "distances with their intervals", "excess", "quality")
+CLAIMS = ("rows", "distances with their intervals", "excess", "closeness", "shares of bad rows and missing cells")
 
 EXCHANGES = {
     "sketch": Exchange(
@@ -56,10 +68,8 @@ EXCHANGES = {
                 "weights": Numbers(("points",), 0.0, 1.0),
                 "variances": Numbers(("points",), 0.0),
                 **SCORING_MODEL,
-                "clean.log_probabilities": Numbers(("clean", "classes"), optional=True),
-                "clean.codes": Numbers(("clean",), whole=True, optional=True),
-                "clean.feature": Numbers(("clean",), optional=True),
-                "clean.label": Numbers(("clean",), optional=True),
+                **_scored_rows("clean"),
+                **_scored_rows("null"),
             },
         ),
         Form(
@@ -70,6 +80,7 @@ EXCHANGES = {
                 "relaxed": COST,
                 "error": COST,
                 "noise": Number(most=COST.most, optional=True),
+                **{name: Number(most=1.0, optional=True) for name in ABOUT_ROWS},
             }
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,13 @@ from fedbary.space.labels import class_names, class_positions
 from fedbary.space.points import Points
 from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.row_values import UNKNOWN, CleanRows, classified_rows, measured_rows, row_frame
-from fedbary.valuation.rules import Adapt, RowRules
+from fedbary.valuation.combined_test import Scores
+from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows, measured_rows, row_frame
+from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
+from fedbary.valuation.scoring.components import CLASS_SHRINKAGE
+from fedbary.valuation.scoring.odd_columns import odd_columns
 
 Floats = NDArray[np.float64]
 
@@ -36,18 +40,20 @@ def fit_scoring(
     *,
     cloud: Points,
     clean_cloud: Points,
+    adapt: bool,
     min_group: int,
     seed: int,
     busy: Callable[[str], None],
 ) -> dict[str, np.ndarray]:
     """Fit on the sketch rows and score the calibration rows; without them (crossfit) the rows themselves, out of fold.
 
-    ``cloud`` and ``clean_cloud`` are the points of the rows to fit on and of those that are scored.
+    ``cloud`` and ``clean_cloud`` are the points of the rows to fit on and of those that are scored. Where the test is
+    to be the proved one, the scores of the rows to fit on go along, as ``null``.
     Classes under ``min_group`` different rows are left out of the model: no mean or covariance of theirs leaves.
     """
     if schema.label.kind == "number":
-        label, feature, _ = _regression_scores(clean_cloud, schema, sketch)
-        return {"clean.label": label, "clean.feature": feature}
+        arrays = _numbers("clean", clean_cloud, schema, sketch)
+        return arrays if calibration is None else arrays | _numbers("null", cloud, schema, sketch)
     names = class_names(fitted.labels)
     copies = cloud.point_of_row
     counts = {name: len(np.unique(copies[names == name])) for name in np.unique(names)}
@@ -59,19 +65,42 @@ def fit_scoring(
     found = fit_scoring_model(
         encode(fitted, schema)[rows], codes, classes, copies=copies[rows], min_group=min_group, seed=seed, busy=busy
     )
-    if calibration is None:
-        clean = CleanRows(found.log_probabilities, codes, found.feature_scores)
-    else:
-        clean_codes = class_positions(class_names(calibration.labels), classes)
-        known = clean_codes != UNKNOWN
-        log_p, feature = found.model.scores(encode(calibration, schema)[known])
-        clean = CleanRows(log_p, clean_codes[known], feature)
+    fitted_rows = CleanRows(found.log_probabilities, codes, found.feature_scores)
     arrays = {f"model.{key}": array for key, array in found.model.to_arrays().items()}
-    return arrays | {
-        "clean.log_probabilities": clean.log_probabilities,
-        "clean.codes": clean.codes,
-        "clean.feature": clean.feature_scores,
-    }
+    if calibration is None:
+        return arrays | _clean_arrays("clean", fitted_rows)
+    clean_codes = class_positions(class_names(calibration.labels), classes)
+    known = clean_codes != UNKNOWN
+    log_p, feature = found.model.scores(encode(calibration, schema)[known])
+    arrays |= _clean_arrays("clean", CleanRows(log_p, clean_codes[known], feature))
+    return arrays if adapt else arrays | _clean_arrays("null", fitted_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A client's rows as the received model sees them; it is asked once, for the answer and for the row values."""
+
+    rows: OwnRows
+    model: ScoringModel
+
+
+def judged_rows(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) -> Judged | None:
+    """What the received model says of a client's rows; None where there is none, as for numbers."""
+    model_arrays = below(arrays, "model.")
+    if not model_arrays:
+        return None
+    model = ScoringModel.from_arrays(model_arrays)
+    values = encode(table, schema)
+    log_p, feature = model.scores(values)
+    rows = OwnRows(
+        table.row_names,
+        log_p,
+        feature,
+        class_positions(class_names(table.labels), model.classes),
+        whitened=model.metric.whiten(values, CLASS_SHRINKAGE),
+        columns=lambda chosen: odd_columns(values[chosen], schema, model),
+    )
+    return Judged(rows, model)
 
 
 def score_rows(
@@ -81,42 +110,58 @@ def score_rows(
     sketch: SketchPoints,
     arrays: Mapping[str, np.ndarray],
     *,
+    judged: Judged | None,
     rules: RowRules,
-    adapt: Adapt,
-    gradient: Floats,
+    adapt: bool,
+    gradient: Floats | None = None,
 ) -> ScoredRows:
     """A client's row values from what the server sent."""
     if schema.label.kind == "number":
         label, feature, suggestions = _regression_scores(cloud, schema, sketch)
-        clean_label, clean_feature = _finite(arrays, "clean.label"), _finite(arrays, "clean.feature")
+        exact = rules.calibration == "split" and "null.label" in arrays
         return measured_rows(
             table.row_names,
-            label_scores=label,
-            feature_scores=feature,
+            Scores(label, feature, np.ones(len(label))),
+            _number_scores("clean", arrays),
+            null=_number_scores("null", arrays) if exact else None,
             suggestions=suggestions,
-            clean_label_scores=clean_label,
-            clean_feature_scores=clean_feature,
             rules=rules,
             calibrated_gradient=gradient,
         )
-    model_arrays = below(arrays, "model.")
-    if not model_arrays:
-        frame = row_frame(table.row_names, -gradient, calibrated_gradient=gradient)
+    if judged is None:
+        nothing = np.zeros(len(table)) if gradient is None else gradient
+        frame = row_frame(table.row_names, -nothing, calibrated_gradient=nothing)
         return ScoredRows(frame, RowFacts(Note("valuation.flags-one-class")))
-    model = ScoringModel.from_arrays(model_arrays)
-    clean = _clean_rows(arrays, len(model.classes))
-    log_p, feature = model.scores(encode(table, schema))
+    classes = judged.model.classes
     return classified_rows(
-        table.row_names,
-        log_probabilities=log_p,
-        feature_scores=feature,
-        codes=class_positions(class_names(table.labels), model.classes),
-        classes=model.classes,
-        clean=clean,
+        judged.rows,
+        classes,
+        _clean_rows("clean", arrays, len(classes)),
+        null=_clean_rows("null", arrays, len(classes)) if "null.codes" in arrays else None,
         rules=rules,
         adapt=adapt,
         calibrated_gradient=gradient,
     )
+
+
+def _numbers(name: str, cloud: Points, schema: Schema, sketch: SketchPoints) -> dict[str, np.ndarray]:
+    label, feature, _ = _regression_scores(cloud, schema, sketch)
+    return {f"{name}.label": label, f"{name}.feature": feature}
+
+
+def _number_scores(name: str, arrays: Mapping[str, np.ndarray]) -> Scores:
+    label, feature = _finite(arrays, f"{name}.label"), _finite(arrays, f"{name}.feature")
+    if label.shape != feature.shape:
+        raise ProtocolError("protocols.server-array", name=f"{name}.label")
+    return Scores(label, feature, np.ones(len(label)))
+
+
+def _clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
+    return {
+        f"{name}.log_probabilities": rows.log_probabilities,
+        f"{name}.codes": rows.codes,
+        f"{name}.feature": rows.feature_scores,
+    }
 
 
 def _regression_scores(
@@ -136,15 +181,15 @@ def _regression_scores(
     return (joint - free)[rows], free[rows], np.array([f"{value:.6g}" for value in values])[rows]
 
 
-def _clean_rows(arrays: Mapping[str, np.ndarray], classes: int) -> CleanRows:
-    log_p, feature = _finite(arrays, "clean.log_probabilities", ndim=2), _finite(arrays, "clean.feature")
+def _clean_rows(name: str, arrays: Mapping[str, np.ndarray], classes: int) -> CleanRows:
+    log_p, feature = _finite(arrays, f"{name}.log_probabilities", ndim=2), _finite(arrays, f"{name}.feature")
     if log_p.shape != (len(feature), classes):
-        raise ProtocolError("protocols.server-array", name="clean.log_probabilities")
-    codes = arrays.get("clean.codes")
+        raise ProtocolError("protocols.server-array", name=f"{name}.log_probabilities")
+    codes = arrays.get(f"{name}.codes")
     if codes is None or codes.dtype.kind not in "iu" or codes.shape != feature.shape:
-        raise ProtocolError("protocols.server-array", name="clean.codes")
+        raise ProtocolError("protocols.server-array", name=f"{name}.codes")
     if codes.min() < 0 or codes.max() >= classes:
-        raise ProtocolError("protocols.server-array", name="clean.codes")
+        raise ProtocolError("protocols.server-array", name=f"{name}.codes")
     return CleanRows(log_p, codes.astype(np.int64), feature)
 
 

@@ -27,6 +27,7 @@ from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.claims import check_claims
 from fedbary.protocols.sketch.forms import EXCHANGES
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, client_numbers
 from fedbary.protocols.sketch.scoring import fit_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.description import check_table
@@ -48,7 +49,9 @@ _MISS = 0.05
 # Worth a look: less than half as far as any draw of as many rows of the reference. Honest clients of clean rows were at
 # .62 of the nearest draw or above, also of columns with heavy tails.
 _TOO_GOOD = 0.5
-_NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise")
+_NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise", *ABOUT_ROWS)
+# What a reply may lack.
+_LEFT_OUT = {"noise": 0.0, **dict.fromkeys(ABOUT_ROWS, np.nan)}
 
 
 class SketchServer:
@@ -130,7 +133,7 @@ class SketchServer:
                 self._failures[name] = Failure.from_array(state[f"{index}.failure"])
 
     def result(self) -> Valuation:
-        """Distances with certified intervals, excess, quality and shares."""
+        """Distances with certified intervals, excess, estimates about the rows, and shares."""
         if not self._done:
             raise ProtocolError("protocols.not-finished")
         import pandas as pd
@@ -207,6 +210,7 @@ class SketchServer:
             self._sketch,
             cloud=cloud,
             clean_cloud=self._clean,
+            adapt=settings.adapt,
             min_group=settings.min_group,
             seed=seed,
             busy=busy,
@@ -219,7 +223,7 @@ class SketchServer:
         if isinstance(reply, Failure):
             self._failures[name] = reply
             return
-        numbers = {key: float(reply.scalars.get(key, 0.0)) for key in _NUMBERS}
+        numbers = {key: float(reply.scalars.get(key, _LEFT_OUT.get(key, 0.0))) for key in _NUMBERS}
         check_claims(numbers, self._sketch, self._settings.epsilon)
         self._notes[name] = reply_notes(reply)
         self._answers[name] = numbers
@@ -245,6 +249,7 @@ class SketchServer:
             "high": high,
             "excess": numbers["cost"] - float(np.mean(clean)),
             "closeness": 1.0 - numbers["relaxed"] / cap,
+            **client_numbers(numbers),
             "outcome": Outcome(notes=notes),
         }
 

@@ -1,0 +1,55 @@
+"""What a client says of its rows beside the distance: shares of wrong labels, odd features and missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fedbary.data.table import Table
+from fedbary.protocols.messages import Scalar
+from fedbary.space.points import missing_cells, missing_share
+from fedbary.space.schema import Schema
+from fedbary.valuation.bad_rows import bad_rows
+from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.scored_rows import RowFacts
+
+ESTIMATES = ("wrong_labels", "odd_features")
+# Every scalar of a reply that is about the rows, in the order of `Estimate.columns`.
+ABOUT_ROWS = (*(name + end for name in ESTIMATES for end in ("", "_low", "_high")), "missing")
+# Digits of the share of missing cells that leave where a server is not trusted.
+_DIGITS = 2
+
+
+def about_rows(facts: RowFacts, table: Table, schema: Schema, *, min_group: int) -> dict[str, Scalar]:
+    """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
+
+    A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there.
+    """
+    found: dict[str, Scalar] = {}
+    for name in ESTIMATES:
+        estimate: Estimate | None = getattr(facts, name)
+        if estimate is not None:
+            found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
+    share = missing_share(table, schema)
+    if min_group > 1:
+        lacking = int((missing_cells(table, schema) > 0).sum())
+        share = 0.0 if lacking < min_group else round(share, _DIGITS)
+    return {**found, "missing": share}
+
+
+def client_numbers(scalars: Mapping[str, float]) -> dict[str, float]:
+    """Columns of ``result.clients`` from a reply's scalars; none of what the reply does not have."""
+    found = {name: scalars[name] for name in ABOUT_ROWS if np.isfinite(scalars.get(name, np.nan))}
+    if not all(name in found for name in ABOUT_ROWS[:-1]):
+        return found
+    wrong, odd = (Estimate(found[name], found[f"{name}_low"], found[f"{name}_high"]) for name in ESTIMATES)
+    bad = bad_rows(odd, wrong)
+    return {**found, "quality": 1.0 - bad.share, "quality_low": 1.0 - bad.high, "quality_high": 1.0 - bad.low}
+
+
+def _in_groups(share: float, rows: int, min_group: int) -> float:
+    if min_group <= 1:
+        return share
+    count = round(share * rows)
+    return 0.0 if count < min_group else 1.0 if rows - count < min_group else count / rows
