@@ -146,11 +146,19 @@ def test_mistakes_have_their_code(refused, valued, arguments, code):
     assert refused("rows", "out", *arguments, hides="written").code == code
 
 
-def test_without_flags_there_is_nothing_to_leave_out(fedbary, refused, valued):
+def test_without_flags_there_are_suspects_or_nothing_to_leave_out(fedbary, refused, valued):
     assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "consensus")[0] == 0
     command = ("rows", "consensus", "--client", "bad", "--export", "clean")
-    assert refused(*command, says="least valuable rows").code == "cli.nothing-to-leave-out"
-    assert refused(*command, "--suspects", says="least valuable rows").code == "valuation.no-suspects"
+    assert refused(*command, says="suspects, without guarantee").code == "cli.nothing-to-leave-out"
+    assert fedbary(*command, "--suspects")[0] == 0
+    assert not set(WRONG) & set(pd.read_csv("consensus/bad-clean.csv")["id"])
+
+
+def test_where_no_share_is_estimated_there_are_no_suspects(fedbary, refused, valued):
+    options = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--protocol", "interpolation")
+    assert fedbary("value", "sites", *options, "-o", "paper")[0] == 0
+    command = ("rows", "paper", "--client", "bad", "--export", "clean", "--suspects")
+    assert refused(*command, says="rows of bad are flagged").code == "valuation.no-suspects"
 
 
 def test_a_folder_with_foreign_files_is_left_alone(fedbary, refused, valued):

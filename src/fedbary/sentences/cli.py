@@ -26,7 +26,7 @@ SENTENCES = {
     "no-report-written": say("No report could be written: {why}"),
     "not-an-output-folder": say("'{path}' is a file: name the output folder of a run."),
     "nothing-to-leave-out": say(
-        "The rows of '{client}' were not flagged in this run, so there is nothing to leave out."
+        "The rows of '{client}' were not flagged in this run, so there is nothing to leave out[[: add --suspects to act on the suspects, of which there are {suspects}]]."
     ),
     "only-reference-and-test": say(
         "there is no client besides the reference and test rows: give at least one more file"

@@ -64,7 +64,7 @@ def promises_of_the_run(work, said):
     for name in ("clients.csv", "clients.parquet", "report.html", "valuation.json", "events.jsonl", "schema.json"):
         assert (work / "sketch" / name).is_file(), name
     found = fb.Valuation.load(work / "sketch")
-    assert found.ranking()["client"].tolist()[-1] == "east"  # 30 % wrong diagnoses
+    assert found.ranking()["client"].tolist()[-1] == "east"  # a quarter of the diagnoses are wrong
     assert valuation_text(found) in said
     data, columns = work / "demo" / "data", {"label": "diagnosis", "id": "patient"}
     clients = {name: fb.read(data / f"{file}.parquet", **columns) for name, file in CLINICS.items()}

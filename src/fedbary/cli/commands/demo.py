@@ -39,9 +39,9 @@ def demo(
 ) -> None:
     """Value five clinics with 200 made-up patients each, and look for what is wrong with three of them.
 
-    clinic_a and clinic_b are clean. In clinic_c a quarter of the glucose values are in another unit, in clinic_d 30 %
-    of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 800 more patients, whose
-    diagnoses are known to be right, are the reference. Everything runs on this machine, without network.
+    clinic_a and clinic_b are clean. In clinic_c a quarter of the glucose values are in another unit, in clinic_d a
+    quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 800 more patients,
+    whose diagnoses are known to be right, are the reference. Everything runs on this machine, without network.
     """
     from fedbary.cli.ui.browser import open_file
     from fedbary.cli.ui.json import write_json

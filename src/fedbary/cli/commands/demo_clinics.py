@@ -20,7 +20,7 @@ ROWS, REFERENCE_ROWS = 200, 800
 CLEAN, OTHER_UNIT, WRONG_LABELS, MISSING = ("clinic_a", "clinic_b"), "clinic_c", "clinic_d", "clinic_e"
 UNIT_COLUMN = "glucose"
 _MILLIGRAMS = 18.0  # in a decilitre, for a millimole of glucose in a litre
-_IN_OTHER_UNIT, _WITH_WRONG_LABEL, _LABORATORY_MISSING = 0.25, 0.3, 0.4
+_IN_OTHER_UNIT, _WITH_WRONG_LABEL, _LABORATORY_MISSING = 0.25, 0.25, 0.4
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,14 @@ _TYPICAL = {
     "kidney disease": (66, 26.0, 156, 79, 36.6, 96.0, 6.2, 400, 100, 12, 7.4),
     "pneumonia": (61, 25.5, 120, 99, 38.7, 90.5, 6.5, 90, 131, 120, 14.5),
 }
-_SPREAD = (11, 4.0, 14, 11, 0.4, 1.8, 0.2, 0.22, 11, 0.5, 0.2)
+_SPREAD = (14, 5.0, 18, 14, 0.5, 2.3, 0.26, 0.29, 14, 0.65, 0.26)
 # Laboratory values that span an order of magnitude: the spread is that of their logarithm.
 _SKEWED = ("glucose", "creatinine", "crp", "leukocytes")
 _DECIMALS = {"bmi": 1, "temperature": 1, "glucose": 1, "crp": 1, "leukocytes": 1}
 _SMALLEST, _LARGEST = {"age": 18, "bmi": 15}, {"age": 101, "oxygen": 100}
 _SMOKERS = 0.25
-_SECOND_ILLNESS = 0.5  # of the patients; how much of it shows is drawn from 0 to almost as much as of the first
+# So many have a second illness, which shows up to this much beside the first: some patients are hard to tell.
+_SECOND_ILLNESS, _MOST_OF_THE_SECOND = 0.8, 0.6
 _NOT_MEASURED = 0.01  # of the laboratory's values, in every clinic
 
 
@@ -36,16 +37,16 @@ def patients(rows: int, letter: str, rng: np.random.Generator) -> pd.DataFrame:
     >>> some = patients(3, "A", np.random.default_rng(0))
     >>> some[["patient", "age", "sex", "temperature", "diagnosis"]]
       patient   age   sex  temperature       diagnosis
-    0    A001  51.0  male         38.0       pneumonia
-    1    A002  65.0  male         37.0  kidney disease
-    2    A003  64.0  male         36.7  kidney disease
+    0    A001  48.0  male         37.8       pneumonia
+    1    A002  64.0  male         37.1  kidney disease
+    2    A003  63.0  male         36.8  kidney disease
     """
     import numpy as np
     import pandas as pd
 
     illnesses = np.array(list(_TYPICAL))
     first, second = rng.integers(len(illnesses), size=(2, rows))
-    mixed = np.where(rng.random(rows) < _SECOND_ILLNESS, rng.uniform(0.0, 0.5, rows), 0.0)[:, None]
+    mixed = np.where(rng.random(rows) < _SECOND_ILLNESS, rng.uniform(0.0, _MOST_OF_THE_SECOND, rows), 0.0)[:, None]
     profiles = np.array(list(_TYPICAL.values()))
     typical = (1.0 - mixed) * profiles[first] + mixed * profiles[second]
     deviation = rng.standard_normal(typical.shape) * _SPREAD

@@ -81,7 +81,8 @@ def rows(
     written = None
     if export is not None:
         if not suspects and frame["flag"].isna().any():
-            raise SettingsError("cli.nothing-to-leave-out", client=client)
+            known = {"suspects": facts.suspects} if facts.suspects else {}
+            raise SettingsError("cli.nothing-to-leave-out", client=client, **known)
         valued = valued_table(result, frame, client, data=data, row_id=row_id)
         table = clean(valued, frame, _EXPORTS[export], suspects=suspects)
         written = write(table, output or _beside(result, folder, client, export, data))
