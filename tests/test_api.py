@@ -105,7 +105,7 @@ def test_a_bad_client_is_named_with_the_reason_and_the_others_are_valued(kind, r
     change, codes, facts = BAD_CLIENTS[kind]
     clients = {"good": frame(seed=1), "fine": frame(seed=2), "bad": spoiled(change)}
     reference = frame(rows=90, seed=3) if reference_known else None
-    result = fb.value(clients, reference, seed=0)
+    result = fb.value(clients, reference, space=fb.Space(missing="refuse"), seed=0)
     assert list(result.failed) == ["bad"]
     why = result.outcomes["bad"].notes[0]
     assert why.code == codes[0 if reference_known else 1]
@@ -125,15 +125,19 @@ BAD_REFERENCES = {
 def test_a_bad_reference_stops_the_run_and_is_named(kind):
     change, code = BAD_REFERENCES[kind]
     with pytest.raises(DataError, check=coded(code)) as raised:
-        fb.value({"a": frame()}, spoiled(change), seed=0)
+        fb.value({"a": frame()}, spoiled(change), space=fb.Space(missing="refuse"), seed=0)
     assert raised.value.private["where"] == "reference"
 
 
-def test_missing_values_are_imputed_on_request():
+@pytest.mark.parametrize("reference_known", [True, False])
+def test_missing_values_are_taken_and_never_bring_a_client_nearer(reference_known):
     holes = frame()
-    holes.loc[:5, ["age", "city"]] = None
-    result = fb.value({"a": holes}, frame(seed=1), space=fb.Space(missing="impute"), seed=0)
+    holes.loc[:20, ["age", "city"]] = None
+    clients = {"whole": frame(), "holes": holes, "other": frame(seed=2)}
+    result = fb.value(clients, frame(seed=1) if reference_known else None, seed=0)
     assert not result.failed
+    if reference_known:
+        assert result.clients["distance"][0] < result.clients["distance"][1]
 
 
 def test_a_constant_column_is_valued_and_noted():

@@ -32,7 +32,7 @@ FULL = [
     (
         "data.missing-values",
         {"column": "age", "count": 1, "rows": 9},
-        "column 'age' has 1 missing value in 9 rows: fill in the gaps, drop those rows, or ask for missing='impute'.",
+        "column 'age' has 1 missing value in 9 rows: fill in the gaps, drop those rows, or ask for missing='indicate'.",
     ),
     (
         "schema.columns-missing",
@@ -69,12 +69,12 @@ FULL = [
         "The answer would go beyond the owner's epsilon_budget (0.5 of 0.7 is spent, it costs 0.5): ask for a smaller "
         "epsilon (the owner can allow more with 'fedbary policy allow --epsilon').",
     ),
-    ("verdict.few-flags", {"flagged": 1}, "only 1 row looks wrong"),
+    ("verdict.flagged", {"flagged": 1}, "1 row is flagged"),
     ("verdict.many-flags", {"flagged": 30, "rows": 200, "share": 0.15}, "30 rows of 200 (15.0 %) look wrong"),
     (
-        "verdict.less-clean",
-        {"quality": 0.712, "median": 0.9},
-        "its rows are less clean than most: quality 0.71, median 0.90",
+        "verdict.wrong-labels",
+        {"share": 0.312, "low": 0.24, "high": 0.379},
+        "about 31 % of its labels are wrong (24–38 %)",
     ),
     (
         "valuation.no-row-values",
@@ -96,7 +96,7 @@ REDACTED = [
     (
         "schema.missing-values",
         {"column": "age", "count": 3, "rows": 9},
-        "column 'age' has missing values: fill in the gaps, drop those rows, or ask for missing='impute'.",
+        "column 'age' has missing values: fill in the gaps, drop those rows, or ask for missing='indicate'.",
     ),
     ("schema.too-few-rows", {"rows": 3, "least": 5},
      "the rows are fewer than min_group = 5: add rows, or lower min_group if the owner agrees."),
@@ -124,14 +124,14 @@ def test_what_another_party_reads(code, facts, sentence):
 
 def test_settings_are_named_as_one_types_them():
     error = DataError("data.missing-values", column="age", count=2, rows=9)
-    assert error.note.text(COMMAND).endswith("or ask for --missing impute.")
+    assert error.note.text(COMMAND).endswith("or ask for --missing indicate.")
     wrong = wrong_parameter("min_group", "Sketch", "a whole number of at least 1", 0)
     assert str(wrong) == "The 'min_group' parameter of Sketch must be a whole number of at least 1. Got 0 instead."
     assert wrong.note.text(COMMAND) == "--min-group must be a whole number of at least 1. Got 0 instead."
 
 
 def test_facts_are_taken_literally():
-    sneaky = "{rows} [[x]] <missing=impute>"
+    sneaky = "{rows} [[x]] <missing=indicate>"
     assert filled("column {column!r}", {"column": sneaky}, PYTHON) == f"column {sneaky!r}"
 
 

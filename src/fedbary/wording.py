@@ -55,6 +55,17 @@ def percent(share: Any) -> str:
     return "–" if dash(share) == "–" else f"{100 * share:.1f} %"
 
 
+def whole_percent(share: Any) -> str:
+    """A share in whole per cent, as an estimate is read.
+
+    Examples
+    --------
+    >>> whole_percent(0.3149), whole_percent(None)
+    ('31 %', '–')
+    """
+    return "–" if dash(share) == "–" else f"{100 * share:.0f} %"
+
+
 def counted(count: int, noun: str) -> str:
     """A count with its noun.
 
@@ -207,6 +218,8 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "listed": lambda names: listed([on_one_line(name) for name in names], most=4),
     "number": number,
     "percent": percent,
+    "whole_percent": whole_percent,
+    "hundredths": lambda share: f"{100 * share:.0f}",
 }
 
 
@@ -215,10 +228,10 @@ def filled(template: str, facts: Mapping[str, Any], dialect: Dialect = PYTHON) -
 
     Examples
     --------
-    >>> filled("{rows:counted row}[[ such as {cell!r}]]: use <missing=impute>", {"rows": 2})
-    "2 rows: use missing='impute'"
-    >>> filled("column {column!r}: use <missing=impute>", {}, COMMAND)
-    "column '…': use --missing impute"
+    >>> filled("{rows:counted row}[[ such as {cell!r}]]: use <missing=indicate>", {"rows": 2})
+    "2 rows: use missing='indicate'"
+    >>> filled("column {column!r}: use <missing=indicate>", {}, COMMAND)
+    "column '…': use --missing indicate"
     """
     known = {name for name, fact in facts.items() if fact is not None}
     text = _OPTIONAL.sub(lambda part: _chosen(part[1], known), template)
@@ -246,8 +259,9 @@ class Formatter(string.Formatter):
     """Python's format specifications, and words for counts and lists.
 
     ``counted row`` is a count with its noun, ``either is are`` the first word for one and the second for more,
-    ``quoted`` a list of names in quotation marks, ``listed`` one without, ``number`` and ``percent`` as reports print
-    them. A fact that is not known, or not of the kind that the sentence needs, is an ellipsis.
+    ``quoted`` a list of names in quotation marks, ``listed`` one without, ``number``, ``percent`` and ``whole_percent``
+    as reports print them, ``hundredths`` per cent without the sign. A fact that is not known, or not of the kind that
+    the sentence needs, is an ellipsis.
     """
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

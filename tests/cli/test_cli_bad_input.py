@@ -21,6 +21,7 @@ REFERENCE = (
     "--rounds",
     1,
 )
+REFUSE = ("--missing", "refuse")
 
 BAD = {
     "nan": (lambda f: f.assign(age=f["age"].where(f.index > 1)), "schema.missing-values"),
@@ -41,7 +42,7 @@ def test_each_bad_client_fails_with_its_reason_and_the_others_are_valued(fedbary
     for name, (change, _) in BAD.items():
         spoil(name, change)
     options = REFERENCE if reference else ("--label", "ill", "--id", "id", "--protocol", "interpolation", "--rounds", 1)
-    code, out, err = fedbary("value", sites, *options, "--json")
+    code, out, err = fedbary("value", sites, *options, *REFUSE, "--json")
     clients = {client["client"]: client for client in json.loads(out)["clients"]}
     assert (code, err) == (3, "")
     assert {name for name, client in clients.items() if client["status"] == "ok"} == {"north", "south"}
@@ -53,13 +54,14 @@ def test_each_bad_client_fails_with_its_reason_and_the_others_are_valued(fedbary
 
 
 def test_a_bad_reference_stops_the_run_and_is_named(refused, sites, spoil):
-    error = refused("value", sites, "--label", "ill", "--id", "id", "--reference", spoil("bad", BAD["nan"][0]))
+    bad = spoil("bad", BAD["nan"][0])
+    error = refused("value", sites, "--label", "ill", "--id", "id", "--reference", bad, *REFUSE)
     assert (error.code, error.private["where"], error.private["count"]) == ("data.missing-values", "bad.csv", 2)
 
 
-def test_impute_takes_missing_values(fedbary, sites, spoil):
+def test_missing_values_are_taken_unless_they_are_to_be_refused(fedbary, sites, spoil):
     spoil("nan", BAD["nan"][0])
-    assert fedbary("value", sites, *REFERENCE, "--missing", "impute")[0] == 0
+    assert fedbary("value", sites, *REFERENCE)[0] == 0
 
 
 def test_a_constant_column_is_fine_but_noted(fedbary, sites, spoil):

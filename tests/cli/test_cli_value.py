@@ -15,7 +15,7 @@ BASE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--proto
 def test_a_folder_is_valued_as_the_library_does(fedbary, sites, tmp_path):
     code, out, err = fedbary("value", sites, *BASE, "-o", "out")
     assert (code, err) == (0, "")
-    assert "2 of 2 clients valued by distance to 60 reference rows." in out
+    assert "2 clients valued by the interpolation protocol against 60 reference rows." in out
     assert max(map(len, out.splitlines())) <= 80
     expected = fb.value(
         fb.read_clients(sites, label="ill", id="id"),
@@ -36,7 +36,7 @@ def test_a_reference_among_the_files_is_not_a_client(fedbary, sites):
 def test_options_reach_the_settings(fedbary, sites):
     options = ("--support", 3, "--t", 0.5, "--p", 1, "--min-group", 4, "--gradient", "gamma", "--metric", "within")
     more = ("--labels", "onehot", "--projection", 2, "--scaling", "none", "--task", "classification")
-    rest = ("--missing", "impute", "--rule", "sign", "--seed", 5, "--workers", 1)
+    rest = ("--missing", "refuse", "--rule", "sign", "--seed", 5, "--workers", 1)
     code, out, _ = fedbary("value", sites, *BASE, *options, *more, *rest, "--json")
     found = json.loads(out)["settings"]
     assert code == 0
@@ -44,7 +44,7 @@ def test_options_reach_the_settings(fedbary, sites):
         *(3, 0.5, 1, 4, "gamma", "sign", 5)
     ]
     assert [found["space"][k] for k in ("metric", "labels", "projection", "scaling", "task", "missing")] == [
-        *("within", "onehot", 2, "none", "classification", "impute")
+        *("within", "onehot", 2, "none", "classification", "refuse")
     ]
 
 
@@ -68,7 +68,7 @@ def test_some_clients_fail_and_the_others_are_written(shell, sites, tmp_path):
     (sites / "empty.csv").touch()
     done = shell("value", "sites/*.csv", *BASE)
     assert (done.returncode, done.stderr) == (3, "")
-    assert "• empty: failed: sites/empty.csv: " in done.stdout
+    assert "• empty could not be valued: failed, sites/empty.csv: " in done.stdout
     result = fb.Valuation.load(tmp_path / "fedbary-out")
     assert list(result.failed) == ["empty"]
     assert "1 could not be valued" in (tmp_path / "fedbary-out/report.html").read_text()
@@ -108,7 +108,7 @@ def test_a_client_called_like_closing_markup_fails_as_text(fedbary, sites):
     (sites / "[" / "oops].csv").touch()
     code, out, _ = fedbary("value", sites, "sites/[/oops].csv", *BASE)
     assert code == 3
-    assert "• oops]: failed: sites/[/oops].csv: " in " ".join(out.split())
+    assert "• oops] could not be valued: failed, sites/[/oops].csv: " in " ".join(out.split())
 
 
 def test_a_configuration_file_gives_options_and_typed_ones_win(fedbary, sites, tmp_path, monkeypatch):
@@ -179,7 +179,7 @@ def test_coalition_values_are_printed_and_written(fedbary, refused, sites):
     options = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--protocol", "coalition")
     code, out, _ = fedbary("value", sites, *options, "--utility", "ridge", "-o", "out")
     assert code == 0
-    assert "2 of 2 clients valued by what each adds to the others" in out
+    assert "2 clients valued by the coalition protocol" in out
     assert max(map(len, out.splitlines())) <= 80
     scores = pd.read_csv("out/scores.csv")
     assert list(scores.columns) == ["client", "value", "standard_error", "share"]

@@ -20,9 +20,9 @@ POINTS = np.random.default_rng(0).normal(3.0, 1.0, size=(100, WIDTH))
 TABLE = fb.Table.from_frame(pd.DataFrame(POINTS, columns=NAMES).assign(label=["a"] * 50 + ["b"] * 50), "label")
 # The label weighs nothing, so that the attack need not care for it.
 SCHEMA = Schema(
-    columns=tuple(ColumnSpec(name, "numeric", 1, (0.0,), (1.0,), ()) for name in NAMES),
+    columns=tuple(ColumnSpec(name, "numeric", 1, (0.0,), (1.0,), (), (0.0,)) for name in NAMES),
     label=LabelSpec("label", "classes", "onehot", (), weight=0.0),
-    missing="impute",
+    missing="refuse",
 )
 
 

@@ -54,7 +54,7 @@ def test_values_add_up_to_the_accuracy_gained_and_shares_follow(result):
     np.testing.assert_allclose(result.clients["share"], scores.values / scores.values.sum())
     assert result.settings["protocol"] == "coalition"
     assert result.settings["base_protocol"] == "sketch"
-    assert result.clients[["distance", "quality", "flagged"]].notna().all(axis=None)
+    assert result.clients[["distance", "closeness", "flagged"]].notna().all(axis=None)
     assert result.clients[["low", "high"]].isna().all(axis=None)
 
 
@@ -169,7 +169,7 @@ def test_a_schema_that_counts_rows_by_rounding_learns_of_means_only():
     table = fb.Table({"age": ages}, np.repeat(["a", "b"], 30))
     groups = np.repeat(np.arange(6), 10)
     shift = 2.0**52 * 64
-    column = ColumnSpec("age", "numeric", 1, (50.0 - shift,), (1.0,))
+    column = ColumnSpec("age", "numeric", 1, (50.0 - shift,), (1.0,), middle=(50.0,))
     schema = Schema((column,), LabelSpec("label", "classes", "onehot", ("a", "b")))
     means, _ = encoded_means(table, schema, groups, min_group=5)
     own = np.array([ages[groups == g].mean() for g in range(6)])
@@ -229,10 +229,10 @@ def test_a_mean_of_few_numbers_is_not_told():
     values = np.full(20, np.nan)
     values[:4], values[10:] = 7.0, np.arange(10.0)
     table = fb.Table({"x": values, "y": np.arange(20.0)}, np.repeat(["a", "b"], 10))
-    columns = tuple(ColumnSpec(name, "numeric", 1, (1.0,), (2.0,)) for name in ("x", "y"))
-    schema = Schema(columns, LabelSpec("label", "classes", "onehot", ("a", "b")), missing="impute")
+    columns = tuple(ColumnSpec(name, "numeric", 1, (1.0,), (2.0,), middle=(9.0,), absence=15.0) for name in ("x", "y"))
+    schema = Schema(columns, LabelSpec("label", "classes", "onehot", ("a", "b")), missing="indicate")
     means, scatter = encoded_means(table, schema, np.repeat([0, 1], 10), min_group=5)
-    np.testing.assert_allclose(means, [[0.0, 1.75], [1.75, 6.75]])
+    np.testing.assert_allclose(means, [[0.0, 1.75, 3.0], [1.75, 6.75, 0.0]])  # six of ten are missing: √(15 · 0.6)
     assert scatter == pytest.approx((2 * 82.5 + 82.5) / 4)
 
 
@@ -298,7 +298,7 @@ def test_a_client_with_few_rows_of_every_class_keeps_them_and_adds_nothing(world
     ("change", "code"),
     [
         ({"group.points": None}, "lacks-array"),
-        ({"group.points": np.full((1, 64), np.nan)}, "array-not-finite"),
+        ({"group.points": np.full((1, 65), np.nan)}, "array-not-finite"),
         ({"group.points": lambda a: a.astype(int)}, "array-shape"),
         (dict.fromkeys(("group.points", "group.classes", "group.counts"), lambda a: a[:0]), "groups-far-off"),
         ({"group.classes": lambda a: a + 100}, "groups-of-unknown-classes"),
@@ -332,7 +332,7 @@ def test_a_client_that_claims_a_billion_rows_takes_nobody_down(world):
     server, clients = halves(world, names=names)
     replies = {name: talk(client, server)[0] for name, client in zip(names, clients, strict=True)}
     arrays = {
-        "group.points": np.full((1, 64), 9e3),
+        "group.points": np.full((1, 65), 9e3),
         "group.classes": np.zeros(1),
         "group.counts": np.array([1e9]),
         "group.scatter": np.zeros(1),
@@ -353,9 +353,9 @@ def test_nobody_adds_anything_and_everything_goes_on(world, tmp_path):
     with pytest.raises(SettingsError, check=coded("valuation.no-share-to-weigh")):
         result.weights()
     assert result.report(tmp_path / "report.html").is_file()
-    from fedbary.cli.ui.tables import ranking
+    from fedbary.cli.ui.tables import clients
 
-    assert ranking(result).row_count == 3
+    assert clients(result).row_count == 3
 
 
 def test_nobody_answers(world):

@@ -149,13 +149,15 @@ def test_groups_keep_the_means_the_scatter_and_the_least_number(seed, most, leas
     told, total = k_anonymous_rows(table, "classes", min_group=least), 0.0  # rare categories are not told
     for code in range(3):
         own, mine = encode(told, schema)[told.labels == code], groups.classes == code
+        assert not groups.points[mine, schema.encoded_width :].any()  # nothing is missing
+        points = groups.points[mine, : schema.encoded_width]
         assert mine.sum() <= most
         assert (groups.counts[mine] >= least).all()
         assert groups.counts[mine].sum() == len(own)
-        middle = np.average(groups.points[mine], axis=0, weights=groups.counts[mine])
+        middle = np.average(points, axis=0, weights=groups.counts[mine])
         np.testing.assert_allclose(middle, own.mean(0), atol=1e-9)
         total += ((own - own.mean(0)) ** 2).sum()
-        total -= groups.counts[mine] @ ((groups.points[mine] - own.mean(0)) ** 2).sum(axis=1)
+        total -= groups.counts[mine] @ ((points - own.mean(0)) ** 2).sum(axis=1)
     assert groups.scatter == pytest.approx(total)
 
 

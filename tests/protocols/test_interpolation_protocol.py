@@ -258,12 +258,12 @@ def test_a_client_refuses_more_points_than_agreed_another_schema_and_a_skipped_r
             Message("start", 0, {**start.scalars, "fingerprint": "beef"})
         )
     with pytest.raises(ProtocolError, check=coded("protocols.not-started")):
-        client.answer(Message("step", 1, {}, {"eta_q": np.zeros((10, 6))}))
+        client.answer(Message("step", 1, {}, {"eta_q": np.zeros((10, 7))}))
     client.answer(start)
     with pytest.raises(PrivacyError, check=coded("protocols.points-not-agreed")):
-        client.answer(Message("step", 1, {}, {"eta_q": np.zeros((11, 6))}))
+        client.answer(Message("step", 1, {}, {"eta_q": np.zeros((11, 7))}))
     with pytest.raises(ProtocolError, check=coded("protocols.round-skipped")):
-        client.answer(Message("step", 3, {}, {"eta_q": np.zeros((10, 6))}))
+        client.answer(Message("step", 3, {}, {"eta_q": np.zeros((10, 7))}))
     with pytest.raises(ProtocolError, check=coded("protocols.unknown-message")):
         client.answer(Message("gossip", 1))
 
@@ -277,9 +277,9 @@ def test_a_client_answers_one_start_and_as_many_rounds_as_its_owner_allows():
     with pytest.raises(PrivacyError, check=coded("protocols.asked-otherwise")):
         client.answer(Message("start", 0, {**start.scalars, "gamma_seed": 7}))
     for number in (1, 2):
-        client.answer(Message("step", number, {}, {"eta_q": np.zeros((10, 6))}))
+        client.answer(Message("step", number, {}, {"eta_q": np.zeros((10, 7))}))
     with pytest.raises(PrivacyError, check=coded("protocols.too-many-rounds")):
-        client.answer(Message("step", 3, {}, {"eta_q": np.zeros((10, 6))}))
+        client.answer(Message("step", 3, {}, {"eta_q": np.zeros((10, 7))}))
 
 
 def test_a_row_that_fills_a_fifth_of_the_table_is_not_averaged_away():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import fedbary as fb
 from codes import coded
@@ -15,7 +16,8 @@ from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SchemaErro
 from fedbary.guard.what_leaves import OF_THE_QUESTION
 from fedbary.privacy.row_costs import GRID, row_costs
 from fedbary.protocols.messages import Message
-from fedbary.protocols.sketch.private_answer import noisy_answer, private_answer, released_sums, units_per_row
+from fedbary.protocols.sketch.private_answer import noisy_costs, private_answer, released_sums, units_per_row
+from fedbary.protocols.sketch.private_numbers import PublicJudge, cells_of_a_row
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.research.experiments.empirical_epsilon import measured_epsilon, neighbour, rounding_trap
 from fedbary.space.row_points import row_points
@@ -61,10 +63,11 @@ def questions(draw):
 
     scales = tuple(draw(st.lists(st.sampled_from([1.0, 1e-100, 1e100, 3.0, 1e-304]), min_size=3, max_size=3)))
     columns = (
-        ColumnSpec("n", "numeric", 1, (float(numbers(1)[0]),), scales[:1]),
+        ColumnSpec("n", "numeric", 1, *(tuple(numbers(1).tolist()), scales[:1], (), tuple(numbers(1).tolist()))),
         ColumnSpec("c", "categorical", categories=("a", "1", "other")[: draw(st.integers(0, 3))]),
-        ColumnSpec("x", "block", 2, tuple(numbers(2).tolist()), scales[1:]),
+        ColumnSpec("x", "block", 2, *(tuple(numbers(2).tolist()), scales[1:], (), tuple(numbers(2).tolist()))),
     )
+    columns = tuple(replace(one, absence=float(abs(numbers(1)[0])), may_lack=draw(st.booleans())) for one in columns)
     width = sum(one.coordinates for one in columns)
     projection = Projection(numbers(draw(st.integers(1, 3)), width)) if draw(st.booleans()) else None
     features = width if projection is None else len(projection.directions) + 1
@@ -74,11 +77,26 @@ def questions(draw):
         label = LabelSpec("label", "number", "numeric", mean=float(numbers(1)[0]), scale=scales[0], weight=weight)
     else:
         label = LabelSpec("label", "classes", "onehot", ("a", "1"), weight=weight)
-    schema = Schema(columns, label, "refuse", projection, whitening)
+    schema = Schema(columns, label, draw(st.sampled_from(["refuse", "indicate"])), projection, whitening)
     points = draw(st.integers(1, 4))
     masses = rng.dirichlet(np.full(points, draw(st.sampled_from([0.02, 1.0])))) + 1e-9
     cap = draw(st.sampled_from([1.0, 1e-100, 1e100, 1e-5, 1e12]))
     return schema, SketchPoints(numbers(points, schema.point_width), masses / masses.sum(), np.zeros(points), cap)
+
+
+def judges(schema):
+    """Whatever a server may count rows by."""
+    width = sum(one.coordinates for one in schema.columns)
+    loud = st.sampled_from([0.0, 1.0, -3.0, 1e300, -1e-300])
+    threshold = st.sampled_from([0.0, 1.0, GRID / 2, GRID])
+    return st.builds(
+        PublicJudge,
+        hnp.arrays(np.float64, (2, width), elements=loud),
+        hnp.arrays(np.float64, 2, elements=loud),
+        st.just(("a", "1")),
+        threshold,
+        threshold,
+    )
 
 
 @given(questions(), st.lists(ROWS, min_size=1, max_size=9), ROWS, st.data())
@@ -90,14 +108,19 @@ def test_replacing_a_row_moves_the_released_integers_by_what_epsilon_covers(ques
     assert ((costs[0] >= 0) & (costs[0] <= GRID) & (costs[0] == np.floor(costs[0]))).all()
     same = np.arange(len(rows)) != place
     np.testing.assert_array_equal(costs[0][same], costs[1][same])
-    one, two = (released_sums(table_of(r), schema, sketch) for r in (rows, changed))
+    judge = data.draw(judges(schema))
+    one, two = (released_sums(table_of(r), schema, sketch, judge) for r in (rows, changed))
     assert abs(one.nearest - two.nearest) <= GRID
     assert abs(one.transport - two.transport) <= GRID * units_per_row(len(rows))
+    assert abs(one.counts.doubted - two.counts.doubted) <= 1
+    assert abs(one.counts.odd - two.counts.odd) <= 1
+    assert abs(one.counts.missing - two.counts.missing) <= cells_of_a_row(schema)
 
 
 def test_the_bounds_are_tight():
     schema = Schema(
-        (ColumnSpec("n", "numeric", 1, (0.0,), (1.0,)),), LabelSpec("label", "classes", "onehot", weight=0.0)
+        (ColumnSpec("n", "numeric", 1, (0.0,), (1.0,), (), (0.0,)),),
+        LabelSpec("label", "classes", "onehot", weight=0.0),
     )
     sketch = SketchPoints(np.zeros((1, 2)), np.ones(1), np.zeros(1), 4.0)
     near, far = fb.Table({"n": np.zeros(10)}, ["a"] * 10), fb.Table({"n": np.append(np.zeros(9), 1e9)}, ["a"] * 10)
@@ -215,7 +238,7 @@ def rows_with(**cells):
 
 LOUD = 1.797e308
 LABEL = LabelSpec("label", "classes", "onehot", weight=0.0)
-INCOME = ColumnSpec("income", "numeric", 1, (0.0,), (1.0,))
+INCOME = ColumnSpec("income", "numeric", 1, (0.0,), (1.0,), (), (0.0,))
 QUESTIONS = {
     "plain": Schema((INCOME, ColumnSpec("zip", "categorical", categories=("z1",))), LABEL),
     "has anybody this zip code": Schema(
@@ -273,7 +296,7 @@ def test_a_failure_inside_is_the_owner_s_to_know_and_looks_like_an_answer(broken
     monkeypatch.setattr(f"fedbary.protocols.sketch.private_answer.{broken}", fails)
     schema = QUESTIONS["plain"]
     with caplog.at_level(logging.ERROR, logger="fedbary.owner"):
-        found = private_answer(rows_with(), schema, centre(schema, cap=3.0), 1e6)
+        found = private_answer(rows_with(), schema, centre(schema, cap=3.0), 1e6).costs
     assert (found.cost, found.relaxed) == (pytest.approx(3.0, rel=1e-3), pytest.approx(3.0, rel=1e-3))
     assert set(outcome(rows_with(), schema)) == FIELDS
     assert "row 17 holds a secret" in caplog.text
@@ -310,7 +333,7 @@ def test_numbers_stay_where_costs_can_be_and_noise_is_stated():
     schema, rows = QUESTIONS["plain"], rows_with()
     sums = released_sums(rows, schema, centre(schema))
     for _ in range(50):
-        found = noisy_answer(sums, 40, sketch, 0.01)
+        found = noisy_costs(sums, 40, sketch, 0.01)
         assert 0.0 <= found.cost <= 5.0
         assert 0.0 <= found.relaxed <= 5.0
         assert found.noise == pytest.approx(5.0 / 40 / 0.005)
@@ -337,7 +360,7 @@ def test_sketches_beyond_bounds_are_refused(change, code):
 
 def test_a_sketch_too_large_for_the_rows_is_refused_before_memory_is_asked_for():
     """20,000 points and a million rows would be 160 gigabytes of costs, and the node would be killed."""
-    schema = Schema((ColumnSpec("n", "numeric", 1, (0.0,), (1.0,)),), LabelSpec("label", "classes", "onehot"))
+    schema = Schema((replace(INCOME, name="n"),), LabelSpec("label", "classes", "onehot"))
     sketch = SketchPoints(np.zeros((20_000, 2)), np.full(20_000, 1 / 20_000), np.zeros(20_000), 1.0)
     rows = fb.Table({"n": np.zeros(30_000)}, np.zeros(30_000, dtype=int))
     for settings in (fb.Sketch(epsilon=1.0), fb.Sketch(policy="coarsen"), fb.Sketch()):
@@ -348,8 +371,8 @@ def test_a_sketch_too_large_for_the_rows_is_refused_before_memory_is_asked_for()
 
 
 def test_a_sketch_that_would_take_minutes_to_merge_is_refused():
-    schema = Schema((ColumnSpec("n", "numeric", 1, (0.0,), (1.0,)),), LabelSpec("label", "classes", "onehot"))
-    wide = replace(schema, columns=tuple(ColumnSpec(f"n{k}", "numeric", 1, (0.0,), (1.0,)) for k in range(30)))
+    schema = Schema((replace(INCOME, name="n"),), LabelSpec("label", "classes", "onehot"))
+    wide = replace(schema, columns=tuple(replace(INCOME, name=f"n{k}") for k in range(30)))
     points = np.zeros((20_000, wide.point_width))
     sketch = SketchPoints(points, np.full(20_000, 1 / 20_000), np.zeros(20_000), 1.0)
     rows = fb.Table({f"n{k}": np.zeros(50) for k in range(30)}, np.zeros(50, dtype=int))

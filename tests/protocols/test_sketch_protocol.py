@@ -1,5 +1,7 @@
 """The one-round protocol: certified intervals, quality, privacy of the answer, and a server that cheats."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.protocols.sketch.answer import exact_answer
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS
 from fedbary.protocols.sketch.sketch import coarsened, make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
@@ -206,12 +209,13 @@ def federation(digits):
 
 def test_one_round_of_scalars_values_every_client(federation):
     clients, reference, noise = federation
-    server = fb.Sketch().server(list(clients), reference, fb.Sketch().space(None), rules=RowRules(), seed=0)
+    rules = RowRules(calibration="split")  # rows that nothing was fitted on also make the better excess
+    server = fb.Sketch().server(list(clients), reference, fb.Sketch().space(None), rules=rules, seed=0)
     tasks = server.tasks()
     replies = {name: sketch_client(clients[name]).answer(message) for name, message in tasks.items()}
     for reply in replies.values():
         assert not reply.arrays
-        assert set(reply.scalars) == {"rows", "cost", "lower", "relaxed", "error"}
+        assert set(reply.scalars) == {"rows", "cost", "lower", "relaxed", "error", *ABOUT_ROWS}
     server.absorb(replies)
     assert not server.tasks()
     frame = server.result().clients
@@ -290,6 +294,8 @@ def test_settings_and_missing_references_are_explained(digits):
     small = fb.value({"a": digits.take(np.arange(3))}, digits, seed=0)
     assert small.outcomes["a"].has("schema.too-few-rows")
     with pytest.raises(DataError, check=coded("schema.reference-too-small-to-split")):
+        fb.value({"a": digits}, digits.take([0]), calibration="split", seed=0)
+    with pytest.raises(DataError, check=coded("protocols.reference-too-small-for-sketch")):
         fb.value({"a": digits}, digits.take([0]), seed=0)
 
 
@@ -317,3 +323,46 @@ def test_row_values_reuse_the_transport_of_the_answer_and_are_the_same_after_a_r
     repeated = restarted.row_values().frame
     assert solved == [60]
     np.testing.assert_allclose(rows["calibrated_gradient"], repeated["calibrated_gradient"], rtol=1e-12)
+
+
+def test_numbers_about_rows_are_withheld_where_they_are_not_asked_for(federation):
+    clients, reference, _ = federation
+    settings = fb.Sketch(numbers=False)
+    server = settings.server(["a"], reference, settings.space(None), rules=RowRules(), seed=0)
+    table = next(iter(clients.values()))
+    reply = settings.client(table, rules=RowRules(), seed=0).answer(server.tasks()["a"])
+    assert set(reply.scalars) == {"rows", "cost", "lower", "relaxed", "error"}
+    server.absorb({"a": reply})
+    assert server.result().clients[["quality", "wrong_labels", "missing"]].isna().all(axis=None)
+
+
+def test_an_untrusted_server_gets_whole_rows_and_no_small_groups(federation):
+    clients, reference, _ = federation
+    settings = fb.Sketch(policy="coarsen")
+    server = settings.server(["a"], reference, settings.space(None), rules=RowRules(), seed=0)
+    for table in clients.values():
+        reply = settings.client(table, rules=RowRules(), seed=0).answer(server.tasks()["a"])
+        for name in ABOUT_ROWS[:-1]:
+            count = reply.scalars[name] * len(table)
+            assert count == pytest.approx(round(count), abs=1e-9)
+            assert round(count) == 0 or round(count) >= settings.min_group
+
+
+def test_with_epsilon_noise_hides_a_row_and_the_shares_are_still_found(digits):
+    reference, rest = digits.take(np.arange(0, 800)), digits.take(np.arange(800, 1700))
+    flipped, _ = fb.corruptions.flip_labels(rest, 0.3, seed=0)
+    frame = fb.value({"clean": rest, "flipped": flipped}, reference, protocol=fb.Sketch(epsilon=8.0), seed=0).clients
+    clean, bad = frame.to_dict("records")
+    assert bad["wrong_labels"] == pytest.approx(0.3, abs=0.1)
+    assert bad["wrong_labels_low"] > clean["wrong_labels_high"]
+    assert bad["quality_high"] < clean["quality_low"]
+
+
+def test_claims_outside_their_own_interval_are_refused(federation):
+    clients, reference, _ = federation
+    settings = fb.Sketch()
+    server = settings.server(["a"], reference, settings.space(None), rules=RowRules(), seed=0)
+    table = next(iter(clients.values()))
+    reply = settings.client(table, rules=RowRules(), seed=0).answer(server.tasks()["a"])
+    server.absorb({"a": replace(reply, scalars={**reply.scalars, "wrong_labels": 0.9})})
+    assert server.result().outcomes["a"].has("protocols.claim-share")

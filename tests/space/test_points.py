@@ -33,8 +33,8 @@ def test_gaussian_labels_are_each_class_mean_and_spread():
     X = table.columns["x"]
     for name in "abc":
         mine = table.labels == name
-        np.testing.assert_allclose(rows[mine, 4:8] - X[mine].mean(axis=0), 0, atol=1e-12)
-        np.testing.assert_allclose(rows[mine, 8:] - X[mine].std(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(rows[mine, 5:9] - X[mine].mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(rows[mine, 9:] - X[mine].std(axis=0), 0, atol=1e-12)
 
 
 def test_full_gaussian_labels_hold_the_root_of_the_covariance():
@@ -43,7 +43,7 @@ def test_full_gaussian_labels_hold_the_root_of_the_covariance():
     cloud = fb.embed(table, schema)
     rows = cloud.points[cloud.point_of_row]
     mine = table.labels == "b"
-    root = rows[mine][0, 6:].reshape(3, 3)
+    root = rows[mine][0, 7:].reshape(3, 3)
     np.testing.assert_allclose(root @ root, np.cov(table.columns["x"][mine].T, ddof=0), atol=1e-10)
 
 
@@ -109,8 +109,8 @@ def test_the_residual_keeps_noise_off_the_manifold_visible():
 
 def test_wide_data_is_projected_by_default():
     table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(100, 700)), np.arange(100) % 2)
-    assert fb.fit_schema(table).feature_width == 65
-    assert fb.fit_schema(table, fb.Space(projection="none")).feature_width == 700
+    assert fb.fit_schema(table).value_width == 65
+    assert fb.fit_schema(table, fb.Space(projection="none")).value_width == 700
 
 
 @pytest.mark.parametrize(("metric", "classes"), [("within", True), ("total", True), ("within", False)])
@@ -132,7 +132,7 @@ def test_a_schema_from_federated_sums_equals_the_one_of_the_pooled_table(metric)
     table = blobs(200)
     parts = [table.take(np.arange(i, 200, 2)) for i in range(2)]
     settings = fb.Space(metric=metric, labels="onehot")
-    pooled = fb.fit_schema(table, settings)
+    pooled = dataclasses.replace(fb.fit_schema(table, settings), shared_mark=False)
     schema, out = agree({str(i): describe(part, settings) for i, part in enumerate(parts)}, settings)
     assert not out
     assert needs_moments(schema, settings)
@@ -203,6 +203,17 @@ def test_k_anonymous_rows_are_whole_groups_of_different_rows():
     assert (number.columns["city"] == RARE).sum() == 6
     again = k_anonymous_rows(told, "classes", min_group=5)
     assert all((again.columns[name] == told.columns[name]).all() for name in told.columns)
+
+
+def test_few_missing_numbers_are_filled_and_few_present_ones_left_out():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(20, 3))
+    values[:3, 0], values[3:, 1], values[5:13, 2] = np.nan, np.nan, np.nan
+    columns = {"few": values[:, 0], "scarce": values[:, 1], "many": values[:, 2]}
+    told = k_anonymous_rows(fb.Table(columns, ["a"] * 20), "classes", min_group=5).columns
+    assert [int(np.isnan(told[name]).sum()) for name in columns] == [0, 20, 8]
+    middle = np.sort(values[3:, 0])[6:11].mean()
+    np.testing.assert_allclose(told["few"][:3], middle)
 
 
 def test_rows_that_differ_in_rare_texts_alone_are_one_row():

@@ -29,8 +29,13 @@ def people(rows=60, seed=0):
 @pytest.mark.parametrize("metric", ["euclidean", "within"])
 @pytest.mark.parametrize("projection", ["none", 3])
 @pytest.mark.parametrize("label", ["classes", "number"])
-def test_rows_that_fit_lie_where_embed_places_them(metric, projection, label):
+@pytest.mark.parametrize("holes", [(), ("age", "city", "grade")], ids=["complete", "holes"])
+def test_rows_that_fit_lie_where_embed_places_them(metric, projection, label, holes):
+    rng = np.random.default_rng(2)
     frame = people()
+    for name in holes:
+        frame[name] = frame[name].astype(object).where(rng.random(len(frame)) > 0.3, None)
+    frame = frame.astype({"age": float})
     if label == "number":
         frame["label"] = np.random.default_rng(1).normal(size=len(frame))
     table = fb.Table.from_frame(frame)
@@ -62,13 +67,18 @@ def test_cells_that_do_not_fit_have_a_public_place():
     found = row_points(strange, schema)
     at = dict(zip(("age", "smoker"), found[:2], strict=True))
     age, smoker = schema.columns[:2]
-    standard = (31 - age.mean[0]) / age.scale[0]
-    np.testing.assert_array_equal(at["age"], [standard, standard, 0.0, 0.0, -FARTHEST, FARTHEST])
-    yes, no = ((value - smoker.mean[0]) / smoker.scale[0] for value in (1.0, 0.0))
-    np.testing.assert_array_equal(at["smoker"], [yes, yes, no, 0.0, 0.0, no])
-    assert found[2:6].argmax(axis=0).tolist() == [2, 3, 3, 2, 3, 1]  # Lima, Oslo, Rome, other
-    assert found[6:10].argmax(axis=0).tolist() == [0, 1, 3, 3, 2, 0]  # 1, 2, 3, other
-    assert found[10:].argmax(axis=0).tolist() == [0, 1, 2, 0, 2, 0]  # ill, well, other
+    standard, middle = ((value - age.mean[0]) / age.scale[0] for value in (31, age.middle[0]))
+    np.testing.assert_array_equal(at["age"], [standard, standard, middle, middle, -FARTHEST, FARTHEST])
+    yes, no, middle = ((value - smoker.mean[0]) / smoker.scale[0] for value in (1.0, 0.0, smoker.middle[0]))
+    np.testing.assert_array_equal(at["smoker"], [yes, yes, no, middle, middle, no])
+    known = [0, 1, 3, 4, 5]
+    assert found[2:6, known].argmax(axis=0).tolist() == [2, 3, 2, 3, 1]  # Lima, Oslo, Rome, other
+    np.testing.assert_array_equal(found[2:6, 2], [1 / 3, 1 / 3, 1 / 3, 0.0])  # none of them
+    known = [0, 1, 2, 4, 5]
+    assert found[6:10, known].argmax(axis=0).tolist() == [0, 1, 3, 2, 0]  # 1, 2, 3, other
+    np.testing.assert_array_equal(found[6:10, 3], [1 / 3, 1 / 3, 1 / 3, 0.0])
+    np.testing.assert_array_equal(found[10] > 0, [False, False, True, True, True, False])  # something is missing
+    assert found[11:].argmax(axis=0).tolist() == [0, 1, 2, 0, 2, 0]  # ill, well, other
 
 
 @pytest.mark.parametrize(
@@ -83,7 +93,7 @@ def test_cells_that_do_not_fit_have_a_public_place():
 )
 def test_a_label_has_one_place_whatever_the_type_of_its_column(labels, places):
     schema = fb.fit_schema(fb.Table({"x": np.arange(4.0)}, [1, 2, 1, 2]), fb.Space(labels="onehot", label_weight=2.0))
-    assert row_points(fb.Table({"x": np.arange(3.0)}, labels), schema)[1:].argmax(axis=0).tolist() == places
+    assert row_points(fb.Table({"x": np.arange(3.0)}, labels), schema)[2:].argmax(axis=0).tolist() == places
 
 
 @pytest.mark.parametrize(

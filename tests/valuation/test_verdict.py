@@ -1,126 +1,133 @@
-"""Verdicts on made-up clients, and how results show themselves in notebooks and wikis."""
+"""Verdicts on made-up clients."""
+
+from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up_results import advice, client, made, reasons
 
 import fedbary as fb
 from fedbary.notes import Note
-from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome, Status
-from fedbary.valuation.result import Valuation
-from fedbary.valuation.scores import ClientScores
 from fedbary.valuation.verdict import Advice
 
-INCLUDE, LOOK, LEAVE = Advice.INCLUDE, Advice.LOOK, Advice.LEAVE
+INCLUDE, LOOK, LEAVE, UNKNOWN = Advice.INCLUDE, Advice.LOOK, Advice.LEAVE, Advice.UNKNOWN
+BEST_FIRST = [INCLUDE, UNKNOWN, LOOK, LEAVE]
 
 
-def made(quality=None, distance=None, flagged=None, values=None, errors=None) -> Valuation:
-    count = len(quality or distance or flagged or values)
-    records = [
-        {
-            "client": f"c{place}",
-            "rows": 100,
-            "distance": 1.0 if distance is None else distance[place],
-            "quality": np.nan if quality is None else quality[place],
-            "outcome": Outcome(),
-        }
-        for place in range(count)
-    ]
-    clients = client_frame(records, spread=1.0)
-    clients["flagged"] = pd.array(flagged or [None] * count, dtype="Int64")
-    scores = None
-    if values is not None:
-        names = tuple(f"c{place}" for place in range(count))
-        scores = ClientScores("coalition", names, np.array(values), np.array(errors or [0.0] * count))
-    history = pd.DataFrame(columns=["client", "round", "estimate", "support"])
-    return Valuation(clients, history, {"protocol": "sketch"}, scores=scores, outcomes=outcomes_of(records))
+@pytest.mark.parametrize(
+    ("bad", "expected"),
+    [
+        ((0.02, 0.0, 0.06), INCLUDE),
+        ((0.08, 0.05, 0.12), INCLUDE),
+        ((0.1, 0.051, 0.15), LOOK),
+        ((0.35, 0.3, 0.4), LOOK),
+        ((0.4, 0.31, 0.5), LEAVE),
+        ((0.2, 0.05, 0.31), UNKNOWN),
+        ((0.2, 0.05, 0.3), INCLUDE),
+    ],
+)
+def test_the_interval_of_the_share_of_bad_rows_decides(bad, expected):
+    assert advice(made(client(bad=bad))) == {"c": expected}
 
 
-def advice(result: Valuation) -> dict[str, Advice]:
-    return {opinion.client: opinion.advice for opinion in result.verdict()}
+def test_three_bad_clients_of_six_are_three_bad_clients():
+    tables = [client(f"bad_{i}", bad=(0.7, 0.6, 0.8)) for i in range(3)]
+    tables += [client(f"good_{i}", bad=(0.01, 0.0, 0.03)) for i in range(3)]
+    assert advice(made(*tables)) == {t["client"]: LEAVE if "bad" in t["client"] else INCLUDE for t in tables}
 
 
-def reasons(result: Valuation) -> dict[str, list[str]]:
-    return {opinion.client: [note.code for note in opinion.reasons] for opinion in result.verdict()}
+def test_reasons_name_the_channel_with_its_numbers():
+    labels = client("labels", bad=(0.31, 0.24, 0.38))
+    features = client("features", bad=(0.31, 0.24, 0.38)) | {
+        "wrong_labels": 0.0,
+        "wrong_labels_low": 0.0,
+        "odd_features": 0.3,
+        "odd_features_low": 0.23,
+        "odd_features_high": 0.37,
+    }
+    neither = client("neither", bad=(0.09, 0.06, 0.12)) | {"wrong_labels_low": 0.0, "odd_features": 0.04}
+    result = made(labels, features, neither)
+    assert reasons(result) == {
+        "labels": ["verdict.wrong-labels"],
+        "features": ["verdict.odd-features"],
+        "neither": ["verdict.bad-rows"],
+    }
+    why = {opinion.client: opinion.why for opinion in result.verdict()}
+    assert why["labels"] == "about 31 % of its labels are wrong (24–38 %)"
+    assert why["features"] == "about 30 % of its rows have odd features (23–37 %)"
 
 
-def test_flags_from_five_per_cent_on_are_worth_a_look():
-    assert advice(made(flagged=[4, 5])) == {"c0": INCLUDE, "c1": LOOK}
+FINDINGS = {
+    "schema.column-beyond": {"column": "income", "share": 1.0, "times": 1000.0},
+    "schema.other-coding": {"found": ("GOOD",), "meant": ("good",)},
+}
 
 
-def test_low_quality_is_worth_a_look_and_distance_is_then_no_reproach():
-    result = made(quality=[0.9, 0.89, 0.91, 0.6], distance=[1.0, 1.0, 9.0, 1.0])
-    assert advice(result) == {"c0": INCLUDE, "c1": INCLUDE, "c2": INCLUDE, "c3": LOOK}
-    assert "verdict.other-mix" in reasons(result)["c2"]
-    assert reasons(result)["c3"] == ["verdict.less-clean"]
-    (noted,) = (one.reasons[0].facts for one in result.verdict() if one.client == "c3")
-    assert noted == {"quality": 0.6, "median": pytest.approx(0.895)}
+@pytest.mark.parametrize("code", FINDINGS)
+def test_a_finding_is_looked_at_and_said_once(code):
+    result = made(client("c", Note(code, FINDINGS[code]), bad=(0.0, 0.0, 0.02)))
+    assert (advice(result), reasons(result)) == ({"c": LOOK}, {"c": [code]})
 
 
-def test_small_differences_are_none():
-    assert set(advice(made(quality=[0.90, 0.90, 0.90, 0.88])).values()) == {INCLUDE}
+def test_copies_are_a_remark():
+    result = made(client("c", Note("schema.many-copies", {"share": 0.5}), bad=(0.0, 0.0, 0.02)))
+    assert advice(result) == {"c": INCLUDE}
+    assert reasons(result)["c"][-1] == "schema.many-copies"
 
 
-def test_without_quality_the_distance_decides():
-    assert advice(made(distance=[1.0, 1.1, 0.9, 5.0]))["c3"] == LOOK
+def test_missing_cells_count_beyond_those_of_the_reference():
+    gaps = [client(f"{share}", bad=(0.0, 0.0, 0.02), missing=share) for share in (0.15, 0.16, 0.5)]
+    assert advice(made(*gaps, reference_missing=0.1)) == {"0.15": INCLUDE, "0.16": LOOK, "0.5": LOOK}
+    assert set(advice(made(*gaps, reference_missing=0.5)).values()) == {INCLUDE}
+
+
+def test_nothing_can_be_said_where_nothing_was_estimated():
+    result = made(client("known", bad=(0.0, 0.0, 0.02)), client("unknown", closeness=0.9))
+    assert advice(result) == {"known": INCLUDE, "unknown": UNKNOWN}
+    alone = made(client("unknown", closeness=0.9), client("other", closeness=0.9), reference_missing=0.0)
+    assert set(advice(alone).values()) == {UNKNOWN}
+
+
+def test_without_estimates_nothing_can_be_said_of_a_single_client():
+    assert reasons(made(client())) == {"c": ["verdict.nobody-to-compare-with"]}
+    assert advice(made(client(distance=np.nan), client("d"))) == {"c": UNKNOWN, "d": INCLUDE}
+    assert advice(made(client(), values=[0.2])) == {"c": INCLUDE}
+
+
+def test_without_estimates_clients_are_compared_with_each_other():
+    close = made(*(client(f"c{i}", closeness=one) for i, one in enumerate((0.9, 0.89, 0.91, 0.6))))
+    assert (advice(close)["c3"], reasons(close)["c3"]) == (LOOK, ["verdict.less-close"])
+    (noted,) = (one.reasons[0].facts for one in close.verdict() if one.client == "c3")
+    assert noted == {"closeness": 0.6, "median": pytest.approx(0.895)}
+    alike = made(*(client(f"c{i}", closeness=one) for i, one in enumerate((0.9, 0.9, 0.9, 0.88))))
+    assert set(advice(alike).values()) == {INCLUDE}
+    distant = made(*(client(f"c{i}", distance=one) for i, one in enumerate((1.0, 1.1, 0.9, 5.0))))
+    assert reasons(distant)["c3"] == ["verdict.far"]
+    flagged = made(client("few", flagged=4), client("many", flagged=5))
+    assert advice(flagged) == {"few": INCLUDE, "many": LOOK}
+
+
+def test_neither_flags_nor_distance_speak_against_a_client_whose_rows_are_estimated_to_be_good():
+    good, skewed = (client(name, bad=(0.0, 0.0, 0.02), flagged=9) for name in ("good", "skewed"))
+    result = made(good, client("third", bad=(0.0, 0.0, 0.02)), skewed | {"distance": 9.0})
+    assert set(advice(result).values()) == {INCLUDE}
 
 
 def test_clear_harm_is_left_out_and_nothing_added_is_looked_at():
-    result = made(values=[0.3, 0.0, -0.1, -0.1], errors=[0.0, 0.0, 0.2, 0.01])
+    clients = [client(f"c{i}") for i in range(4)]
+    result = made(*clients, values=[0.3, 0.0, -0.1, -0.1], errors=[0.0, 0.0, 0.2, 0.01])
     assert advice(result) == {"c0": INCLUDE, "c1": LOOK, "c2": LOOK, "c3": LEAVE}
 
 
 @pytest.mark.parametrize("status", [Status.FAILED, Status.REFUSED, Status.SILENT])
 def test_a_failed_client_has_its_reason_without_what_is_private(status):
-    history = pd.DataFrame(columns=["client", "round", "estimate", "support"])
     why = Note("schema.too-few-rows", {"where": "ward.csv", "rows": 3, "least": 5})
-    records = [{"client": "x", "outcome": Outcome(status, (why,))}]
-    (opinion,) = Valuation(client_frame(records, spread=1.0), history, {}, outcomes=outcomes_of(records)).verdict()
+    (opinion,) = made({"client": "x", "outcome": Outcome(status, (why,))}).verdict()
     assert (opinion.advice, opinion.reasons) == (Advice.NOT_VALUED, (why.redacted(),))
     assert "ward" not in opinion.why
-
-
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a|b", "*x*", "`x`", "[x](y)", "line\nbreak", "\u202ex"])
-def test_notebooks_and_wikis_show_names_as_text(name):
-    scores = ClientScores("mr", (name,), np.array([0.3]), np.zeros(1))
-    result = made(quality=[0.9])
-    result = Valuation(result.clients.assign(client=[name]), result.history, result.settings)
-    for shown in (scores._repr_html_(), result._repr_html_()):
-        assert "<script" not in shown
-        assert "<bdi>" in shown
-    for shown in (scores.to_markdown(), result.to_markdown()):
-        _summary, empty, header, _, *rows = shown.splitlines()
-        assert (len(rows), empty) == (1, "")
-        unescaped = rows[0].replace("\\|", "")
-        assert unescaped.count("|") == header.count("|")
-        assert "<script" not in shown.replace("\\<", "")
-
-
-def test_many_clients_are_cut_in_notebooks_but_not_in_markdown():
-    names = tuple(f"c{place}" for place in range(80))
-    scores = fb.ClientScores("mr", names, np.linspace(1, 0, 80), np.zeros(80))
-    assert "30 more clients" in scores._repr_html_()
-    assert len(scores.to_markdown().splitlines()) == 84
-
-
-def test_words_of_praise_claim_no_more_than_is_known():
-    assert reasons(made(quality=[0.4, 0.4], flagged=[1, 0])) == {
-        "c0": ["verdict.few-flags", "verdict.as-clean"],
-        "c1": ["verdict.no-flag", "verdict.as-clean"],
-    }
-    assert reasons(made(quality=[0.4])) == {"c0": ["verdict.quality-alone"]}
-    assert reasons(made(distance=[9.0])) == {"c0": ["verdict.distance-alone"]}
-
-
-def test_markdown_makes_no_link_and_keeps_the_direction_of_the_line():
-    scores = ClientScores("mr", ("https://evil.example", "WWW.evil.example", "\u202ea\x00b"), np.ones(3), np.zeros(3))
-    text = scores.to_markdown()
-    assert [line.split(" | ")[0] for line in text.splitlines()[4:]] == [
-        "| https\\://evil.example",
-        "| WWW\\.evil.example",
-        "| a b",
-    ]
 
 
 def test_labels_that_are_written_otherwise_are_worth_a_look():
@@ -128,7 +135,41 @@ def test_labels_that_are_written_otherwise_are_worth_a_look():
     X, y = rng.normal(size=(60, 2)), np.repeat(["benign", "malignant"], 30)
     loud = np.array([label.upper() for label in y])
     result = fb.value({"same": (X, y), "loud": (X, loud)}, (X + 0.01, y), seed=0)
-    advised = advice(result)
-    assert advised["loud"] == LOOK
-    assert "how its labels are written" in {one.client: one.why for one in result.verdict()}["loud"]
-    assert repr(result) == "Valuation(2 clients, protocol 'sketch')"
+    assert advice(result)["loud"] in (LOOK, Advice.NOT_VALUED)
+
+
+shares = st.floats(0, 1)
+NUMBERS = st.fixed_dictionaries(
+    {"bad": st.tuples(shares, shares, shares).map(lambda three: (sorted(three)[1], min(three), max(three)))},
+    optional={"missing": shares},
+)
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=6), st.randoms())
+def test_the_order_of_clients_changes_no_verdict(numbers, random):
+    clients = [client(f"c{i}", **one) for i, one in enumerate(numbers)]
+    shuffled = random.sample(clients, len(clients))
+    assert {one.client: one for one in made(*clients).verdict()} == {
+        one.client: one for one in made(*shuffled).verdict()
+    }
+    ranks = [made(*some).ranking().set_index("client")["rank"].to_dict() for some in (clients, shuffled)]
+    assert ranks[0] == ranks[1]
+
+
+@given(NUMBERS, st.tuples(shares, shares, shares), shares)
+def test_a_worse_number_never_gives_a_better_verdict(numbers, worse, more_missing):
+    """Worse: each of the share of bad rows and its ends is at least as high, and so is the share of missing cells."""
+    share, low, high = (old + extra * (1 - old) for old, extra in zip(numbers["bad"], sorted(worse), strict=True))
+    bad = sorted((share, low, high))
+    spoilt = {"bad": (bad[1], bad[0], bad[2]), "missing": max(numbers.get("missing", 0.0), more_missing)}
+    places = [BEST_FIRST.index(advice(made(client(**one)))["c"]) for one in (numbers, spoilt)]
+    assert places == sorted(places)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=5), st.floats(0, 0.3))
+def test_a_lower_shapley_value_never_gives_a_better_verdict(values, error):
+    ordered = sorted(values, reverse=True)
+    clients = [client(f"c{i}") for i in range(len(ordered))]
+    found = advice(made(*clients, values=ordered, errors=[error] * len(ordered)))
+    for better, worse in pairwise(f"c{i}" for i in range(len(ordered))):
+        assert BEST_FIRST.index(found[better]) <= BEST_FIRST.index(found[worse])

@@ -33,7 +33,7 @@ def joint_rounds(scene: Scene) -> Finding:
     asking = scene.asking(support=len(table))
     schema, _ = blind(scene.schema)
     truth = scene.placed(table, schema)
-    width = schema.feature_width
+    width = schema.value_width
     # The columns in which most rows differ tell them apart best.
     different = [len(np.unique(column)) for column in truth[:, :width].T]
     known = np.argsort(different)[::-1][:2]

@@ -53,14 +53,14 @@ class Scene:
     def honest(self) -> Message:
         """The first message of an honest server; a dishonest one changes what it likes in it."""
         asked = self.defence.asked
-        space = asked.space(Space(missing="impute"))
+        space = asked.space(None)
         server = asked.server(["owner"], self.reference, space, rules=RowRules(), seed=self.seed)
         return server.tasks()["owner"]
 
     @cached_property
     def schema(self) -> Schema:
         """The space that a dishonest server chooses: plain scaled columns, labels as corners of a simplex."""
-        return fit_schema(self.reference, Space(metric="euclidean", labels=self._labels, missing="impute"))
+        return fit_schema(self.reference, Space(metric="euclidean", labels=self._labels))
 
     @cached_property
     def points(self) -> Floats:

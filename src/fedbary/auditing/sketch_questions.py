@@ -52,7 +52,7 @@ def loud(scene: Scene, place: Floats) -> Message:
     The direction is that of a linear discriminant between the place and the rows that the server knows. A row there
     adds its squared length to the mean cost; where it outweighs all others, an owner may refuse, which tells as much.
     """
-    width = scene.schema.feature_width
+    width = scene.schema.value_width
     features = scene.known[:, :width]
     centre = features.mean(axis=0)
     covariance = np.cov(features.T).reshape(width, width)
@@ -75,9 +75,9 @@ def loud(scene: Scene, place: Floats) -> Message:
 def of_class(scene: Scene, name: str) -> Message:
     """How many rows have this label? Features are scaled away, and the cap is half the distance of two labels."""
     numbers = [column for column in scene.schema.columns if column.kind != "categorical"]
-    columns = tuple(replace(column, scale=tuple(_SILENCE * scale for scale in column.scale)) for column in numbers) or (
-        scene.schema.columns[0],
-    )
+    columns = tuple(
+        replace(column, scale=tuple(_SILENCE * scale for scale in column.scale), absence=0.0) for column in numbers
+    ) or (scene.schema.columns[0],)
     schema = replace(scene.schema, columns=columns, projection=None)
     place = np.zeros(schema.point_width)
     place[schema.feature_width + schema.label.classes.index(name)] = np.sqrt(schema.label.weight / 2.0)

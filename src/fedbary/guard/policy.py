@@ -47,6 +47,9 @@ class OwnerPolicy:
         nothing.
     share_flag_counts : bool
         Whether the number of flagged rows may leave, where it is at least ``min_group``.
+    share_numbers : bool
+        Whether estimated shares of wrong labels, odd features and missing cells may leave, and what stands out in a
+        column or in how labels are written. The coordinator's verdict needs them.
     trust_server : bool
         Believe that the server is honest: sketches are answered as they come, and a server may fix ``t``. Otherwise
         `Sketch` answers with ``policy="coarsen"`` at least, and `Interpolation` draws its own ``t`` and has fewer
@@ -75,6 +78,7 @@ class OwnerPolicy:
     epsilon_budget: float | None = None
     protocols: tuple[str, ...] = ("sketch",)
     share_flag_counts: bool = False
+    share_numbers: bool = True
     require_epsilon: bool = False
     max_epsilon: float | None = None
     trust_server: bool = False
@@ -90,7 +94,7 @@ class OwnerPolicy:
         for key in ("epsilon_budget", "max_epsilon"):
             if getattr(self, key) is not None:
                 number(getattr(self, key), key, "OwnerPolicy", zero=key == "epsilon_budget")
-        for key in ("share_flag_counts", "require_epsilon", "trust_server"):
+        for key in ("share_flag_counts", "share_numbers", "require_epsilon", "trust_server"):
             if not isinstance(getattr(self, key), bool):
                 raise wrong_parameter(key, "OwnerPolicy", "true or false", getattr(self, key))
         self._check_protocols()
@@ -138,6 +142,8 @@ class OwnerPolicy:
         self.check(settings)
         has = {field.name for field in fields(settings)}
         stricter: dict[str, Any] = {"min_group": max(settings.min_group, self.min_group)}
+        if isinstance(settings, Sketch) and not self.share_numbers:
+            stricter["numbers"] = False
         if "allow_reconstruction" in has:
             stricter["allow_reconstruction"] = False
         if not self.trust_server:
@@ -272,6 +278,10 @@ _WORDS = {
     "max_epsilon": ("Largest epsilon of one answer. Left out: 10, or epsilon_budget.",),
     "share_flag_counts": (
         "true: the server may learn how many of your rows were flagged, where these are min_group at least.",
+    ),
+    "share_numbers": (
+        "true: the server learns the estimated shares of wrong labels, odd features and missing cells, and columns or",
+        "label texts that are unlike the reference's. Its verdict on your data needs them. false: distances only.",
     ),
     "max_rounds": (
         "Most rounds of one run (consensus, coalition, interpolation). Without trust_server interpolation has fewer",

@@ -53,7 +53,7 @@ class SchemaAgreement:
         """Take the answers; returns the clients that are out, with the reason."""
         form = EXCHANGES["describe"].reply
         if self._draft is not None:
-            form = EXCHANGES["moments"].reply.sized(width=self._draft.feature_width)
+            form = EXCHANGES["moments"].reply.sized(width=self._draft.value_width)
         replies = fitting_replies(replies, replies, form, number=0)
         reasons = {name: reply for name, reply in replies.items() if isinstance(reply, Failure)}
         answers = {name: reply for name, reply in replies.items() if isinstance(reply, Reply)}

@@ -60,7 +60,7 @@ SENTENCES = {
     ),
     "mask-does-not-fit": say("a mask of {mask} rows does not fit a table of {rows} rows"),
     "missing-values": say(
-        "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill in the gaps, drop those rows, or ask for <missing=impute>."
+        "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill in the gaps, drop those rows, or ask for <missing=indicate>."
     ),
     "mixed-column": say(
         "column {column!r} mixes numbers and text[[, such as {example} in row {row} (counted from 0)]]; correct or empty these cells, or make every value text"

@@ -78,7 +78,7 @@ SENTENCES = {
         "column '{column}' has {different} different texts in {rows} rows, so it looks like an identifier or free text: drop it, or name it as the id."
     ),
     "missing-values": say(
-        "column '{column}' has [[{count} ]]missing [[{count:either value values}|values]][[ in {rows} rows]]: fill in the gaps, drop those rows, or ask for <missing=impute>.",
+        "column '{column}' has [[{count} ]]missing [[{count:either value values}|values]][[ in {rows} rows]]: fill in the gaps, drop those rows, or ask for <missing=indicate>.",
         "column",
     ),
     "moments-width": say("The moments have {found} coordinates, the schema has {expected}.", "found expected"),

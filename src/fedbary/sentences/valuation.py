@@ -19,16 +19,17 @@ SENTENCES = {
         "'{folder}' holds {file}, which is not from an earlier fedbary result and would be overwritten: choose another folder."
     ),
     "no-client": say("There is no client {name!r} in this result{guess}; it has {names:quoted}."),
-    "no-quality": say("This protocol gives no quality: use sketch or consensus, or select by k or share."),
+    "no-quality": say("No client has a quality in this result: use sketch, or select by k or share."),
     "no-result": say("'{folder}' holds no fedbary result (there is no {file}): check the folder."),
     "no-row-values": say("no row values: {why}", "why"),
     "no-scores-file": say("There is no file '{file}' with client scores: check the path."),
-    "no-share-to-select": say("No client has a share in this result: select by k or quality."),
+    "no-share-to-select": say("No client has a share in this result: select by k."),
     "no-share-to-weigh": say("No client has a share in this result: weigh by='rows'."),
     "no-suspects": say("No share of bad rows was estimated in this run, so that there are no suspects to act on."),
+    "nobody-to-weigh": say("Nobody is left to weigh: look at the verdict."),
     "not-a-folder": say("'{path}' is a file: choose a folder to write to."),
     "not-flagged": say("The rows were not flagged in this run: use a protocol with a reference."),
-    "not-one-criterion": say("select needs one of k, share and quality. Got {given}."),
+    "not-one-criterion": say("select takes one of k, share and quality, or none. Got {given}."),
     "other-version": say(
         "'{file}' has version {version}, this fedbary reads version {own}: open it with the fedbary that wrote it, or compute it again."
     ),

@@ -30,7 +30,10 @@ LONGEST_CATEGORY = 10_000
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """One column: for numbers the mean and variance of each coordinate, for text its frequent categories."""
+    """One column: for numbers the mean and variance of each coordinate, for text its frequent categories.
+
+    ``lacks`` says that enough rows have no value in it.
+    """
 
     name: str
     kind: str
@@ -38,6 +41,7 @@ class ColumnDescription:
     mean: tuple[float, ...] = ()
     variance: tuple[float, ...] = ()
     categories: tuple[str, ...] = ()
+    lacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Description:
         _numbers([self.label_mean], least=-_LARGEST)
         _numbers([self.label_variance], most=_LARGEST**2)
         for column in self.columns:
-            if column.kind not in KINDS or type(column.width) is not int:
+            if column.kind not in KINDS or type(column.width) is not int or type(column.lacks) is not bool:
                 raise ValueError("a column has no kind or width")
             coordinates = 0 if column.kind == "categorical" else column.width
             if not len(column.mean) == len(column.variance) == coordinates or (not coordinates and column.width != 1):
@@ -177,10 +181,11 @@ def check_table(table: Table, settings: Space) -> str:
 def _describe_column(table: Table, different: Table, name: str, min_group: int) -> ColumnDescription:
     values = table.columns[name]
     kind = column_kind(values)
+    lacks = int(missing_rows(different.columns[name]).sum()) >= max(min_group, 1)
     if kind == "categorical":
         often = Counter(text for text in category_texts(different.columns[name]) if text is not None)
         frequent = tuple(sorted(text for text, count in often.items() if count >= min_group))
-        return ColumnDescription(name, kind, 1, categories=frequent)
+        return ColumnDescription(name, kind, 1, categories=frequent, lacks=lacks)
     numbers = without_rare_values(np.asarray(values, dtype=np.float64).reshape(len(table), -1), min_group)
     holes = np.isnan(numbers)
     present = (~holes).sum(axis=0)
@@ -193,4 +198,5 @@ def _describe_column(table: Table, different: Table, name: str, min_group: int) 
         )
     mean = np.where(holes, 0.0, numbers).sum(axis=0) / present
     variance = np.where(holes, 0.0, (numbers - mean) ** 2).sum(axis=0) / present
-    return ColumnDescription(name, kind, numbers.shape[1], tuple(mean.tolist()), tuple(variance.tolist()))
+    moments = tuple(mean.tolist()), tuple(variance.tolist())
+    return ColumnDescription(name, kind, numbers.shape[1], *moments, lacks=lacks)

@@ -20,7 +20,10 @@ _MOST_ADDED = 2**29
 
 
 def encode(table: Table, schema: Schema) -> Floats:
-    """One row per table row, one scaled coordinate per number and category; refuses what does not fit."""
+    """One row per table row, one scaled coordinate per number and category; refuses what does not fit.
+
+    What is missing is imputed here; that it is missing is told by `fedbary.space.missing`.
+    """
     require_columns(table, schema)
     return np.hstack([encode_column(table, column, schema.missing) for column in schema.columns])
 
@@ -59,7 +62,7 @@ def require_widths(widths: Mapping[str, int | None], rows: int, schema: Schema, 
         if column.kind != "categorical" and (width or 1) != column.width:
             raise SchemaError("schema.width", where=where, column=column.name, width=width or 1, expected=column.width)
     added = sum(column.coordinates for column in schema.columns if column.kind == "categorical")
-    if rows * (added + schema.point_width - schema.feature_width) > _MOST_ADDED:
+    if rows * (added + schema.point_width - schema.value_width) > _MOST_ADDED:
         raise SchemaError("schema.too-wide-for-rows", where=where, most=_MOST_ADDED)
 
 
@@ -89,7 +92,7 @@ def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
     holes = np.isnan(numbers)
     if holes.any():
         _refuse_missing(table, column.name, int(holes.any(axis=1).sum()), missing)
-        numbers = np.where(holes, np.array(column.mean), numbers)
+        numbers = np.where(holes, np.array(column.middle), numbers)
     return np.asarray((numbers - np.array(column.mean)) / np.array(column.scale))
 
 
@@ -107,7 +110,15 @@ def _encode_categories(table: Table, values: NDArray[np.generic], column: Column
     other = len(column.categories)
     codes = [other if text is None else position.get(text, other) for text in texts]
     coordinates[np.arange(len(texts)), codes] = 1.0
+    if absent:
+        coordinates[[text is None for text in texts]] = between_categories(column)
     return coordinates
+
+
+def between_categories(column: ColumnSpec) -> Floats:
+    """Where a missing category lies: as far from each of the column's categories as from any other."""
+    known = len(column.categories)
+    return np.array([1.0 / known] * known + [0.0]) if known else np.ones(1)
 
 
 def category_texts(values: NDArray[np.generic]) -> list[str | None]:

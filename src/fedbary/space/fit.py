@@ -9,11 +9,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.columns import missing_rows
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError, SettingsError
 from fedbary.notes import Note
 from fedbary.space.description import ColumnDescription, Description, describe
 from fedbary.space.encode import encode
+from fedbary.space.limits import limits
 from fedbary.space.moments import Moments, merged, table_moments
 from fedbary.space.options import Space
 from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
@@ -28,18 +30,21 @@ _LEAST_INSIDE = 1e-6
 _FULL_COVARIANCE_LIMIT = 64
 
 
-def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0) -> Schema:
+def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0, min_group: int = 5) -> Schema:
     """Fit the schema on one table, the server's validation rows.
+
+    The middle and the limits of its numbers are told as means of ``min_group`` cells, never as a cell.
 
     Examples
     --------
     >>> import fedbary as fb
     >>> digits = fb.datasets.load("digits").train
-    >>> fb.fit_schema(digits, fb.Space(metric="within", labels="onehot")).feature_width
+    >>> fb.fit_schema(digits, fb.Space(metric="within", labels="onehot")).value_width
     64
     """
     settings = (settings or Space()).with_defaults(metric="euclidean", labels="gaussian")
     draft = _draft([describe(reference, settings)], settings)
+    draft = replace(draft, columns=tuple(_with_limits(column, reference, min_group) for column in draft.columns))
     width = _projected_width(draft, settings)
     if width is not None:
         draft = replace(draft, projection=principal_directions(encode(reference, draft), width, seed))
@@ -62,9 +67,8 @@ def agree(descriptions: Mapping[str, Description], settings: Space, *, seed: int
     draft = _draft(list(alike.values()), settings)
     width = _projected_width(draft, settings)
     if width is not None:
-        coordinates = sum(column.coordinates for column in draft.columns)
-        draft = replace(draft, projection=random_directions(coordinates, width, seed))
-    return draft, reasons
+        draft = replace(draft, projection=random_directions(draft.encoded_width, width, seed))
+    return replace(draft, shared_mark=False), reasons
 
 
 def needs_moments(draft: Schema, settings: Space) -> bool:
@@ -74,10 +78,14 @@ def needs_moments(draft: Schema, settings: Space) -> bool:
 
 
 def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Schema:
-    """Complete a draft: whitening by the asked covariance, and the label weight λ = E‖x − x'‖²."""
+    """Complete a draft: whitening by the asked covariance, and the weights of labels and missing cells.
+
+    Both are of the size of λ = E‖x − x'‖², what two random rows are apart: a label weighs λ, and a column what it
+    contributes to λ.
+    """
     pooled = merged(parts)
-    if pooled.mean.shape != (draft.feature_width,):
-        raise SchemaError("schema.moments-width", found=len(pooled.mean), expected=draft.feature_width)
+    if pooled.mean.shape != (draft.value_width,):
+        raise SchemaError("schema.moments-width", found=len(pooled.mean), expected=draft.value_width)
     total, within = pooled.second - np.outer(pooled.mean, pooled.mean), pooled.second - pooled.between
     whitening, spread = None, total
     if settings.metric != "euclidean":
@@ -90,7 +98,7 @@ def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Sc
     label = draft.label
     if label.coordinates in ("onehot", "numeric") and settings.label_weight is None:
         label = replace(label, weight=float(2.0 * np.trace(spread)))
-    return replace(draft, whitening=whitening, label=label)
+    return replace(draft, whitening=whitening, label=label, columns=_with_absence(draft, np.diag(spread)))
 
 
 def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
@@ -104,33 +112,73 @@ def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
     draft = Schema(columns, _fit_label(descriptions, settings), missing=settings.missing, notes=tuple(notes))
     if (
         draft.label.coordinates == "gaussian-full"
-        and (_projected_width(draft, settings) or draft.feature_width) > _FULL_COVARIANCE_LIMIT
+        and (_projected_width(draft, settings) or draft.value_width) > _FULL_COVARIANCE_LIMIT
     ):
-        raise SettingsError(
-            "schema.full-covariance-too-wide", width=draft.feature_width, most=_FULL_COVARIANCE_LIMIT - 1
-        )
+        raise SettingsError("schema.full-covariance-too-wide", width=draft.value_width, most=_FULL_COVARIANCE_LIMIT - 1)
     return draft
 
 
 def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list[Note]) -> ColumnSpec:
-    first = parts[0]
+    first, may_lack = parts[0], any(part.lacks for part in parts)
     if first.kind == "categorical":
         categories = tuple(sorted(set().union(*(part.categories for part in parts))))
-        return ColumnSpec(first.name, first.kind, categories=categories)
+        # Two rows with different categories are 2 apart; that of two random rows is not known here.
+        return ColumnSpec(first.name, first.kind, categories=categories, absence=2.0, may_lack=may_lack)
     # Medians over the parties: one with other units, or with nonsense, must not set everybody's scale.
     means = np.array([part.mean for part in parts])
     mean = np.median(means, axis=0)
     variance = np.median(np.array([part.variance for part in parts]) + (means - mean) ** 2, axis=0)
     # What rounding leaves of a constant column's variance is noise, not spread.
     variance = np.where(variance > (1e-10 * mean) ** 2, variance, 0.0)
-    if settings.scaling == "none":
-        return ColumnSpec(first.name, first.kind, first.width, (0.0,) * len(mean), (1.0,) * len(mean))
-    if settings.scaling == "standard":  # a single column is a block of one
-        variance = np.full_like(variance, variance.mean())
-    if first.kind != "block" and variance[0] == 0.0:
-        notes.append(Note("schema.constant-column", {"column": first.name}))
-    scale = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0)
-    return ColumnSpec(first.name, first.kind, first.width, tuple(mean.tolist()), tuple(scale.tolist()))
+    scale, centre = np.ones_like(mean), np.zeros_like(mean)
+    if settings.scaling != "none":
+        if settings.scaling == "standard":  # a single column is a block of one
+            variance = np.full_like(variance, variance.mean())
+        if first.kind != "block" and variance[0] == 0.0:
+            notes.append(Note("schema.constant-column", {"column": first.name}))
+        scale, centre = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0), mean
+    return ColumnSpec(
+        first.name,
+        first.kind,
+        first.width,
+        tuple(centre.tolist()),
+        tuple(scale.tolist()),
+        middle=tuple(mean.tolist()),
+        absence=2.0 * float((variance / scale**2).sum()) or 2.0 * first.width,
+        may_lack=may_lack,
+    )
+
+
+def _with_limits(column: ColumnSpec, reference: Table, min_group: int) -> ColumnSpec:
+    """What only a reference can say of a column: its middle, its limits, and whether it lacks cells in enough rows."""
+    values = reference.columns[column.name]
+    may_lack = int(missing_rows(values).sum()) >= max(min_group, 1)
+    if column.kind == "categorical":
+        return replace(column, may_lack=may_lack)
+    numbers = np.asarray(values, dtype=np.float64).reshape(len(reference), -1)
+    found = limits(numbers, min_group=min_group)
+    low, high = ((0.0,), (1.0,)) if column.kind == "boolean" else (found.low.tolist(), found.high.tolist())
+    return replace(column, middle=tuple(found.middle.tolist()), low=tuple(low), high=tuple(high), may_lack=may_lack)
+
+
+def _with_absence(draft: Schema, spread: Floats) -> tuple[ColumnSpec, ...]:
+    """Columns with what each adds to a squared distance where it is missing, by the variances of the values.
+
+    A column adds what it contributes to the squared distance of two random rows. By itself, imputing it would take
+    away no more than half of that on average. No cell adds less than the average one: a column without spread must be
+    seen, too. Where a projection mixes the columns, they share by what they have before it.
+    """
+    total, cells = 2.0 * float(spread.sum()), sum(column.width for column in draft.columns)
+    if draft.projection is None:
+        ends = np.cumsum([column.coordinates for column in draft.columns])
+        parts = [2.0 * float(part.sum()) for part in np.split(spread, ends[:-1])]
+    else:
+        drafted = sum(column.absence for column in draft.columns)
+        parts = [total * column.absence / drafted for column in draft.columns]
+    return tuple(
+        replace(column, absence=max(part, total * column.width / cells))
+        for column, part in zip(draft.columns, parts, strict=True)
+    )
 
 
 def _fit_label(descriptions: Sequence[Description], settings: Space) -> LabelSpec:
@@ -148,12 +196,11 @@ def _fit_label(descriptions: Sequence[Description], settings: Space) -> LabelSpe
 
 
 def _projected_width(draft: Schema, settings: Space) -> int | None:
-    coordinates = sum(column.coordinates for column in draft.columns)
     if settings.projection == "none":
         return None
     if settings.projection == "auto":
-        return _PROJECT_TO if coordinates > _PROJECT_ABOVE else None
-    return settings.projection if settings.projection < coordinates else None
+        return _PROJECT_TO if draft.encoded_width > _PROJECT_ABOVE else None
+    return settings.projection if settings.projection < draft.encoded_width else None
 
 
 def _difference(description: Description, shape: tuple[tuple[tuple[str, str, int], ...], str]) -> Note:

@@ -17,7 +17,10 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.space.encode import category_texts
 from fedbary.space.labels import class_names
+from fedbary.space.limits import limits
 from fedbary.space.row_identity import different_rows, without_rare_values
+
+Floats = NDArray[np.float64]
 
 # Stands for all categories that too few rows of a class have; no description names it, so it counts as any other.
 RARE = "(rare)"
@@ -28,7 +31,8 @@ def k_anonymous_rows(table: Table, kind: str, *, min_group: int) -> Table:
 
     Left out are copies, and the rows of classes with fewer than ``min_group`` different rows (``kind`` ``number``:
     all rows are one group). Inside a class, a value that fewer than ``min_group`` rows do not share with the others
-    becomes the others' (see `without_rare_values`), and rare categories become one, or the most frequent.
+    becomes the others' (see `without_rare_values`), and rare categories become one, or the most frequent. So few
+    missing numbers become a mean of ``min_group`` others, and where so few are there, none is.
 
     Examples
     --------
@@ -73,8 +77,21 @@ def _without_rare(column: NDArray[np.generic], min_group: int) -> NDArray[np.gen
     if column.dtype.kind == "O":
         return _without_rare_texts(column, min_group)
     values = np.asarray(column, dtype=np.float64).reshape(len(column), -1)
-    plain = without_rare_values(values, min_group)
+    plain = _without_rare_holes(without_rare_values(values, min_group), min_group)
     return column if plain is values else plain.reshape(column.shape).astype(column.dtype)
+
+
+def _without_rare_holes(values: Floats, min_group: int) -> Floats:
+    missing = np.isnan(values).sum(axis=0)
+    scarce = (missing < len(values)) & (missing > len(values) - min_group)
+    few = (missing > 0) & (missing < min_group) & ~scarce
+    if not (few | scarce).any():
+        return values
+    plain = values.copy()
+    plain[:, scarce] = np.nan
+    middle = limits(values[:, few], min_group=min_group).middle
+    plain[:, few] = np.where(np.isnan(values[:, few]), middle, values[:, few])
+    return plain
 
 
 def _without_rare_texts(column: NDArray[np.generic], min_group: int) -> NDArray[np.generic]:

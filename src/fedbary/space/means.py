@@ -12,20 +12,27 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.space.encode import encode, encode_column
+from fedbary.space.missing import marks, missing_by_column
 from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
 
 
 def encoded_means(table: Table, schema: Schema, groups: NDArray[np.int64], *, min_group: int) -> tuple[Floats, float]:
-    """Means of the groups 0, 1, … in the coordinates of `encode`, and the rows' summed squared distance from them.
+    """Means of the groups 0, 1, … in the coordinates of `encode` and `marks`, and the rows' scatter around them.
 
     Rows whose group is −1 are left out. A number that fewer than ``min_group`` rows of a group have is not released:
-    the schema's own mean stands for it.
+    the schema's own mean stands for it. The scatter is the summed squared distance of the values; missing cells have
+    none, since the marks of their mean number already add as much as they do on average.
     """
     encode(table, schema)  # complains about columns that are missing, of another kind or width, or have holes
     parts = [_column_means(table, column, groups, min_group) for column in schema.columns]
-    return np.hstack([means for means, _ in parts]), float(sum(scatter for _, scatter in parts))
+    inside = groups >= 0
+    missing, _ = _means(
+        missing_by_column(table, schema)[inside].astype(float), groups[inside], int(groups.max(initial=-1)) + 1, 0
+    )
+    means = np.hstack([*(means for means, _ in parts), marks(missing, schema)])
+    return means, float(sum(scatter for _, scatter in parts))
 
 
 def _column_means(table: Table, column: ColumnSpec, groups: NDArray[np.int64], min_group: int) -> tuple[Floats, float]:
@@ -33,7 +40,7 @@ def _column_means(table: Table, column: ColumnSpec, groups: NDArray[np.int64], m
     of, count = groups[inside], int(groups.max(initial=-1)) + 1
     if column.kind == "categorical":
         # Zeros and ones, whatever the schema says: their means are shares.
-        values = encode_column(table, column, "impute")[inside]
+        values = encode_column(table, column, "indicate")[inside]
         means, _ = _means(values, of, count, 0)
         return means, float(((values - means[of]) ** 2).sum())
     raw = table.columns[column.name]

@@ -12,7 +12,7 @@ Task = Literal["auto", "classification", "regression"]
 Scaling = Literal["standard", "coordinate", "none"]
 Metric = Literal["euclidean", "within", "total"]
 Labels = Literal["gaussian", "gaussian-full", "onehot", "numeric"]
-Missing = Literal["refuse", "impute"]
+Missing = Literal["indicate", "refuse"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ class Space:
     label_weight : float, optional
         Squared distance of two labels; in ``numeric`` the squared weight of the standardised label. Default: the
         expected squared feature distance of two random rows.
-    missing : {"refuse", "impute"}
-        What to do with missing feature values: refuse the table, or fill in the agreed mean (numbers) or
-        ``other`` (categories). Missing labels are always refused.
+    missing : {"indicate", "refuse"}
+        What to do with missing feature values. ``indicate`` puts the middle of the reference's numbers in their place
+        (categories: midway between all of them) and adds coordinates that say that they are missing, so that a row
+        never comes nearer by lacking cells; ``refuse`` refuses the table. Missing labels are always refused.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class Space:
     projection: Literal["auto", "none"] | int = "auto"
     labels: Labels | None = None
     label_weight: float | None = None
-    missing: Missing = "refuse"
+    missing: Missing = "indicate"
 
     def __post_init__(self) -> None:
         for name, allowed, optional in (

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.space.encode import encode
 from fedbary.space.labels import check_kind, class_names, class_positions, label_coordinates
+from fedbary.space.missing import marks, missing_by_column
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -50,8 +51,37 @@ class Points:
 
 
 def features(table: Table, schema: Schema) -> Floats:
-    """Scaled, projected and whitened features, one row per table row."""
-    return place(encode(table, schema), schema)
+    """Scaled, projected and whitened values and the marks of missing cells, one row per table row."""
+    return np.hstack([place(encode(table, schema), schema), marks(missing_by_column(table, schema), schema)])
+
+
+def missing_cells(table: Table, schema: Schema) -> NDArray[np.int64]:
+    """How many of the schema's cells have no value in each row; a block of width w has w cells.
+
+    Each row's number depends on its own cells alone.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "scan": np.eye(2)}, ["a", "b"]))
+    >>> missing_cells(fb.Table({"age": [np.nan, 40.0], "scan": np.full((2, 2), np.nan)}, ["a", "b"]), schema)
+    array([3, 2])
+    """
+    return np.asarray(missing_by_column(table, schema).sum(axis=1))
+
+
+def missing_share(table: Table, schema: Schema) -> float:
+    """Share of the schema's cells that have no value, over all rows.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0]}, ["a", "b"]))
+    >>> missing_share(fb.Table({"age": [np.nan, 40.0]}, ["a", "b"]), schema)
+    0.5
+    """
+    cells = sum(column.width for column in schema.columns)
+    return float(missing_cells(table, schema).mean()) / cells
 
 
 def embed(table: Table, schema: Schema) -> Points:
@@ -67,19 +97,20 @@ def embed(table: Table, schema: Schema) -> Points:
     """
     check_kind(table.labels, schema.label, where=table.origin)
     encoded = encode(table, schema)
+    missing = marks(missing_by_column(table, schema), schema)
     if schema.label.kind == "number":
         codes = np.asarray(table.labels, dtype=np.float64)
     else:
         codes = np.unique(class_names(table.labels), return_inverse=True)[1].astype(np.float64)
     # Copies are found before the matrix products, which round equal rows differently depending on where they stand;
     # and again after them, since rows can also fall together in the space.
-    once, copy_of = _distinct(np.column_stack([encoded, codes]))
-    values = place(encoded[once], schema)
+    once, copy_of = _distinct(np.column_stack([encoded, missing, codes]))
+    values = np.hstack([place(encoded[once], schema), missing[once]])
     first, point_of_copy = _distinct(np.column_stack([values, codes[once]]))
     point_of_row = point_of_copy[copy_of]
     weights = np.bincount(point_of_row, minlength=len(first)) / len(table)
     values, labels = values[first], table.labels[once[first]]
-    points = np.hstack([values, label_coordinates(labels, values, weights, schema.label)])
+    points = np.hstack([values, label_coordinates(labels, values[:, : schema.value_width], weights, schema.label)])
     return Points(points, weights, point_of_row, values.shape[1])
 
 
@@ -90,7 +121,7 @@ def class_codes(table: Table, cloud: Points, schema: Schema) -> NDArray[np.int64
 
 
 def place(encoded: Floats, schema: Schema) -> Floats:
-    """Where encoded columns lie in the schema's features: projected with a residual, and whitened."""
+    """Where encoded columns lie in the schema's space: projected with a residual, and whitened."""
     coordinates = project(encoded, None if schema.projection is None else schema.projection.directions)
     return coordinates if schema.whitening is None else coordinates @ schema.whitening
 
@@ -113,11 +144,3 @@ def _distinct(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     keys = clean.view(np.dtype((np.void, clean.dtype.itemsize * clean.shape[1]))).ravel()
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     return first, group
-
-
-def missing_share(table: Table, schema: Schema) -> float:
-    return 0.0
-
-
-def missing_cells(table: Table, schema: Schema) -> NDArray[np.int64]:
-    return np.zeros(len(table), dtype=np.int64)

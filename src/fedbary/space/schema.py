@@ -21,9 +21,11 @@ from fedbary.strict_json import read_json
 
 Floats = NDArray[np.float64]
 
-VERSION = 2
+VERSION = 3
 # A schema is a small file; anything larger is not one.
 MAX_BYTES = 256 * 2**20
+# The fields of a column that hold a number for each of its coordinates.
+_NUMBERS = ("mean", "scale", "middle", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,9 @@ class ColumnSpec:
     """One column: its kind and what is needed to encode it.
 
     ``numeric`` and ``boolean`` have one coordinate, a ``block`` has ``width`` of them, a ``categorical`` one per
-    category and a last one for any ``other``.
+    category and a last one for any ``other``. ``middle`` stands for missing numbers; ``low`` and ``high`` are limits
+    beyond anything in the reference, empty without one. ``absence`` is what the column adds to a squared distance where
+    all its cells are missing, and ``may_lack`` says that they have a coordinate of their own (`fedbary.space.missing`).
     """
 
     name: str
@@ -40,6 +44,11 @@ class ColumnSpec:
     mean: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()
     categories: tuple[str, ...] = ()
+    middle: tuple[float, ...] = ()
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    absence: float = 0.0
+    may_lack: bool = False
 
     @property
     def coordinates(self) -> int:
@@ -72,6 +81,8 @@ class Schema:
     """How rows become points, the same for every party of a federation.
 
     A client that is handed a schema with another version, or whose copy has another fingerprint, refuses.
+    ``shared_mark`` says that missing cells of columns that may not lack any have a coordinate together, as they do
+    where there is a reference: a client may lack what it never does.
 
     Examples
     --------
@@ -87,6 +98,7 @@ class Schema:
     missing: str = "refuse"
     projection: Projection | None = None
     whitening: Floats | None = None
+    shared_mark: bool = True
     version: int = VERSION
     notes: tuple[Note, ...] = field(default=())
 
@@ -96,34 +108,48 @@ class Schema:
         small = {
             "version": self.version,
             "missing": self.missing,
+            "shared_mark": self.shared_mark,
             "label": vars(self.label),
-            "columns": [[c.name, c.kind, c.width, c.categories] for c in self.columns],
+            "columns": [[c.name, c.kind, c.width, c.categories, c.absence, c.may_lack] for c in self.columns],
         }
         digest = hashlib.sha256(_canonical(small).encode())
-        numbers = [np.array(values) for c in self.columns for values in (c.mean, c.scale)]
+        numbers = [np.array(values) for c in self.columns for values in (getattr(c, name) for name in _NUMBERS)]
         matrices = [None if self.projection is None else self.projection.directions, self.whitening]
         for array in [*numbers, *matrices]:
             digest.update(b"none" if array is None else repr(array.shape).encode() + array.astype("<f8").tobytes())
         return digest.hexdigest()[:16]
 
     @property
-    def feature_width(self) -> int:
-        """Number of feature coordinates of a point."""
-        if self.projection is not None:
-            return len(self.projection.directions) + 1
+    def encoded_width(self) -> int:
+        """Number of coordinates that the columns become before any projection."""
         return sum(column.coordinates for column in self.columns)
+
+    @property
+    def value_width(self) -> int:
+        """Number of coordinates that a point has for the values of its cells."""
+        return self.encoded_width if self.projection is None else len(self.projection.directions) + 1
+
+    @property
+    def mark_width(self) -> int:
+        """Number of coordinates that a point has for missing cells."""
+        return 0 if self.missing == "refuse" else sum(column.may_lack for column in self.columns) + self.shared_mark
+
+    @property
+    def feature_width(self) -> int:
+        """Number of feature coordinates of a point: those of its values, then those of missing cells."""
+        return self.value_width + self.mark_width
 
     @property
     def point_width(self) -> int:
         """Number of coordinates of a point, those of the label included."""
-        d = self.feature_width
+        d = self.value_width
         label = {
             "numeric": 1,
             "onehot": len(self.label.classes) + 1,
             "gaussian": 2 * d,
             "gaussian-full": d + d * d,
         }
-        return d + label[self.label.coordinates]
+        return self.feature_width + label[self.label.coordinates]
 
     def to_json(self) -> str:
         """Serialise; numbers keep every bit."""
@@ -132,6 +158,7 @@ class Schema:
             "columns": [_packed_column(column) for column in self.columns],
             "label": vars(self.label),
             "missing": self.missing,
+            "shared_mark": self.shared_mark,
             "projection": None if self.projection is None else _pack(self.projection.directions),
             "whitening": None if self.whitening is None else _pack(self.whitening),
             "notes": [note.to_json() for note in self.notes],
@@ -179,6 +206,7 @@ def _parsed(text: str) -> Schema:
             columns=tuple(_column(column) for column in content["columns"]),
             label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
             missing=content["missing"],
+            shared_mark=content["shared_mark"],
             projection=None if content["projection"] is None else Projection(_unpack(content["projection"])),
             whitening=None if content["whitening"] is None else _unpack(content["whitening"]),
             version=version,
@@ -200,15 +228,14 @@ def _packed_column(column: ColumnSpec) -> dict[str, Any]:
     """Blocks hold thousands of numbers: as base64 they stay small and exact."""
     content: dict[str, Any] = dict(vars(column))  # asdict would copy every number
     if column.kind == "block":
-        content["mean"] = _pack(np.array(column.mean))
-        content["scale"] = _pack(np.array(column.scale))
+        content |= {name: _pack(np.array(getattr(column, name))) for name in _NUMBERS}
     return content
 
 
 def _column(content: dict[str, Any]) -> ColumnSpec:
     numbers = {
         key: tuple(_unpack(content[key]).tolist()) if content["kind"] == "block" else tuple(content[key])
-        for key in ("mean", "scale")
+        for key in _NUMBERS
     }
     return ColumnSpec(**{**content, **numbers, "categories": tuple(content["categories"])})
 

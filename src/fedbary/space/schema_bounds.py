@@ -41,28 +41,38 @@ def require_plausible(schema: Schema) -> None:
         raise SchemaError("schema.impossible")
     if not all(_column_exists(column) for column in columns) or not _label_exists(label):
         raise SchemaError("schema.impossible")
-    if schema.missing not in ("refuse", "impute") or sum(c.coordinates for c in columns) > _MOST_COORDINATES:
+    if schema.missing not in ("refuse", "indicate") or type(schema.shared_mark) is not bool:
+        raise SchemaError("schema.impossible")
+    if schema.encoded_width > _MOST_COORDINATES:
         raise SchemaError("schema.impossible")
     for column in columns:
-        if not all(_bounded(mean) for mean in column.mean) or not all(
-            _bounded(scale, SMALLEST) for scale in column.scale
-        ):
+        if not _column_bounded(column):
             raise SchemaError("schema.beyond-bounds", what=f"scaling of column '{column.name}'")
     if not (_bounded(label.mean) and _bounded(label.scale, SMALLEST) and _bounded(label.weight, 0.0)):
         raise SchemaError("schema.beyond-bounds", what="label")
     if schema.projection is not None and not _orthonormal(schema.projection.directions, columns):
         raise SchemaError("schema.beyond-bounds", what="projection")
-    if schema.whitening is not None and not _metric(schema.whitening, schema.feature_width):
+    if schema.whitening is not None and not _metric(schema.whitening, schema.value_width):
         raise SchemaError("schema.beyond-bounds", what="metric")
 
 
 def _column_exists(column: ColumnSpec) -> bool:
-    if column.kind not in KINDS or type(column.width) is not int:
+    if column.kind not in KINDS or type(column.width) is not int or type(column.may_lack) is not bool:
         return False
+    numbers = (column.mean, column.scale, column.middle, column.low, column.high)
     if column.kind == "categorical":
-        return column.width == 1 and not column.mean and not column.scale and _names(column.categories)
-    fits = len(column.mean) == len(column.scale) == column.width and not column.categories
-    return fits and (column.width >= 1 if column.kind == "block" else column.width == 1)
+        return column.width == 1 and not any(numbers) and _names(column.categories)
+    fits = len(column.mean) == len(column.scale) == len(column.middle) == column.width and not column.categories
+    limited = len(column.low) == len(column.high) and len(column.low) in (0, column.width)
+    return fits and limited and (column.width >= 1 if column.kind == "block" else column.width == 1)
+
+
+def _column_bounded(column: ColumnSpec) -> bool:
+    places = (*column.mean, *column.middle, *column.low, *column.high)
+    if not all(_bounded(number) for number in places) or not all(_bounded(scale, SMALLEST) for scale in column.scale):
+        return False
+    ordered = all(low <= high for low, high in zip(column.low, column.high, strict=True))
+    return ordered and _bounded(column.absence, 0.0)
 
 
 def _label_exists(label: LabelSpec) -> bool:

@@ -84,6 +84,11 @@ class Valuation:
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return f"Valuation({len(self.clients)} clients{failed}, protocol {self.settings.get('protocol', 'unknown')!r})"
 
+    def __str__(self) -> str:
+        from fedbary.views.result_tables import valuation_text
+
+        return valuation_text(self)
+
     def rows(self, client: str) -> pd.DataFrame:
         """Row values of one client, in the order of its rows; a higher ``value`` is better data.
 
@@ -99,37 +104,48 @@ class Valuation:
         return self._scored(client).facts
 
     def ranking(self) -> pd.DataFrame:
-        """`clients`, best first; clients that failed come last. Shapley values also order clients without a share."""
-        order = self.clients["share"]
-        if self.scores is not None:
-            order = self.scores.to_frame().set_index("client")["value"].reindex(self.clients["client"])
-        best_first = order.reset_index(drop=True).sort_values(ascending=False, na_position="last", kind="stable").index
-        return self.clients.iloc[best_first].reset_index(drop=True)
+        """`clients`, best first, with a ``rank``; clients that failed come last.
+
+        Clients are ordered by quality where it is estimated, else by Shapley values where there are any, else by share.
+        Those that cannot be told apart share a rank, such as ``2–5``.
+        """
+        from fedbary.valuation.ranking import ranking
+
+        return ranking(self)
 
     def select(self, *, k: int | None = None, share: float | None = None, quality: float | None = None) -> list[str]:
-        """Names of the best clients, best first, by exactly one criterion.
+        """Names of the clients to train with, best first: without an argument those that the verdict includes.
+
+        With an argument, clients to look at first may be among them, too; one that the verdict leaves out never is.
 
         Parameters
         ----------
         k : int
-            The k clients with the largest share.
+            The k best clients.
         share : float
-            The fewest best clients that together hold this part of the total, in (0, 1].
+            The fewest best clients that together hold this part of the shares, in (0, 1].
         quality : float
-            All clients whose rows are at least this clean; protocols `Sketch` and `Consensus`.
+            All clients with at least this quality; protocol `Sketch`.
         """
         from fedbary.valuation.selection import select
 
         return select(self, k=k, share=share, quality=quality)
 
-    def weights(self, by: Literal["share", "rows", "both"] = "share") -> dict[str, float]:
-        """How much each valued client should count in FedAvg: by its share, its rows, or their product."""
+    def weights(self, by: Literal["quality", "share", "rows", "both"] = "quality") -> dict[str, float]:
+        """How much each client should count in FedAvg: zero for those that the verdict leaves out or that failed.
+
+        Parameters
+        ----------
+        by : {"quality", "share", "rows", "both"}
+            Rows times quality, so that good rows count alike wherever they are (the share where no quality is
+            estimated); the share; the rows; or rows times share.
+        """
         from fedbary.valuation.selection import weights
 
         return weights(self, by)
 
     def verdict(self) -> tuple[Opinion, ...]:
-        """What to do with each client and why, best first; the rules are those of `fedbary.valuation.verdict`."""
+        """What to do with each client and why, best first, by the rules of `fedbary.valuation.verdict`."""
         from fedbary.valuation.verdict import verdict
 
         return verdict(self)
@@ -170,7 +186,7 @@ class Valuation:
         return write_owner_report(self, path, client=client, table=table, images=images)
 
     def to_markdown(self) -> str:
-        """The ranked clients with their verdict, as a Markdown table for an issue or a wiki."""
+        """The verdict and the clients, those with a problem first, as Markdown for an issue or a wiki."""
         from fedbary.views.result_tables import valuation_markdown
 
         return valuation_markdown(self)

@@ -91,6 +91,21 @@ class ClientScores:
             }
         )
 
+    def intervals(self) -> dict[str, tuple[float, float, float]]:
+        """Value of each client that has one, with its ends: two standard errors below and above.
+
+        Examples
+        --------
+        >>> ClientScores("mr", ("a", "b"), np.array([0.5, np.nan]), np.array([0.125, 0.0])).intervals()
+        {'a': (0.5, 0.25, 0.75)}
+        """
+        errors = np.nan_to_num(self.standard_errors, nan=0.0)
+        return {
+            name: (float(value), float(value - 2.0 * error), float(value + 2.0 * error))
+            for name, value, error in zip(self.clients, self.values, errors, strict=True)
+            if not np.isnan(value)
+        }
+
     def to_markdown(self) -> str:
         """The clients, best first, as a Markdown table."""
         from fedbary.views.result_tables import scores_markdown

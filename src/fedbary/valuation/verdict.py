@@ -1,13 +1,15 @@
-"""The verdict on each client: include it, look at it first, leave it out; and why, as notes.
+"""The verdict on each client: include it, look at it first, leave it out, or that nothing can be said; and why.
 
-It is made of what a coordinator knows in every federation (the columns of ``result.clients`` and Shapley values), never
-of rows. Over a network most of these numbers are what the clients say of themselves; ``result.notes`` names them
-(``valuation.self-reported``). The rules are these few lines: a report that is shown to a board must not rest on a
-hidden judgement.
+It is made of what a coordinator knows in every federation (the columns of ``result.clients``, findings in the clients'
+notes, and Shapley values), never of rows. Where the share of bad rows is estimated, a client is judged by that share
+alone, against the reference: three bad clients of six are three bad clients. Over a network most of these numbers are
+what the clients say of themselves; ``result.notes`` names them (``valuation.self-reported``). The rules are these few
+lines: a report that is shown to a board must not rest on a hidden judgement.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -15,20 +17,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.notes import Note
+from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.outcome import Outcome
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fedbary.valuation.result import Valuation
 
 LACKS_EVERY_CLASS = "schema.lacks-every-class"
 TOO_GOOD = "protocols.too-good"
-# A client's rows are worth a look from this share of flagged rows on ...
+OTHER_CODING, COLUMN_BEYOND, MANY_COPIES = "schema.other-coding", "schema.column-beyond", "schema.many-copies"
+# A client is left out, or looked at first, where more than this share of its rows is bad for sure: the whole interval
+# lies above. An interval that holds both shares could be anything.
+LEAVE_OUT_ABOVE, LOOK_ABOVE = 0.3, 0.05
+# So many more of its cells are missing than of the reference's.
+_MORE_MISSING = 0.05
+# Without an estimate: this share of flagged rows, ...
 _MANY_FLAGS = 0.05
-# ... or where its quality or distance is off by so many robust deviations from the median client's, and by so much.
-_DEVIATIONS, _QUALITY_GAP, _DISTANCE_RATIO = 3.0, 0.03, 1.25
+# ... or a closeness or distance so many robust deviations from the median client's, and by so much.
+_DEVIATIONS, _CLOSENESS_GAP, _DISTANCE_RATIO = 3.0, 0.03, 1.25
 _MAD_TO_SIGMA = 1.4826
+_ROUNDING, _ONE_PER_CENT = 1e-9, 0.01
 
 
 class Advice(StrEnum):
@@ -37,7 +45,11 @@ class Advice(StrEnum):
     INCLUDE = "include"
     LOOK = "look at first"
     LEAVE = "leave out"
+    UNKNOWN = "nothing can be said"
     NOT_VALUED = "not valued"
+
+
+PROBLEMS_FIRST = (Advice.LEAVE, Advice.LOOK, Advice.NOT_VALUED, Advice.UNKNOWN, Advice.INCLUDE)
 
 
 @dataclass(frozen=True)
@@ -55,15 +67,22 @@ class Opinion:
 
 
 def verdict(result: Valuation) -> tuple[Opinion, ...]:
-    """An opinion on every client, best client first.
+    """An opinion on every client, in the order of `Valuation.ranking`.
 
-    - *leave out*: its Shapley value is below zero by more than two standard errors;
-    - *look at first*: at least 5 % of its rows are flagged; or it has hardly a row of any class of the target; or it
-      claims to be less than half as far away as rows of the target itself; or its
-      quality is below the median client's by three robust deviations and 0.03; or, where there is no quality, its
-      distance is above the median by three deviations and a quarter; or its Shapley value is not above zero;
+    - *leave out*: more than 30 % of its rows are bad, by the whole interval; or its Shapley value is below zero by more
+      than two standard errors;
+    - *look at first*: more than 5 % of its rows are bad, by the whole interval; or there is a finding: its labels are
+      written in another way, a column lies beyond anything in the reference, 5 % more of its cells are missing than of
+      the reference's, it has hardly a row of any class of the target, or claims to be less than half as far away as
+      rows of the target itself; or its Shapley value is not above zero;
+    - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 30 %;
     - *not valued*: it failed, refused or did not answer;
     - *include*: everybody else.
+
+    Protocols that estimate no share of bad rows compare clients with each other, and the reasons say so: *look at
+    first* then is also who has 5 % of its rows flagged, whose closeness is below the median client's by three robust
+    deviations and 0.03, or, where there is no closeness, whose distance is above it by three deviations and a quarter.
+    Nothing can be said of a single client.
 
     Examples
     --------
@@ -71,106 +90,169 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [200, 200, 200], seed=0)
     >>> noisy, _ = fb.corruptions.flip_labels(parts.clients["client_3"], 0.3, seed=0)
     >>> result = fb.value(parts.clients | {"client_3": noisy}, fb.datasets.load("digits").test, seed=0)
-    >>> [(one.client, str(one.advice)) for one in result.verdict()]
-    [('client_2', 'include'), ('client_1', 'include'), ('client_3', 'look at first')]
+    >>> {one.client: str(one.advice) for one in result.verdict()}["client_3"]
+    'look at first'
     """
-    ranked = result.ranking()
-    quality, distance = (ranked[name].to_numpy(dtype=float, na_value=np.nan) for name in ("closeness", "distance"))
-    seen = _Others(quality, distance)
-    shapley = {} if result.scores is None else _values(result.scores.to_frame())
+    ranked = [{str(key): value for key, value in row.items()} for row in result.ranking().to_dict("records")]
+    valued = [client for client in ranked if result.outcomes.get(str(client["client"]), Outcome()).ok]
+    run = _Run(
+        # A protocol that estimates shares says how much its reference lacks, also where it could estimate none.
+        estimates="reference_missing" in result.settings or bool(result.clients["quality"].notna().any()),
+        reference_missing=float(result.settings.get("reference_missing") or 0.0),
+        shapley={} if result.scores is None else result.scores.intervals(),
+        others=_Others(valued),
+    )
     opinions = []
-    for client in ranked.to_dict("records"):
+    for client in ranked:
         name = str(client["client"])
-        outcome = result.outcomes.get(name, Outcome())
+        outcome = result.outcomes.get(name, Outcome()).redacted()
         if outcome.ok:
-            numbers = {str(key): value for key, value in client.items()}
-            opinions.append(Opinion(name, *_advice(numbers, outcome, shapley, seen)))
+            advice, reasons = _advice(client, outcome, run)
+            remarks = [note for note in outcome.notes if note.code == MANY_COPIES]
+            opinions.append(Opinion(name, advice, (*reasons, *remarks)))
         else:
-            opinions.append(Opinion(name, Advice.NOT_VALUED, outcome.redacted().notes))
+            opinions.append(Opinion(name, Advice.NOT_VALUED, outcome.notes))
     return tuple(opinions)
 
 
-@dataclass(frozen=True)
 class _Others:
     """What the valued clients have in common, to compare one with."""
 
-    quality: np.ndarray
-    distance: np.ndarray
+    def __init__(self, valued: list[dict[str, Any]]) -> None:
+        self.several = len(valued) > 1
+        self.closeness = _middle([_known(client["closeness"]) for client in valued])
+        self.distance = _middle([_known(client["distance"]) for client in valued])
 
-    @property
-    def several(self) -> bool:
-        return int(np.isfinite(self.distance).sum()) > 1
-
-    def low_quality(self, quality: float) -> bool:
-        middle, spread = _middle(self.quality)
-        return quality < middle - max(_DEVIATIONS * spread, _QUALITY_GAP)
+    def less_close(self, closeness: float) -> bool:
+        middle, spread = self.closeness
+        return closeness < middle - max(_DEVIATIONS * spread, _CLOSENESS_GAP)
 
     def far(self, distance: float) -> bool:
-        middle, spread = _middle(self.distance)
+        middle, spread = self.distance
         return distance > max(middle + _DEVIATIONS * spread, _DISTANCE_RATIO * middle)
 
 
-def _advice(
-    client: dict[str, Any], outcome: Outcome, shapley: dict[str, tuple[float, float]], others: _Others
-) -> tuple[Advice, tuple[Note, ...]]:
-    concerns = _concerns(client, outcome, others)
-    name = str(client["client"])
-    if name in shapley:
-        value, error = shapley[name]
-        if value < -2.0 * error and value < 0:
-            return Advice.LEAVE, (_note("harms", value=value), *concerns)
-        if value <= 0:
-            concerns.insert(0, _note("adds-nothing", value=value))
-    if concerns:
-        return Advice.LOOK, tuple(concerns)
-    return Advice.INCLUDE, _praise(client, others)
+@dataclass(frozen=True)
+class _Run:
+    """What the clients of a run are judged by."""
+
+    estimates: bool
+    reference_missing: float
+    shapley: Mapping[str, tuple[float, float, float]]
+    others: _Others
 
 
-def _concerns(client: dict[str, Any], outcome: Outcome, others: _Others) -> list[Note]:
+def _advice(client: dict[str, Any], outcome: Outcome, run: _Run) -> tuple[Advice, list[Note]]:
+    harm: list[Note] = []
+    concerns: list[Note] = []
+    bad, worth = _bad_rows(client), run.shapley.get(str(client["client"]))
+    if worth is not None and worth[2] < 0:
+        harm.append(_note("harms", value=worth[0]))
+    elif worth is not None and worth[0] <= 0:
+        concerns.append(_note("adds-nothing", value=worth[0]))
+    if bad is not None and bad.low > LEAVE_OUT_ABOVE + _ROUNDING:
+        harm += _channels(client, bad)
+    elif bad is not None and bad.low > LOOK_ABOVE + _ROUNDING:
+        concerns += _channels(client, bad)
+    concerns += _findings(client, outcome, run.reference_missing)
+    if not run.estimates:
+        concerns += _compared(client, run.others)
+    if harm or concerns:
+        return (Advice.LEAVE if harm else Advice.LOOK), harm + concerns
+    unknown = _unknown(client, bad, run)
+    if unknown is not None:
+        return Advice.UNKNOWN, [unknown]
+    return Advice.INCLUDE, _praise(client, bad, worth)
+
+
+def _bad_rows(client: Mapping[str, Any]) -> Estimate | None:
+    """The share of bad rows, which quality is one minus."""
+    quality, low, high = (_known(client[name]) for name in ("quality", "quality_low", "quality_high"))
+    if quality is None:
+        return None
+    return Estimate(1.0 - quality, 1.0 - (quality if high is None else high), 1.0 - (quality if low is None else low))
+
+
+def _channels(client: Mapping[str, Any], bad: Estimate) -> list[Note]:
+    """Where the bad rows are seen: in labels, in features, or only in both together."""
+    found = {"wrong-labels": _estimate(client, "wrong_labels"), "odd-features": _estimate(client, "odd_features")}
+    known = sorted(((one, what) for what, one in found.items() if one), key=lambda pair: -pair[0].share)
+    for least in (LOOK_ABOVE, 0.0):
+        named = [_note(what, **one.to_json()) for one, what in known if one.low > least]
+        if named:
+            return named
+    return [_note("bad-rows", **bad.to_json())]
+
+
+def _findings(client: Mapping[str, Any], outcome: Outcome, reference_missing: float) -> list[Note]:
+    found = [note for note in outcome.notes if note.code in (OTHER_CODING, COLUMN_BEYOND)]
+    missing = _known(client["missing"])
+    if missing is not None and missing - reference_missing > _MORE_MISSING + _ROUNDING:
+        found.append(_note("much-missing", missing=missing, reference=reference_missing))
+    if outcome.has(LACKS_EVERY_CLASS) and not outcome.has(OTHER_CODING):
+        found.append(_note("hardly-a-class"))
+    if outcome.has(TOO_GOOD):
+        found.append(_note("nearer-than-the-target"))
+    return found
+
+
+def _compared(client: Mapping[str, Any], others: _Others) -> list[Note]:
+    """Concerns of a protocol that only compares clients with each other."""
     concerns = []
-    flagged, rows = _known(client["flagged"]), float(client["rows"])
+    flagged, rows = _known(client["flagged"]), _known(client["rows"]) or 0.0
     if flagged is not None and rows > 0 and flagged / rows >= _MANY_FLAGS:
         concerns.append(_note("many-flags", flagged=int(flagged), rows=int(rows), share=flagged / rows))
-    if outcome.has(LACKS_EVERY_CLASS):
-        concerns.append(_note("hardly-a-class"))
-    if outcome.has(TOO_GOOD):
-        concerns.append(_note("nearer-than-the-target"))
-    quality, distance = _known(client["closeness"]), _known(client["distance"])
-    if quality is not None:
-        if others.low_quality(quality):
-            concerns.append(_note("less-clean", quality=quality, median=_middle(others.quality)[0]))
+    closeness, distance = _known(client["closeness"]), _known(client["distance"])
+    if closeness is not None:
+        if others.less_close(closeness):
+            concerns.append(_note("less-close", closeness=closeness, median=others.closeness[0]))
     elif distance is not None and others.far(distance):
-        concerns.append(_note("far", distance=distance, median=_middle(others.distance)[0]))
+        concerns.append(_note("far", distance=distance, median=others.distance[0]))
     return concerns
 
 
-def _praise(client: dict[str, Any], others: _Others) -> tuple[Note, ...]:
-    flagged, quality, distance = (_known(client[name]) for name in ("flagged", "closeness", "distance"))
+def _unknown(client: Mapping[str, Any], bad: Estimate | None, run: _Run) -> Note | None:
+    """Why nothing can be said of a client that nothing speaks against; None where something can."""
+    if run.estimates:
+        if bad is None:
+            return _note("no-estimate")
+        too_wide = bad.high > LEAVE_OUT_ABOVE + _ROUNDING
+        return _note("could-be-anything", low=bad.low, high=bad.high) if too_wide else None
+    if str(client["client"]) in run.shapley:
+        return None
+    if _known(client["distance"]) is None and _known(client["closeness"]) is None:
+        return _note("no-number")
+    return None if run.others.several else _note("nobody-to-compare-with")
+
+
+def _praise(client: Mapping[str, Any], bad: Estimate | None, worth: tuple[float, float, float] | None) -> list[Note]:
     said = []
-    if flagged is not None:
-        said.append(_note("few-flags", flagged=int(flagged)) if flagged else _note("no-flag"))
-    if quality is not None:
-        said.append(_note("as-clean" if others.several else "quality-alone", quality=quality))
-        if distance is not None and others.far(distance):
-            said.append(_note("other-mix"))
+    flagged, closeness, distance = (_known(client[name]) for name in ("flagged", "closeness", "distance"))
+    if worth is not None:
+        said.append(_note("adds", value=worth[0]))
+    if bad is not None:
+        said.append(_note("few-bad-rows", high=max(bad.high, _ONE_PER_CENT)))
+    elif closeness is not None:
+        said.append(_note("as-close", closeness=closeness))
     elif distance is not None:
-        said.append(_note("near" if others.several else "distance-alone", distance=distance))
-    return tuple(said) or (_note("nothing-against"),)
+        said.append(_note("near", distance=distance))
+    if flagged is not None:
+        said.append(_note("flagged", flagged=int(flagged)) if flagged else _note("no-flag"))
+    return said
 
 
 def _note(what: str, **facts: float | int) -> Note:
     return Note(f"verdict.{what}", facts)
 
 
-def _values(frame: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    known = frame[frame["value"].notna()]
-    errors = known["standard_error"].fillna(0.0)
-    return {str(name): (float(v), float(e)) for name, v, e in zip(known["client"], known["value"], errors, strict=True)}
+def _estimate(client: Mapping[str, Any], name: str) -> Estimate | None:
+    share, low, high = (_known(client[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    return None if share is None else Estimate(share, share if low is None else low, share if high is None else high)
 
 
-def _middle(values: np.ndarray) -> tuple[float, float]:
+def _middle(values: list[float | None]) -> tuple[float, float]:
     """Median and robust deviation of the known values."""
-    known = values[np.isfinite(values)]
+    known = np.array([value for value in values if value is not None])
     if not len(known):
         return np.nan, np.nan
     middle = float(np.median(known))

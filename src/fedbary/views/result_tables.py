@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from fedbary.wording import counted, dash, number, percent, shortened, without_control
+from fedbary.views.verdict_lines import groups, headline, problems_first, remarks
+from fedbary.wording import counted, dash, number, percent, shortened, two_decimals, whole_percent, without_control
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scores import ClientScores
 
 _MOST = 50
+# A table on a screen has all clients up to so many, and else the first few.
+_WHOLE, _FIRST = 30, 12
 _WIDTH, _LONGEST_NAME = 80, 30
-_NUMERIC = frozenset({"rows", "distance", "interval", "quality", "flagged", "value", "standard error", "share"})
+_TEXTS = frozenset({"client", "verdict", "why"})
 # What Markdown would read as markup, and what would end a cell.
 _MARKUP = frozenset("\\`*_{}[]<>!|~@$&")
 
 
 def valuation_html(result: Valuation) -> str:
-    """The ranked clients with their verdict, as a notebook shows them."""
-    return _html(_summary(result), *_valuation_table(result))
+    """The verdict and the clients, those with a problem first, as a notebook shows them."""
+    return _html(f"{headline(result.verdict())} {summary(result)}", *_with_reasons(result))
 
 
 def valuation_markdown(result: Valuation) -> str:
@@ -32,46 +38,99 @@ def valuation_markdown(result: Valuation) -> str:
     --------
     >>> import fedbary as fb
     >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [60, 60], seed=0)
-    >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, seed=0)
+    >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, protocol="interpolation", seed=0)
     >>> result.to_markdown().splitlines()[2]
-    '| client | rows | distance | interval | quality | flagged | share | verdict | why |'
+    '| client | rank | rows | distance | share | verdict | why |'
     """
-    return _markdown(_summary(result), *_valuation_table(result))
+    return _markdown(f"{headline(result.verdict())} {summary(result)}", *_with_reasons(result))
 
 
 def valuation_text(result: Valuation) -> str:
-    """The ranked clients for a log that a terminal of 80 columns shows, and in whole sentences what is to be said.
+    """The verdict, the clients and what is to be said besides, for a terminal of 80 columns.
 
     Examples
     --------
     >>> import fedbary as fb
     >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [60, 60], seed=0)
-    >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, seed=0)
-    >>> valuation_text(result).splitlines()[1].split()
-    ['client', 'rows', 'distance', 'quality', 'share', 'status']
+    >>> print(fb.value(parts.clients, fb.datasets.load("digits").test, protocol="triangle", seed=0))
+    Include both clients.
+    Include client_2 and client_1
+    <BLANKLINE>
+    client    rank  rows  distance   share  verdict
+    client_2     1    60      5.28  50.5 %  include
+    client_1     2    60      5.40  49.5 %  include
+    <BLANKLINE>
+    2 clients valued by the triangle protocol against 540 reference rows.
+    client_1: has fewer than 5 rows of classes 4, 6 and 8
+    client_2: has fewer than 5 rows of classes 1 and 5
     """
-    header = ["client", "rows", "distance", "quality", "share", "status"]
-    ranked = result.ranking().to_dict("records")
-    rows = [
-        [
-            shortened(without_control(str(row["client"])), _LONGEST_NAME),
-            *(number(row[name]) for name in ("rows", "distance", "quality")),
-            percent(row["share"]),
-            str(row["status"]),
-        ]
-        for row in ranked
-    ]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    header, rows, more = clients_on_a_screen(result)
+    rows = [[shortened(without_control(name), _LONGEST_NAME), *cells] for name, *cells in rows]
+    # A name of two words takes two lines, so that the table fits 80 columns.
+    above, below = zip(*(("", *name.split())[-2:] for name in header), strict=True)
+    heading = [list(above), list(below)] if any(above) else [list(below)]
+    widths = [max(map(len, column)) for column in zip(*heading, *rows, strict=True)]
     lines = [
         "  ".join(
-            text.rjust(width) if name in _NUMERIC else text.ljust(width)
+            text.ljust(width) if name in _TEXTS else text.rjust(width)
             for name, text, width in zip(header, row, widths, strict=True)
         ).rstrip()
-        for row in (header, *rows)
+        for row in (*heading, *rows)
     ]
-    said = [f"{row['client']}: {row['notes']}" for row in ranked if row["notes"]] + [str(note) for note in result.notes]
-    folded = [fill(without_control(text), _WIDTH, subsequent_indent="  ") for text in said]
-    return "\n".join([*fill(_summary(result), _WIDTH).splitlines(), *lines, *folded])
+    parts = [
+        [headline(result.verdict()), *map(str, groups(result))],
+        [*lines, *([more] if more else [])],
+        [summary(result), *remarks(result), *column_notes(header)],
+    ]
+    return "\n\n".join("\n".join(part if part is parts[1] else map(_folded, part)) for part in parts)
+
+
+def clients_on_a_screen(result: Valuation) -> tuple[list[str], list[list[str]], str]:
+    """Columns and cells of the clients, problems first, and what was left out, if anything, in words."""
+    header, rows = clients_table(result)
+    if len(rows) <= _WHOLE:
+        return header, rows, ""
+    more = f"… and {counted(len(rows) - _FIRST, 'more client')}: see clients.csv or result.ranking()"
+    return header, rows[:_FIRST], more
+
+
+def clients_table(result: Valuation, *, intervals: bool = False) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns and the cells of every client, problems first; columns that nobody fills are left out.
+
+    Where quality is estimated, distances are left to `Valuation.clients`.
+    """
+    ranked = result.ranking()
+    advice = {opinion.client: opinion.advice for opinion in result.verdict()}
+    if result.scores is not None:
+        ranked["value"] = ranked["client"].map({name: worth[0] for name, worth in result.scores.intervals().items()})
+    estimated = bool(ranked["quality"].notna().any())
+    columns = _ESTIMATED if estimated else _COMPARED
+    shown = [(name, cell) for name, cell in columns.items() if name in ranked and _says_something(ranked[name], name)]
+    records = [{str(key): value for key, value in row.items()} for row in ranked.to_dict("records")]
+    rows = []
+    for place in problems_first(result.verdict()):
+        row = records[place]
+        cells = [cell(row[name]) for name, cell in shown]
+        if intervals:
+            cells = [text + _interval(row, name) for text, (name, _) in zip(cells, shown, strict=True)]
+        rows.append([*cells, str(advice[str(row["client"])])])
+    return [*(name.replace("_", " ") for name, _ in shown), "verdict"], rows
+
+
+def column_notes(header: Sequence[str]) -> list[str]:
+    """What the columns of such a table mean, where their names may mislead."""
+    return [words for name, words in _COLUMN_NOTES.items() if name in header]
+
+
+def summary(result: Valuation) -> str:
+    """How many clients were valued, by which protocol, against what."""
+    valued = len(result.clients) - len(result.failed)
+    reference = result.settings.get("reference_rows")
+    target = counted(reference, "reference row") if reference else "what the clients have in common"
+    many = f"{valued} of {len(result.clients)} clients" if result.failed else counted(valued, "client")
+    noise = result.settings.get("epsilon")
+    private = "" if noise is None else f" Answers carry noise for ε = {noise:g}, so numbers differ from run to run."
+    return f"{many} valued by the {result.settings.get('protocol', 'unknown')} protocol against {target}.{private}"
 
 
 def scores_html(scores: ClientScores) -> str:
@@ -96,39 +155,54 @@ def scores_markdown(scores: ClientScores) -> str:
     return _markdown(_scores_summary(scores), *_scores_table(scores))
 
 
-def _summary(result: Valuation) -> str:
-    valued = len(result.clients) - len(result.failed)
-    reference = result.settings.get("reference_rows")
-    target = f"{number(reference)} reference rows" if reference else "what the clients have in common"
-    many = f"{valued} of {len(result.clients)} clients" if result.failed else counted(valued, "client")
-    return f"{many} valued by the {result.settings.get('protocol', 'unknown')} protocol against {target}."
+_ESTIMATED: dict[str, Callable[[Any], str]] = {
+    "client": str,
+    "rank": dash,
+    "rows": number,
+    "quality": two_decimals,
+    "wrong_labels": whole_percent,
+    "odd_features": whole_percent,
+    "missing": whole_percent,
+    "value": number,
+}
+_COMPARED: dict[str, Callable[[Any], str]] = {
+    "client": str,
+    "rank": dash,
+    "rows": number,
+    "distance": number,
+    "closeness": two_decimals,
+    "flagged": number,
+    "value": number,
+    "share": percent,
+}
+_COLUMN_NOTES = {
+    "wrong labels": "Wrong labels: those replaced at random; systematic confusions count less.",
+}
 
 
-def _valuation_table(result: Valuation) -> tuple[list[str], list[list[str]]]:
-    ranked = result.ranking()
-    opinions = {opinion.client: opinion for opinion in result.verdict()}
-    values = {} if result.scores is None else dict(zip(result.scores.clients, result.scores.values, strict=True))
-    columns: list[tuple[str, Any]] = [
-        ("rows", lambda row: number(row["rows"])),
-        ("distance", lambda row: number(row["distance"])),
-    ]
-    if ranked["high"].notna().any():
-        columns.append(("interval", _interval))
-    for name in ("quality", "flagged"):
-        if ranked[name].notna().any():
-            columns.append((name, lambda row, name=name: number(row[name])))
-    if values:
-        columns.append(("value", lambda row: number(values.get(str(row["client"])))))
-    columns.append(("share", lambda row: percent(row["share"])))
-    rows = []
-    for row in ranked.to_dict("records"):
-        opinion = opinions[str(row["client"])]
-        rows.append([str(row["client"]), *(cell(row) for _, cell in columns), opinion.advice, opinion.why])
-    return ["client", *(name for name, _ in columns), "verdict", "why"], rows
+def _says_something(column: pd.Series[Any], name: str) -> bool:
+    """Whether a column has anything to say; nobody needs to read that no cell is missing."""
+    return bool((column.fillna(0) > 0).any() if name == "missing" else column.notna().any())
 
 
-def _interval(row: dict[str, Any]) -> str:
-    return "–" if dash(row["high"]) == "–" else f"{number(row['low'])} – {number(row['high'])}"
+def _interval(row: dict[str, Any], name: str) -> str:
+    ends = ("low", "high") if name == "distance" else (f"{name}_low", f"{name}_high")
+    low, high = (row.get(end, math.nan) for end in ends)
+    if dash(low) == "–" or dash(high) == "–":
+        return ""
+    if name == "distance":
+        return f" ({number(low)} – {number(high)})"
+    return f" ({low:.2f}–{high:.2f})" if name == "quality" else f" ({100 * low:.0f}–{whole_percent(high)})"
+
+
+def _with_reasons(result: Valuation) -> tuple[list[str], list[list[str]]]:
+    why = {opinion.client: opinion.why for opinion in result.verdict()}
+    header, rows = clients_table(result, intervals=True)
+    return [*header, "why"], [[name, *cells, why[name]] for name, *cells in rows]
+
+
+def _folded(text: str) -> str:
+    return fill(without_control(text), _WIDTH, subsequent_indent="  ")
 
 
 def _scores_summary(scores: ClientScores) -> str:
@@ -147,7 +221,7 @@ def _scores_table(scores: ClientScores) -> tuple[list[str], list[list[str]]]:
 
 def _html(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def cell(tag: str, name: str, text: str) -> str:
-        align = "right" if name in _NUMERIC else "left"
+        align = "left" if name in _TEXTS else "right"
         return f'<{tag} style="text-align:{align}"><bdi>{html.escape(shortened(text, 200))}</bdi></{tag}>'
 
     head = "".join(cell("th", name, name) for name in header)
@@ -165,7 +239,7 @@ def _html(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
 def _markdown(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [
         _line(header),
-        _line(["---:" if name in _NUMERIC else "---" for name in header]),
+        _line(["---" if name in _TEXTS else "---:" for name in header]),
         *(_line([_literal(text) for text in row]) for row in rows),
     ]
     return f"{_literal(summary)}\n\n" + "\n".join(lines)

@@ -20,7 +20,7 @@ SHARES = {"ann": 0.5, "bob": 0.1, "cyd": 0.3, "noise": 0.1}
 @pytest.fixture
 def result():
     frame = pd.DataFrame({"client": list(SHARES), "rows": list(ROWS.values()), "share": list(SHARES.values())})
-    frame["quality"] = [0.9, 0.8, 0.95, 0.2]
+    frame["quality"] = [0.96, 0.8, 0.98, 0.2]
     return Valuation(frame.reindex(columns=CLIENT_COLUMNS), pd.DataFrame(), {})
 
 
@@ -125,13 +125,21 @@ def test_a_strategy_without_weights_is_refused():
 
 
 def test_a_result_names_nodes_and_weights(result):
-    choice = from_result(result, NODES, k=2)
-    assert choice.nodes == (NODES["ann"], NODES["cyd"])
-    assert choice.weights == pytest.approx({NODES["ann"]: 0.625, NODES["cyd"]: 0.375})
-    assert from_result(result, NODES, share=0.8).nodes == choice.nodes
-    assert set(from_result(result, NODES, quality=0.5).nodes) == {NODES[name] for name in ("ann", "bob", "cyd")}
+    choice = from_result(result, NODES)  # those that the verdict includes
+    assert choice.nodes == (NODES["cyd"], NODES["ann"])
+    good = {NODES["cyd"]: 100 * 0.98, NODES["ann"]: 120 * 0.96}
+    assert choice.weights == pytest.approx({node: rows / sum(good.values()) for node, rows in good.items()})
+    assert from_result(result, NODES, k=2).nodes == from_result(result, NODES, share=0.8).nodes == choice.nodes
+    shares = from_result(result, NODES, k=2, by="share").weights
+    assert shares == pytest.approx({NODES["ann"]: 0.625, NODES["cyd"]: 0.375})
     rows = from_result(result, NODES, k=2, by="rows").weights
     assert rows == pytest.approx({NODES["ann"]: 120 / 220, NODES["cyd"]: 100 / 220})
+
+
+def test_a_node_that_the_verdict_leaves_out_never_trains(result):
+    for criterion in ({"k": 4}, {"share": 1.0}, {"quality": 0.1}):
+        choice = from_result(result, NODES, **criterion)
+        assert set(choice.nodes) == {NODES[name] for name in ("ann", "bob", "cyd")}
 
 
 def test_a_choice_trains_with_its_nodes_and_weights(result):

@@ -61,8 +61,8 @@ def test_regression_labels_are_refused():
 def test_missing_values_follow_the_space_and_errors_name_the_client():
     reference, holes = table([0.0, 2.0], ["a", "b"]), table([np.nan, 1.0], ["a", "b"])
     with pytest.raises(SchemaError, check=coded("schema.missing-values")):
-        Federation.from_tables({"ann": holes}, reference)
-    filled = Federation.from_tables({"ann": holes}, reference, space=fb.Space(missing="impute", metric="within"))
+        Federation.from_tables({"ann": holes}, reference, space=fb.Space(missing="refuse"))
+    filled = Federation.from_tables({"ann": holes}, reference, space=fb.Space(metric="within"))
     assert filled.clients[0].features[0] == pytest.approx([0.0])
 
 

@@ -67,6 +67,6 @@ def pictures(rows: int, side: int = 28) -> fb.Table:
 
 def view_of(table: fb.Table, frame, client: str = "shelter", facts: RowFacts = FACTS, **settings):
     """What the owner of this table would hold after a run."""
-    schema = fb.fit_schema(table, fb.Space(missing="impute"))
+    schema = fb.fit_schema(table)
     target = np.random.default_rng(3).normal(size=(6, schema.point_width))
     return owner_view(client, ScoredRows(frame, facts), SETTINGS | settings, schema, target)

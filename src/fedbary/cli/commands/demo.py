@@ -73,10 +73,11 @@ def demo(
 
 
 def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: Path) -> None:
-    from fedbary.cli.ui.tables import bulleted, file_list, ranking, screen, summary
+    from fedbary.cli.ui.tables import bulleted, file_list, screen, show_result
 
     console = screen()
-    console.print(summary(result), "", ranking(result), "", sep="\n")
+    show_result(console, result)
+    console.print()
     _show_worst_rows(console, result, clinics)
     console.print("Is that right?", style="bold")
     console.print(bulleted(_found(result, clinics)))

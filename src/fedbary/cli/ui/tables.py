@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fedbary.cli.ui.terminal_text import one_line, visible
-from fedbary.wording import COMMAND, counted, number
+from fedbary.valuation.verdict import Advice
+from fedbary.wording import COMMAND
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,9 +18,15 @@ if TYPE_CHECKING:
     from fedbary.valuation.outcome import Outcome
     from fedbary.valuation.result import Valuation
 
-_BAR_WIDTH, _SHORTEST_BAR = 20, 5
-_GAP = 3  # between two columns
+_BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_STYLES = {
+    Advice.INCLUDE: "green",
+    Advice.LOOK: "yellow",
+    Advice.LEAVE: "red",
+    Advice.UNKNOWN: "dim",
+    Advice.NOT_VALUED: "red",
+}
 _WORTH_OPENING = ("report", "owner_report", "clients", "rows", "schema", "data")
 
 
@@ -85,69 +92,60 @@ def rounded(value: float, shape: str = ".2f") -> str:
     return format(value, shape) if math.isfinite(value) else "–"
 
 
-def ranking(result: Valuation) -> Table:
-    """The clients, best first, with their shares as bars."""
+def clients(result: Valuation) -> Table:
+    """The clients, those with a problem first, as far as they fit a screen."""
     from rich.text import Text
 
-    ranked = result.ranking()
-    widest = float(ranked["share"].max())
-    extra = [name for name in ("quality", "flagged") if ranked[name].notna().any()]
-    # A Shapley value says more about a share than the distance does, and both do not fit 80 columns.
-    main = "distance" if result.scores is None else "value"
-    if result.scores is not None:
-        ranked["value"] = result.scores.to_frame().set_index("client")["value"].reindex(ranked["client"]).to_numpy()
-    cells: list[list[str]] = []
-    for client in ranked.to_dict("records"):
-        name, share = str(client["client"]), client["share"]
-        if name in result.failed:
-            cells.append([name, "–", "–", *("–" for _ in extra), "–", str(client["status"])])
-        else:
-            more = [str(client["flagged"]) if column == "flagged" else number(client[column]) for column in extra]
-            # Nobody has a share where nobody adds anything.
-            percent = f"{100 * share:.1f} %" if share >= 0 else "–"
-            numbers = [str(client["rows"]), number(client[main]), *more, percent]
-            cells.append([name, *numbers, "ok, see note" if client["notes"] else "ok"])
-    columns = ["client", "rows", main, *extra, "share", "status"]
-    room = _room_for_bars(columns, cells)
-    if room:
-        columns.insert(-1, "")
-    rows: list[Sequence[object]] = []
-    for line, share in zip(cells, ranked["share"], strict=True):
-        status = line[-1] if result.outcomes[line[0]].ok else Text(line[-1], style="red")
-        bar = [Text(share_bar(share, widest, room) if share >= 0 else "", style="cyan")] if room else []
-        rows.append((*line[:-1], *bar, status))
-    return table(columns, rows, numeric=("rows", main, *extra, "share"))
+    from fedbary.views.result_tables import clients_on_a_screen
+
+    header, rows, more = clients_on_a_screen(result)
+    shown = table(
+        [name.replace(" ", "\n") for name in header],
+        [(*cells, Text(advice, style=_STYLES[Advice(advice)])) for *cells, advice in rows],
+        numeric=[name.replace(" ", "\n") for name in header if name not in ("client", "verdict")],
+    )
+    shown.caption, shown.caption_justify = more or None, "left"
+    return shown
 
 
-def _room_for_bars(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
-    """How wide bars may be beside whole names; 0 where they would be too short to compare."""
-    longest = [max(len(visible(text)) for text in column) for column in zip(columns, *cells, strict=True)]
-    room = screen().width - sum(longest) - _GAP * len(columns)
-    return min(room, _BAR_WIDTH) if room >= _SHORTEST_BAR else 0
+def verdict(result: Valuation) -> Table:
+    """What to do with whom and why, problems first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from fedbary.views.verdict_lines import groups
+
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    for group in groups(result, COMMAND):
+        grid.add_row(Text("•", style=_STYLES[group.advice]), Text(visible(group)))
+    return grid
+
+
+def show_result(console: Console, result: Valuation) -> None:
+    """The verdict, then the clients with their numbers."""
+    from rich.text import Text
+
+    from fedbary.views.result_tables import summary
+    from fedbary.views.verdict_lines import headline
+
+    console.print(Text(headline(result.verdict()), style="bold"))
+    console.print(verdict(result), "", clients(result), "", summary(result), sep="\n")
 
 
 def remarks(result: Valuation) -> Table | None:
-    """What the outcomes and notes say at length, those in trouble first; None if there is nothing to say."""
-    outcomes = sorted(result.outcomes.items(), key=lambda item: item[1].ok)
-    lines = [_remark(name, outcome) for name, outcome in outcomes if outcome.notes or not outcome.ok]
-    lines += [note.text(COMMAND) for note in result.notes]
+    """What is to be said besides the verdict; None if there is nothing."""
+    from fedbary.views import result_tables, verdict_lines
+
+    header = result_tables.clients_on_a_screen(result)[0]
+    lines = verdict_lines.remarks(result, COMMAND) + result_tables.column_notes(header)
     return bulleted(lines) if lines else None
 
 
 def _remark(client: str, outcome: Outcome) -> str:
     status = "" if outcome.ok else f"{outcome.status}: "
     return f"{client}: {status}{'; '.join(note.text(COMMAND) for note in outcome.notes)}"
-
-
-def summary(result: Valuation) -> str:
-    """How many clients were valued, against what."""
-    reference = result.settings.get("reference_rows")
-    target = f"{counted(reference, 'reference row')}" if reference else "the clients' barycenter"
-    valued = len(result.clients) - len(result.failed)
-    how = "distance to" if result.scores is None else "what each adds to the others, judged by"
-    noise = result.settings.get("epsilon")
-    private = "" if noise is None else f" Answers carry noise for ε = {noise:g}, so numbers differ from run to run."
-    return f"{valued} of {counted(len(result.clients), 'client')} valued by {how} {target}.{private}"
 
 
 def file_list(files: Mapping[str, str]) -> Table:
@@ -165,7 +163,7 @@ def file_list(files: Mapping[str, str]) -> Table:
 
 
 def show_valuation(result: Valuation, files: Mapping[str, str]) -> None:
-    """The ranking, what is to be said of it, and where everything was written; with --quiet, who failed and why."""
+    """The verdict, the clients, notes, and where everything was written; with --quiet, who failed and why."""
     from fedbary.cli.ui.session import session
 
     if session().quiet:
@@ -173,7 +171,7 @@ def show_valuation(result: Valuation, files: Mapping[str, str]) -> None:
             print(f"error: {one_line(_remark(name, result.outcomes[name]))}", file=sys.stderr)
         return
     console = screen()
-    console.print(summary(result), "", ranking(result), "", sep="\n")
+    show_result(console, result)
     notes = remarks(result)
     if notes is not None:
         console.print(notes, "", sep="\n")

@@ -55,8 +55,12 @@ def file_digest(path: Path) -> str:
 
 
 def for_programs(result: Valuation, files: Mapping[str, str]) -> dict[str, Any]:
-    """The result for `write_json`, clients in ranked order, each with its status and its notes."""
+    """The result for `write_json`: the verdict, and the clients in ranked order with their status and notes."""
     return {
+        "verdict": [
+            {"client": opinion.client, "advice": str(opinion.advice), "reasons": opinion.reasons}
+            for opinion in result.verdict()
+        ],
         "clients": [client | {"notes": result.outcomes[client["client"]].notes} for client in plain(result.ranking())],
         **({} if result.scores is None else {"scores": result.scores.to_frame()}),
         "settings": result.settings,

@@ -48,7 +48,7 @@ def from_result(
     k: int | None = None,
     share: float | None = None,
     quality: float | None = None,
-    by: Literal["share", "rows", "both"] = "share",
+    by: Literal["quality", "share", "rows", "both"] = "quality",
 ) -> Choice:
     """Nodes and weights from a valuation.
 
@@ -58,16 +58,17 @@ def from_result(
         What `fedbary.value` or a run on Flower returned.
     node_of_client : mapping of str to int, optional
         Flower's node id of each client's name. Default: the nodes of the run on Flower that ``result`` comes from.
-    k, share, quality : exactly one
-        As in `Valuation.select`.
-    by : {"share", "rows", "both"}
+    k, share, quality : at most one
+        As in `Valuation.select`: without any, the clients that the verdict includes; one that it leaves out is never
+        chosen.
+    by : {"quality", "share", "rows", "both"}
         As in `Valuation.weights`; the weights of the chosen clients are scaled to add up to one.
 
     Examples
     --------
-    In a ``ServerApp`` whose training should use the three best clients::
+    In a ``ServerApp`` whose training should use the clients that the verdict includes::
 
-        choice = from_result(result, k=3)
+        choice = from_result(result)
         choice.apply(FedAvg()).start(grid, initial_arrays)
     """
     names = result.select(k=k, share=share, quality=quality)

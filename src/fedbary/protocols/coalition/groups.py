@@ -78,8 +78,8 @@ class Groups:
 
 
 def encoded_width(schema: Schema) -> int:
-    """Coordinates of a group's mean: those of the scaled columns, before any projection."""
-    return sum(column.coordinates for column in schema.columns)
+    """Coordinates of a group's mean: those of the scaled columns, before any projection, and of missing cells."""
+    return schema.encoded_width + schema.mark_width
 
 
 def client_groups(table: Table, schema: Schema, *, most: int, min_group: int, seed: int) -> Groups:
@@ -92,7 +92,7 @@ def client_groups(table: Table, schema: Schema, *, most: int, min_group: int, se
         told = k_anonymous_rows(table, "classes", min_group=min_group)
     except DataError:
         return Groups(np.empty((0, encoded_width(schema))), np.empty(0, np.int64), np.empty(0), 0.0)
-    own = Space(task="classification", metric="euclidean", labels="onehot", projection="none", missing="impute")
+    own = Space(task="classification", metric="euclidean", labels="onehot", projection="none", missing="indicate")
     values, names = features(told, fit_schema(told, own)), class_names(told.labels)
     of = np.full(len(told), -1, dtype=np.int64)
     classes: list[int] = []

@@ -18,7 +18,7 @@ from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.encode import encode
 from fedbary.space.fit import whitening_matrix
 from fedbary.space.labels import class_names, label_coordinates
-from fedbary.space.points import features, place
+from fedbary.space.points import place
 from fedbary.space.schema import Schema
 from fedbary.transport import solve
 from fedbary.transport.cost import cost_matrix
@@ -59,7 +59,7 @@ class Stage:
             along = inside @ directions
             directions = directions @ whitening_matrix(along.T @ along / len(along), shrinkage)
         total = max(float((inside**2).sum()), np.finfo(float).tiny)
-        here = features(table, schema)
+        here = place(encoded, schema)
         points = encoded @ directions
         return cls(
             schema,
@@ -71,11 +71,12 @@ class Stage:
 
     def played(self, groups: Groups) -> Groups:
         """Groups in the coordinates of the game."""
-        return groups.moved(groups.points @ self.directions, self.kept)
+        return groups.moved(groups.points[:, : len(self.directions)] @ self.directions, self.kept)
 
     def placed(self, groups: Groups) -> Groups:
         """Groups in the features of the schema's space, in which the sketch lies."""
-        return groups.moved(place(groups.points, self.schema), self.kept_here)
+        values, missing = np.split(groups.points, [self.schema.encoded_width], axis=1)
+        return groups.moved(np.hstack([place(values, self.schema), missing]), self.kept_here)
 
     def distance(self, groups: Groups, sketch: SketchPoints) -> tuple[float, float]:
         """Estimates of the distance to the reference and of the quality.

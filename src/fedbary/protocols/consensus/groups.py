@@ -61,7 +61,7 @@ def scored_features(table: Table, schema: Schema) -> Floats:
 
 def scored_width(schema: Schema) -> int:
     """Number of coordinates of `scored_features`."""
-    width = sum(column.coordinates for column in schema.columns)
+    width = schema.encoded_width
     return width if width <= _WIDE else schema.feature_width
 
 

@@ -20,6 +20,7 @@ from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer
 from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.protocols.sketch.private_answer import private_answer
+from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.scoring import Judged, judged_rows, score_rows
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
 from fedbary.space.encode import require_columns
@@ -63,8 +64,11 @@ class SketchClient:
         schema.require(str(message.scalars["fingerprint"]))
         arrays, cap = dict(message.arrays), float(message.scalars["cap"])
         sketch = SketchPoints.from_arrays(arrays, cap, width=schema.point_width)
-        if self._policy.epsilon is not None and schema.label.coordinates.startswith("gaussian"):
-            raise PrivacyError("protocols.gaussian-labels-with-epsilon")
+        judge = None
+        if self._policy.epsilon is not None:
+            if schema.label.coordinates.startswith("gaussian"):
+                raise PrivacyError("protocols.gaussian-labels-with-epsilon")
+            judge = PublicJudge.of(message.scalars, arrays, schema) if self._policy.numbers else None
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         require_columns(self._table, schema)
@@ -77,7 +81,7 @@ class SketchClient:
         if self._schema is None:
             self._schema, self._arrays, self._cap = schema, arrays, cap
         if self._left is None:
-            self._left = self._reply(schema, sketch)
+            self._left = self._reply(schema, sketch, judge)
         return replace(self._left, round=message.round)
 
     def row_values(self) -> ScoredRows:
@@ -114,16 +118,16 @@ class SketchClient:
         self._cap = float(state["cap"])
         self._arrays = below(state, "array.")
 
-    def _reply(self, schema: Schema, sketch: SketchPoints) -> Reply:
+    def _reply(self, schema: Schema, sketch: SketchPoints, judge: PublicJudge | None) -> Reply:
         """Everything that leaves this machine."""
         rows, least = len(self._table), self._policy.min_group
         if self._policy.epsilon is not None:
             if self._policy.policy == "coarsen":
                 # By the public row count alone: what depends on the rows, epsilon would not cover.
                 sketch = coarsened(sketch, least / rows)
-            found = private_answer(self._table, schema, sketch, self._policy.epsilon)
+            made = private_answer(self._table, schema, sketch, self._policy.epsilon, judge)
             # No notes: which classes a table lacks is not covered by epsilon.
-            return Reply(0, {**_scalars(rows, found), "noise": found.noise})
+            return Reply(0, {**_scalars(rows, made.costs), "noise": made.costs.noise, **made.shares})
         cloud = self._cloud(schema)
         if cloud.distinct < least:
             raise DataError("protocols.too-few-different-rows", rows=rows, least=least)

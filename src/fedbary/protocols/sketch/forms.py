@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from fedbary.privacy.row_costs import GRID
 from fedbary.protocols.forms import LONGEST_TEXT, MOST_ROWS, Exchange, Form, Number, Numbers, Text
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY
 
 # Squared distances and what is made of them; far beyond all tables, and yet their squares are finite.
 COST = Number(most=1e30)
@@ -62,7 +63,12 @@ CLAIMS = ("rows", "distances with their intervals", "excess", "closeness", "shar
 EXCHANGES = {
     "sketch": Exchange(
         Form(
-            {**SCHEMA, "cap": CAP},
+            {
+                **SCHEMA,
+                "cap": CAP,
+                "odd_from": Number(most=GRID, whole=True, optional=True),
+                "doubted_from": Number(most=GRID, whole=True, optional=True),
+            },
             {
                 "points": Numbers(("points", "width")),
                 "weights": Numbers(("points",), 0.0, 1.0),
@@ -80,7 +86,7 @@ EXCHANGES = {
                 "relaxed": COST,
                 "error": COST,
                 "noise": Number(most=COST.most, optional=True),
-                **{name: Number(most=1.0, optional=True) for name in ABOUT_ROWS},
+                **{name: Number(most=1.0, optional=True) for name in (*ABOUT_ROWS, *NOISY)},
             }
         ),
     )

@@ -17,6 +17,8 @@ from fedbary.valuation.scored_rows import RowFacts
 ESTIMATES = ("wrong_labels", "odd_features")
 # Every scalar of a reply that is about the rows, in the order of `Estimate.columns`.
 ABOUT_ROWS = (*(name + end for name in ESTIMATES for end in ("", "_low", "_high")), "missing")
+# Those of a private answer, from which the server makes the others; "missing" is in both.
+NOISY = ("doubted", "odd")
 # Digits of the share of missing cells that leave where a server is not trusted.
 _DIGITS = 2
 

@@ -32,6 +32,14 @@ Floats = NDArray[np.float64]
 _REGRESSION_EPSILON = 2.0
 
 
+@dataclass(frozen=True, eq=False)
+class FittedScoring:
+    """What is sent, and which rows the linear part of the model got right without having seen them."""
+
+    arrays: dict[str, np.ndarray]
+    agreed: NDArray[np.bool_] | None = None
+
+
 def fit_scoring(
     fitted: Table,
     calibration: Table | None,
@@ -44,7 +52,7 @@ def fit_scoring(
     min_group: int,
     seed: int,
     busy: Callable[[str], None],
-) -> dict[str, np.ndarray]:
+) -> FittedScoring:
     """Fit on the sketch rows and score the calibration rows; without them (crossfit) the rows themselves, out of fold.
 
     ``cloud`` and ``clean_cloud`` are the points of the rows to fit on and of those that are scored. Where the test is
@@ -53,27 +61,29 @@ def fit_scoring(
     """
     if schema.label.kind == "number":
         arrays = _numbers("clean", clean_cloud, schema, sketch)
-        return arrays if calibration is None else arrays | _numbers("null", cloud, schema, sketch)
+        return FittedScoring(arrays if calibration is None else arrays | _numbers("null", cloud, schema, sketch))
     names = class_names(fitted.labels)
     copies = cloud.point_of_row
     counts = {name: len(np.unique(copies[names == name])) for name in np.unique(names)}
     classes = tuple(sorted(str(name) for name, count in counts.items() if count >= max(min_group, 2)))
     rows = np.isin(names, classes)
     if len(classes) < 2:
-        return {}
+        return FittedScoring({})
     codes = class_positions(names[rows], classes)
     found = fit_scoring_model(
         encode(fitted, schema)[rows], codes, classes, copies=copies[rows], min_group=min_group, seed=seed, busy=busy
     )
     fitted_rows = CleanRows(found.log_probabilities, codes, found.feature_scores)
     arrays = {f"model.{key}": array for key, array in found.model.to_arrays().items()}
+    agreed = np.ones(len(fitted), dtype=bool)
+    agreed[rows] = found.linear_votes == codes
     if calibration is None:
-        return arrays | _clean_arrays("clean", fitted_rows)
+        return FittedScoring(arrays | _clean_arrays("clean", fitted_rows), agreed)
     clean_codes = class_positions(class_names(calibration.labels), classes)
     known = clean_codes != UNKNOWN
     log_p, feature = found.model.scores(encode(calibration, schema)[known])
     arrays |= _clean_arrays("clean", CleanRows(log_p, clean_codes[known], feature))
-    return arrays if adapt else arrays | _clean_arrays("null", fitted_rows)
+    return FittedScoring(arrays if adapt else arrays | _clean_arrays("null", fitted_rows), agreed)
 
 
 @dataclass(frozen=True, eq=False)

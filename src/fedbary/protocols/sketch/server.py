@@ -27,7 +27,8 @@ from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.claims import check_claims
 from fedbary.protocols.sketch.forms import EXCHANGES
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS, client_numbers
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, client_numbers
+from fedbary.protocols.sketch.private_numbers import CleanRates, cells_of_a_row, clean_rates
 from fedbary.protocols.sketch.scoring import fit_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.description import check_table
@@ -49,9 +50,9 @@ _MISS = 0.05
 # Worth a look: less than half as far as any draw of as many rows of the reference. Honest clients of clean rows were at
 # .62 of the nearest draw or above, also of columns with heavy tails.
 _TOO_GOOD = 0.5
-_NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise", *ABOUT_ROWS)
+_NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise", *ABOUT_ROWS, *NOISY)
 # What a reply may lack.
-_LEFT_OUT = {"noise": 0.0, **dict.fromkeys(ABOUT_ROWS, np.nan)}
+_LEFT_OUT = {"noise": 0.0, **dict.fromkeys((*ABOUT_ROWS, *NOISY), np.nan)}
 
 
 class SketchServer:
@@ -83,18 +84,7 @@ class SketchServer:
         """The one message, to everybody."""
         if self._done:
             return {}
-        message = Message(
-            "sketch",
-            0,
-            {"schema": self._schema.to_json(), "fingerprint": self._schema.fingerprint, "cap": self._sketch.cap},
-            {
-                "points": self._sketch.points,
-                "weights": self._sketch.weights,
-                "variances": self._sketch.variances,
-                **self._scoring,
-            },
-        )
-        return dict.fromkeys(self._names, message)
+        return dict.fromkeys(self._names, self.question())
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad one takes its client out and nobody else."""
@@ -171,6 +161,30 @@ class SketchServer:
         return self._sketch
 
     @property
+    def rates(self) -> CleanRates | None:
+        """What private counts of rows are debiased by."""
+        return self._rates
+
+    def question(self) -> Message:
+        """What every client is sent."""
+        return Message(
+            "sketch",
+            0,
+            {
+                "schema": self._schema.to_json(),
+                "fingerprint": self._schema.fingerprint,
+                "cap": self._sketch.cap,
+                **({} if self._rates is None else self._rates.scalars),
+            },
+            {
+                "points": self._sketch.points,
+                "weights": self._sketch.weights,
+                "variances": self._sketch.variances,
+                **self._scoring,
+            },
+        )
+
+    @property
     def spread(self) -> float:
         """Root of the mean squared distance of the reference from its centre."""
         return self._spread
@@ -203,7 +217,7 @@ class SketchServer:
         )
         # Without a calibration half the rows themselves stand in; their distance to the sketch is a little small.
         self._clean = cloud if calibration is None else embed(calibration, self._schema)
-        self._scoring = fit_scoring(
+        scoring = fit_scoring(
             fitted,
             calibration,
             self._schema,
@@ -215,6 +229,16 @@ class SketchServer:
             seed=seed,
             busy=busy,
         )
+        self._scoring = scoring.arrays
+        self._rates: CleanRates | None = None
+        if (
+            settings.epsilon is not None
+            and settings.numbers
+            and (self._schema.label.kind == "number" or scoring.agreed is not None)
+        ):
+            self._rates = clean_rates(
+                cloud, codes, self._sketch, scoring.agreed, min_group=settings.min_group, seed=seed
+            )
         self._target_rows, self._calibration_rows = len(fitted), 0 if calibration is None else len(calibration)
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
@@ -249,9 +273,16 @@ class SketchServer:
             "high": high,
             "excess": numbers["cost"] - float(np.mean(clean)),
             "closeness": 1.0 - numbers["relaxed"] / cap,
-            **client_numbers(numbers),
+            **client_numbers(self._about_rows(numbers)),
             "outcome": Outcome(notes=notes),
         }
+
+    def _about_rows(self, numbers: Mapping[str, float]) -> Mapping[str, float]:
+        """Estimates about a client's rows: its own, or made of its noisy shares."""
+        if self._rates is None or np.isnan(numbers["doubted"]):
+            return numbers
+        cells, epsilon = cells_of_a_row(self._schema), self._settings.epsilon or np.inf
+        return {**numbers, **self._rates.columns(numbers, cells=cells, epsilon=epsilon)}
 
     def _held_out_costs(self) -> dict[int, list[float]]:
         """d_S² of a few draws of as many clean rows as each client has: what size alone costs."""

@@ -44,7 +44,7 @@ def boost(
     how: Sequence[str] = HOWS,
     protocol: Settings | str | None = None,
     fdr: float = 0.1,
-    calibration: Literal["split", "crossfit"] = "split",
+    calibration: Literal["split", "crossfit"] = "crossfit",
     valuation: Valuation | None = None,
     model: Model | None = None,
     training: FedAvg | None = None,
@@ -167,9 +167,15 @@ def boost(
 
 
 def trained_accuracy(
-    model: Any, federation: Federation, test: Rows, training: FedAvg, *, threads: int | None = None
+    model: Any,
+    federation: Federation,
+    test: Rows,
+    training: FedAvg,
+    *,
+    weights: Sequence[int] | None = None,
+    threads: int | None = None,
 ) -> float:
-    """Accuracy on test rows of the model that FedAvg makes of a federation.
+    """Accuracy on test rows of the model that FedAvg makes of a federation, by rows or by given weights of clients.
 
     Examples
     --------
@@ -184,7 +190,7 @@ def trained_accuracy(
     from fedbary.research.training.evaluate import Evaluator
     from fedbary.research.training.fedavg import run
 
-    log = run(model, federation, training, threads=threads)
+    log = run(model, federation, training, weights=weights, threads=threads)
     evaluator = Evaluator(model, test, len(federation.classes), dtype=training.dtype, threads=threads)
     return float(evaluator.accuracy(log.final)[0])
 

@@ -71,7 +71,7 @@ EXPERIMENTS = (
     Experiment(
         "timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours.", alone=True
     ),
-    Experiment("boost", "How much better a federated model becomes once flagged rows are dropped or relabelled."),
+    Experiment("boost", "How much better a federated model becomes without flagged rows, or without bad clients."),
     Experiment(
         "point-removal", "Accuracy as a client's rows are left out, those that a method likes least or most first."
     ),

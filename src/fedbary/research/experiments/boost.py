@@ -5,6 +5,7 @@ rows are spread over all clients, as in the paper, or all in one client, half of
 leaves out exactly the spoilt rows, as perfect flags would; *clean* trains on the same rows before they were spoilt. The
 paper's rule drops every row with a positive calibrated gradient. The step of 0.03 is the one of 0.1, 0.03 and 0.01 that
 does best on *clean*: with 0.1, accuracies move by several points with the size of an epoch's last mini-batch.
+The federation of `boost_clients` comes along: there whole clients are left out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fedbary as fb
+from fedbary.research.experiments import boost_clients
+from fedbary.research.experiments.boost_clients import Chosen
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Spoilt, split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
@@ -32,8 +35,8 @@ NOISES = {"labels": "labels", "features 1 σ": "features"}
 SPREADS = ("in all clients", "in one client")
 MODELS: dict[str, Model] = {"logistic": Logistic(), "mlp": MLP()}
 FLAGS: dict[str, dict[str, Any]] = {
-    "split": {},
-    "crossfit": {"calibration": "crossfit"},
+    "split": {"calibration": "split"},
+    "crossfit": {},
     "paper's rule": {"protocol": "interpolation", "rule": "sign"},
 }
 # Column of the table → whose flags, and what is done about them.
@@ -45,7 +48,7 @@ WAYS = {
     "drop, paper's rule": ("paper's rule", "drop"),
 }
 JUDGED = ("flagged", "recall", "precision", "mended")
-METRICS = ("accuracy", "gain", *JUDGED)
+METRICS = ("accuracy", "gain", *JUDGED, *boost_clients.CHOICE)
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,21 @@ class Cell:
         return f"{self.dataset}, {self.noise} {self.spread}, seed {self.seed}"
 
 
-def cells(smoke: bool) -> list[Cell]:
-    """All cells; for a smoke test two noises of digits with two clients."""
+def cells(smoke: bool) -> list[Cell | Chosen]:
+    """All cells; for a smoke test two noises of digits with two clients, and one choice of clients."""
     if smoke:
         small = {"clients": 2, "rows": 120, "noisy": 40, "server_rows": 300, "rounds": 2}
-        return [Cell("digits", noise, SPREADS[1], 0, **small) for noise in NOISES]
-    return [Cell(*choice) for choice in product(DATASETS, NOISES, SPREADS, range(5))]
+        return [*(Cell("digits", noise, SPREADS[1], 0, **small) for noise in NOISES), *boost_clients.cells(smoke)]
+    return [
+        *(Cell(*choice) for choice in product(DATASETS, NOISES, SPREADS, range(5))),
+        *boost_clients.cells(smoke),
+    ]
 
 
-def compute(cell: Cell) -> list[Record]:
-    """Accuracy of each model after each way of acting, and how right the flags were."""
+def compute(cell: Cell | Chosen) -> list[Record]:
+    """Accuracy of each model after each way of acting, and how right the flags or the choice were."""
+    if isinstance(cell, Chosen):
+        return boost_clients.compute(cell)
     draw = drawn(cell)
     tables = {name: client.table for name, client in draw.spoilt.items()}
     oracle = {name: client.table.take(~client.mask) for name, client in draw.spoilt.items()}
@@ -109,6 +117,8 @@ def markdown(final: pd.DataFrame) -> str:
         "accuracy": "accuracy on test rows that neither valued nor trained anything",
         "gain": "gain over training on all rows, with the same seed",
     }
+    chosen = final["spread"] == boost_clients.SPREAD
+    final, choice = final[~chosen], final[chosen]
     text = pivots(final, by="dataset", down=["noise", "spread", "model"], across="how", titles=titles)
     shown = {way: whose for way, (whose, how) in WAYS.items() if how == "relabel" or whose not in ("split", "crossfit")}
     keys = ["dataset", "noise", "spread", "how"]
@@ -121,7 +131,8 @@ def markdown(final: pd.DataFrame) -> str:
     header = [*keys[:3], "flags", "rows flagged", "recall of spoilt rows", "precision", "right among new labels"]
     return (
         "# Acting on flags before training\n\nMean ± standard deviation over seeds. The standard error of one accuracy "
-        f"on 1000 test rows is about 0.013.\n\n{text}\n## Flags\n\n{markdown_table(header, rows)}\n"
+        f"on 1000 test rows is about 0.013.\n\n{text}\n## Flags\n\n{markdown_table(header, rows)}\n\n"
+        f"{boost_clients.markdown(choice)}"
     )
 
 

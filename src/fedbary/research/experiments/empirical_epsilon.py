@@ -18,7 +18,7 @@ from scipy.stats import beta
 import fedbary as fb
 from fedbary.privacy.row_costs import GRID
 from fedbary.protocols.sketch.answer import relaxed_cost
-from fedbary.protocols.sketch.private_answer import Sums, noisy_answer, released_sums, units_per_row
+from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, released_sums, units_per_row
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.tables import markdown_table
@@ -101,7 +101,7 @@ def rounding_trap(classes: int) -> tuple[Schema, SketchPoints]:
     metric[0], metric[-1] = target, place
     categories = (PERSON, *(f"nobody {i}" for i in range(WIDTH - 2)))
     label = LabelSpec("label", "classes", "onehot", weight=0.0)
-    schema = Schema((ColumnSpec("name", "categorical", categories=categories),), label, "impute", whitening=metric)
+    schema = Schema((ColumnSpec("name", "categorical", categories=categories),), label, "refuse", whitening=metric)
     return schema, SketchPoints(points, np.array([1.0 - 1e-9, 1e-9]), np.zeros(2), cap)
 
 
@@ -121,7 +121,7 @@ def measured_epsilon(one: Sums, other: Sums, sketch: SketchPoints, *, rows: int,
     first, second = (np.array([sums.transport / units_per_row(rows), sums.nearest]) for sums in (one, other))
     said = []
     for sums in (one, other):
-        answers = [noisy_answer(sums, rows, sketch, epsilon) for _ in range(trials)]
+        answers = [noisy_costs(sums, rows, sketch, epsilon) for _ in range(trials)]
         seen = np.array([[answer.cost, answer.relaxed] for answer in answers]) * (GRID * rows / sketch.cap)
         said.append(int((np.abs(seen - first).sum(axis=1) > np.abs(seen - second).sum(axis=1)).sum()))
     ratios = log_ratio(said[1], said[0], trials), log_ratio(trials - said[0], trials - said[1], trials)

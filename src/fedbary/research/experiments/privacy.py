@@ -17,7 +17,10 @@ import numpy as np
 import fedbary as fb
 from fedbary.privacy.row_costs import GRID, row_costs
 from fedbary.protocols.sketch.answer import exact_answer
-from fedbary.protocols.sketch.private_answer import Sums, noisy_answer, released_sums, units_per_row
+from fedbary.protocols.sketch.numbers import client_numbers
+from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, noisy_shares, released_sums, units_per_row
+from fedbary.protocols.sketch.private_numbers import PublicJudge, cells_of_a_row
+from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import split_dataset
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 MOST_NOISE = 0.4
 EPSILONS = (8.0, 2.0, 1.0, 0.3, 0.1)
 DATASETS = {"fashion-mnist": (2000, (100, 250, 500, 1000, 2500)), "dry-bean": (1500, (100, 500, 2500, 10_000))}
+# An ε at which the noise of a few hundred rows is none.
+_HARDLY_NOISE = 1e9
 MEASURES = ("quality", "distance", "advantage")
 
 
@@ -68,28 +73,38 @@ def compute(cell: Cell) -> list[Record]:
     from scipy.stats import spearmanr
 
     data = split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed)
-    schema, asked, sketch = _sketches(cell.dataset, cell.reference_rows, cell.seed)
+    asked, server = _servers(cell.dataset, cell.reference_rows, cell.seed)
+    schema, sketch, question, rates = server.schema, server.sketch, server.question(), server.rates
+    judge = PublicJudge.of(question.scalars, question.arrays, schema)
+    assert rates is not None
     exact, sums = [], []
     for client, share in enumerate(np.linspace(0.0, MOST_NOISE, cell.clients)):
         seed = 10_000 * (cell.seed + 1) + client
         chosen = data.rows(cell.rows, np.inf, seed=seed)
         table = data.client(chosen, cell.noise, float(share), seed=seed).table
-        found = exact_answer(fb.embed(table, schema), asked, improved=False)
-        exact.append((found.relaxed, found.cost))
-        sums.append(released_sums(table, schema, sketch))
+        exact.append(exact_answer(fb.embed(table, schema), asked, improved=False).cost)
+        sums.append(released_sums(table, schema, sketch, judge))
         if client == 0:
             neighbours = sums[0], without_dearest(table, schema, sketch)
-    relaxed, cost = np.array(exact).T
+
+    def quality(one: Sums, epsilon: float) -> float:
+        numbers = {"rows": float(cell.rows), **noisy_shares(one, cell.rows, schema, epsilon)}
+        made = rates.columns(numbers, cells=cells_of_a_row(schema), epsilon=epsilon)
+        return client_numbers(made)["quality"]
+
+    without_noise = [quality(one, _HARDLY_NOISE) for one in sums]
     records: list[Record] = []
     for epsilon in EPSILONS:
-        answers = [[noisy_answer(one, cell.rows, sketch, epsilon) for one in sums] for _ in range(cell.draws)]
         ranks = [
-            (spearmanr([a.relaxed for a in draw], relaxed)[0], spearmanr([a.cost for a in draw], cost)[0])
-            for draw in answers
+            (
+                spearmanr([quality(one, epsilon) for one in sums], without_noise)[0],
+                spearmanr([noisy_costs(one, cell.rows, sketch, epsilon).cost for one in sums], exact)[0],
+            )
+            for _ in range(cell.draws)
         ]
-        quality, distance = np.nan_to_num(np.array(ranks)).mean(axis=0)
+        good, distance = np.nan_to_num(np.array(ranks)).mean(axis=0)
         advantage = membership_advantage(*neighbours, sketch, rows=cell.rows, epsilon=epsilon, trials=cell.trials)
-        records.append({"epsilon": epsilon, "quality": quality, "distance": distance, "advantage": advantage})
+        records.append({"epsilon": epsilon, "quality": good, "distance": distance, "advantage": advantage})
     return records
 
 
@@ -108,21 +123,21 @@ def membership_advantage(
     first, second = (_costs(sums, rows, sketch) for sums in (one, other))
     said = []
     for sums in (one, other):
-        answers = [noisy_answer(sums, rows, sketch, epsilon) for _ in range(trials)]
+        answers = [noisy_costs(sums, rows, sketch, epsilon) for _ in range(trials)]
         seen = np.array([[answer.cost, answer.relaxed] for answer in answers])
         said.append((np.abs(seen - first).sum(axis=1) < np.abs(seen - second).sum(axis=1)).mean())
     return float(said[0] - said[1])
 
 
 @lru_cache(maxsize=1)
-def _sketches(dataset: str, reference_rows: int, seed: int) -> tuple[Schema, SketchPoints, SketchPoints]:
-    """The schema, and the sketch that a server sends without and with ε."""
+def _servers(dataset: str, reference_rows: int, seed: int) -> tuple[SketchPoints, SketchServer]:
+    """The sketch that a server sends without ε, and the server with it."""
     reference = split_dataset(dataset, reference_rows, seed=seed).reference
     exact, private = (
         settings.server([], reference, settings.space(None), rules=RowRules(), seed=seed)
         for settings in (fb.Sketch(), fb.Sketch(epsilon=1.0))
     )
-    return private.schema, exact.sketch, private.sketch
+    return exact.sketch, private
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,7 +39,12 @@ _CLIENTS = 2
 
 
 def run(
-    model: Model, federation: Federation, settings: FedAvg | None = None, *, threads: int | None = None
+    model: Model,
+    federation: Federation,
+    settings: FedAvg | None = None,
+    *,
+    weights: Sequence[int] | None = None,
+    threads: int | None = None,
 ) -> TrainingLog:
     """Train once with all clients, and log every local model.
 
@@ -52,6 +57,8 @@ def run(
         The clients and their rows; the test rows are not looked at.
     settings : FedAvg, optional
         How to train.
+    weights : sequence of int, optional
+        How much each client counts in the average, instead of its number of rows; only ratios matter.
     threads : int, optional
         Threads that share the clients of a round; by default as many as there are cores.
 
@@ -73,6 +80,7 @@ def run(
     settings = settings or FedAvg()
     flat, rows = _prepared(model, federation, settings)
     vector, everyone = flat.initial, np.ones((1, len(rows)), dtype=bool)
+    counts = federation.counts if weights is None else np.asarray(weights, dtype=np.int64)
     pool = _pool(flat, threads)
 
     def train(start: torch.Tensor, turn: int, client: int) -> torch.Tensor:
@@ -82,10 +90,10 @@ def run(
     for turn in range(settings.rounds):
         selected = np.flatnonzero(_selected(everyone, settings, turn)[0])
         models = torch.stack(in_parallel(partial(train, vector, turn), selected.tolist(), pool))
-        shares = federation.counts[selected] / federation.counts[selected].sum()
+        shares = counts[selected] / counts[selected].sum()
         vector = torch.tensor(shares, dtype=models.dtype) @ models
         rounds.append(Round(selected, _checked(models.double().numpy(), settings)))
-    return TrainingLog(federation.names, federation.counts, flat.initial.numpy(), tuple(rounds), head=flat.head)
+    return TrainingLog(federation.names, counts, flat.initial.numpy(), tuple(rounds), head=flat.head)
 
 
 def train_coalitions(

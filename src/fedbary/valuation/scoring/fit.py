@@ -45,11 +45,15 @@ _ENOUGH_TO_SCALE = 20
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The model and, for every row it was fitted on, what models that had not seen the row say of it."""
+    """The model and, for every row it was fitted on, what models that had not seen the row say of it.
+
+    ``linear_votes`` are the classes that the linear part alone prefers.
+    """
 
     model: ScoringModel
     log_probabilities: Floats
     feature_scores: Floats
+    linear_votes: Integers
 
 
 @dataclass(eq=False)
@@ -141,7 +145,7 @@ def fit_scoring_model(
         blend=chosen.blend,
     )
     features = (found.feature[chosen.feature] - centre[looks]) / scale[looks]
-    return Fitted(model, chosen.log_probabilities, features)
+    return Fitted(model, chosen.log_probabilities, features, np.argmin(found.linear[strength], axis=1))
 
 
 def class_spread(potentials: Floats, codes: Integers, classes: int) -> tuple[Floats, Floats]:

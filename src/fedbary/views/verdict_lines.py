@@ -1,0 +1,139 @@
+"""The verdict in few lines: a headline, clients with the same reasons together, and notes that repeat said once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedbary.valuation.verdict import PROBLEMS_FIRST, Advice, Opinion
+from fedbary.wording import PYTHON, Dialect, counted, listed, shortened, without_control
+
+if TYPE_CHECKING:
+    from fedbary.valuation.result import Valuation
+
+_LONGEST_NAME = 30
+# So many groups of a kind are said in full where there are more clients than fit a screen.
+_MOST_GROUPS, _MOST_NAMES, _MANY_CLIENTS = 8, 5, 30
+
+
+@dataclass(frozen=True)
+class Group:
+    """Clients of which the same is to be said."""
+
+    advice: Advice
+    clients: tuple[str, ...]
+    why: str = ""
+
+    def __str__(self) -> str:
+        """Names, and why.
+
+        Examples
+        --------
+        >>> str(Group(Advice.LOOK, ("a", "b"), "30 % of its cells are missing"))
+        'Look at a and b first: each, 30 % of its cells are missing'
+        """
+        names = listed([shortened(without_control(name), _LONGEST_NAME) for name in self.clients], most=_MOST_NAMES)
+        many = f"{counted(len(self.clients), 'client')} ({names})" if len(self.clients) > _MOST_NAMES else names
+        each = "each, " if len(self.clients) > 1 and self.advice is not Advice.NOT_VALUED else ""
+        return _SAID[self.advice].format(many) + (f": {each}{self.why}" if self.why else "")
+
+
+def headline(opinions: Sequence[Opinion]) -> str:
+    """How many clients to include, to look at and to leave out.
+
+    Examples
+    --------
+    >>> headline([Opinion("a", Advice.INCLUDE, ()), Opinion("b", Advice.INCLUDE, ()), Opinion("c", Advice.LOOK, ())])
+    'Include 2 of 3 clients, look at 1 first.'
+    >>> headline([Opinion("a", Advice.UNKNOWN, ())])
+    'Nothing can be said of the only client.'
+    """
+    total = len(opinions)
+    count = {advice: sum(opinion.advice == advice for opinion in opinions) for advice in Advice}
+    alone = next((advice for advice in Advice if count[advice] == total), None)
+    if total and alone is not None:
+        parts = [_SAID[alone].format({1: "the only client", 2: "both clients"}.get(total, f"all {total:,} clients"))]
+    else:
+        of_all = f" of {total:,} clients"
+        parts = [f"include {f'{count[Advice.INCLUDE]:,}' if count[Advice.INCLUDE] else 'none'}{of_all}"]
+        parts += [_SAID[one].format(f"{count[one]:,}") for one in _SAID if one is not Advice.INCLUDE and count[one]]
+    return ", ".join([_capital(parts[0]), *(part[0].lower() + part[1:] for part in parts[1:])]) + "."
+
+
+_SAID = {
+    Advice.INCLUDE: "Include {}",
+    Advice.LOOK: "Look at {} first",
+    Advice.LEAVE: "Leave out {}",
+    Advice.UNKNOWN: "Nothing can be said of {}",
+    Advice.NOT_VALUED: "{} could not be valued",
+}
+
+
+def problems_first(opinions: Sequence[Opinion]) -> list[int]:
+    """Places of the clients to show: those with a problem, the worst first, then those to include, the best first.
+
+    Examples
+    --------
+    >>> advised = (Advice.INCLUDE, Advice.INCLUDE, Advice.LOOK)
+    >>> problems_first([Opinion(name, advice, ()) for name, advice in zip("abc", advised, strict=True)])
+    [2, 0, 1]
+    """
+    return sorted(
+        range(len(opinions)),
+        key=lambda place: (
+            PROBLEMS_FIRST.index(opinions[place].advice),
+            place if opinions[place].advice == Advice.INCLUDE else -place,
+        ),
+    )
+
+
+def groups(result: Valuation, dialect: Dialect = PYTHON) -> list[Group]:
+    """Clients by advice and reasons, problems first and the worst of them first; those to include in one group.
+
+    With many clients only the first groups of a kind have their reasons; the rest of it is one group without. Why a
+    client failed is said in full, to the reader who has the result.
+    """
+    opinions = result.verdict()
+    found: dict[tuple[Advice, str], list[str]] = {}
+    for opinion in (opinions[place] for place in problems_first(opinions)):
+        found.setdefault((opinion.advice, _why(result, opinion, dialect)), []).append(opinion.client)
+    said = [Group(advice, tuple(names), why) for (advice, why), names in found.items()]
+    if len(opinions) <= _MANY_CLIENTS:
+        return said
+    shown = []
+    for advice in PROBLEMS_FIRST:
+        mine = [group for group in said if group.advice == advice]
+        rest = tuple(client for group in mine[_MOST_GROUPS:] for client in group.clients)
+        shown += [*mine[:_MOST_GROUPS], *([Group(advice, rest)] if rest else [])]
+    return shown
+
+
+def _why(result: Valuation, opinion: Opinion, dialect: Dialect) -> str:
+    if opinion.advice is Advice.INCLUDE:
+        return ""
+    if opinion.advice is Advice.NOT_VALUED:
+        outcome = result.outcomes[opinion.client]
+        return f"{outcome.status}, {'; '.join(note.text(dialect) for note in outcome.notes)}"
+    return "; ".join(note.text(dialect) for note in opinion.reasons)
+
+
+def remarks(result: Valuation, dialect: Dialect = PYTHON) -> list[str]:
+    """What notes say that the verdict does not, each once, however many clients it is about."""
+    reasons = {(opinion.client, note.to_text()) for opinion in result.verdict() for note in opinion.reasons}
+    clients: dict[str, list[str]] = {}
+    for name, outcome in result.outcomes.items():
+        for note in outcome.notes if outcome.ok else ():
+            if (name, note.redacted().to_text()) not in reasons:
+                clients.setdefault(note.text(dialect), []).append(shortened(without_control(name), _LONGEST_NAME))
+    return [_same(text, names) for text, names in clients.items()] + [note.text(dialect) for note in result.notes]
+
+
+def _same(text: str, names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]}: {text}"
+    return f"{text} (same for {counted(len(names), 'client')}: {listed(names, most=_MOST_NAMES)})"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
