@@ -48,7 +48,7 @@ def test_flagged_rows_are_shown_with_reason_and_suggestion(fedbary, valued):
     shown = [line for line in out.splitlines() if "p1" in line.split()]
     assert len(shown) == 1
     assert "label" in shown[0]
-    assert "guarantee:" in out
+    assert "flags: " in out
     assert max(map(len, out.splitlines())) <= 80
 
 

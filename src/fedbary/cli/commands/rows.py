@@ -119,7 +119,6 @@ def _marked(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
-    from fedbary.valuation.scored_rows import PROVED
     from fedbary.wording import COMMAND
 
     console = screen()
@@ -127,8 +126,7 @@ def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
     console.print(f"{len(flagged)} of {len(frame)} rows of {visible(client)} are flagged", style="bold")
     if len(flagged):
         console.print(worst_rows(flagged, most))
-    promised = facts.guarantee.text(COMMAND)
-    console.print(f"{'guarantee' if facts.guarantee.code == PROVED else 'no guarantee'}: {promised}")
+    console.print(f"flags: {facts.guarantee.text(COMMAND)}")
     if facts.smallest_q is not None and not len(flagged):
         console.print(f"flags begin at --fdr {facts.smallest_q:.3f}")
     if len(suspected):
