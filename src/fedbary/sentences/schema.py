@@ -19,6 +19,10 @@ SENTENCES = {
         "column '{column}' must be {kind}, but holds text[[ such as {example} in row {row}]]: correct the cells, or choose the right file.",
         "column kind",
     ),
+    "column-beyond": say(
+        "{share:percent} of its rows lie beyond anything in the reference in column '{column}'[[; its median is {times} times the reference's]]",
+        "column share times",
+    ),
     "columns-missing": say(
         "the {count:either column columns} {missing:quoted} of the schema {count:either is are} missing[[ (it has {extra:quoted} that the schema does not know)]]: rename or add {count:either it them}.",
         "missing count",
@@ -77,6 +81,7 @@ SENTENCES = {
     "looks-like-an-id": say(
         "column '{column}' has {different} different texts in {rows} rows, so it looks like an identifier or free text: drop it, or name it as the id."
     ),
+    "many-copies": say("many rows are copies: {share:percent} of them are different", "share"),
     "missing-values": say(
         "column '{column}' has [[{count} ]]missing [[{count:either value values}|values]][[ in {rows} rows]]: fill in the gaps, drop those rows, or ask for <missing=indicate>.",
         "column",
@@ -87,6 +92,10 @@ SENTENCES = {
         "least",
     ),
     "no-file": say("There is no schema file '{file}': check the path, or ask the coordinator for it."),
+    "no-known-label": say(
+        "the label column '{label}' holds [[{found:listed}|none of the classes]], but the classes are {classes:listed}[[ (did you mean {meant:listed}?)]]: use the names of the classes.",
+        "label found classes meant",
+    ),
     "nobody-described": say("No client could describe its table, so there is nothing to agree on."),
     "nobody-sent-moments": say("No party sent the moments that the metric needs."),
     "not-a-schema": say("This is not a fedbary schema[[ ({why})]]: ask the coordinator for it again."),
@@ -96,6 +105,10 @@ SENTENCES = {
     "other-categories": say(
         "column '{column}' must hold categories such as {known:quoted}, but holds other numbers: use the federation's categories.",
         "column known",
+    ),
+    "other-coding": say(
+        "writes {found:listed} where the target has {meant:listed}: did you mean these? Use the target's names of classes",
+        "found meant",
     ),
     "other-fingerprint": say(
         "This schema has fingerprint {own}, the federation uses {expected}: both sides must hold the same schema file.",

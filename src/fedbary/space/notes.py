@@ -3,53 +3,122 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import log10
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbary.data.table import Table
+from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.space.label_coding import other_coding
 from fedbary.space.labels import class_names
 from fedbary.space.points import Points, embed
-from fedbary.space.schema import Schema
+from fedbary.space.schema import ColumnSpec, Schema
+from fedbary.wording import on_one_line
 
 # Codes that a client may put into its reply.
 FIT_CODES = frozenset(
-    {"schema.ignores-columns", "schema.lacks-classes", "schema.lacks-every-class", "schema.unknown-classes"}
+    {
+        "schema.column-beyond",
+        "schema.ignores-columns",
+        "schema.lacks-classes",
+        "schema.lacks-every-class",
+        "schema.many-copies",
+        "schema.other-coding",
+        "schema.unknown-classes",
+    }
 )
 # Those that say what is wrong with rows; an owner may withhold them.
 FINDINGS = frozenset({"schema.column-beyond", "schema.many-copies", "schema.other-coding"})
+# Columns of which a client says that they lie beyond the reference.
+MOST_COLUMNS = 5
 # Names in a note; there may be thousands of classes.
 _MOST_NAMED = 20
+# A column is odd from this share of its rows on, as a client is; so many of a heavy tail lie beyond no reference.
+_LEAST_BEYOND = 0.05
+# Copies are worth a word where fewer rows than this share are different.
+_FEW_DIFFERENT = 0.9
 
 
 def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_group: int = 1) -> tuple[Note, ...]:
-    """Ordinary but noteworthy facts: ignored columns, classes the table lacks, classes the target lacks.
+    """Ordinary but noteworthy facts, and findings: of columns, of labels, of copies.
 
-    These notes leave the owner's machine, so a class is told apart from an absent one only from
-    ``min_group`` different rows on, be it the target's or unknown to it. ``cloud`` is the table's embedding, if it is
-    at hand; it knows which rows are equal.
+    These notes leave the owner's machine, so a class is told apart from an absent one only from ``min_group`` different
+    rows on, be it the target's or unknown to it, and so many must lie beyond the limits of a column; shares have two
+    digits, and how a median differs is a power of ten. ``cloud`` is the table's embedding, if it is at hand; it knows
+    which rows are equal.
 
     Examples
     --------
     >>> import fedbary as fb
     >>> from fedbary.space.notes import fit_notes
-    >>> reference = fb.Table.from_arrays([[0.0], [1.0]], ["a", "b"])
-    >>> client = fb.Table.from_arrays([[0.0], [1.0]], ["a", "a"])
-    >>> [str(note) for note in fit_notes(client, fb.fit_schema(reference))]
-    ['lacks class b']
+    >>> reference = fb.Table({"age": np.arange(20.0, 80.0)}, ["a", "b"] * 30)
+    >>> client = fb.Table({"age": 1000 * np.arange(20.0, 80.0)}, ["a"] * 60)
+    >>> for note in fit_notes(client, fb.fit_schema(reference)):
+    ...     print(note)
+    lacks class b
+    100.0 % of its rows lie beyond anything in the reference in column 'age'; its median is 1000 times the reference's
     """
+    cloud = cloud or embed(table, schema)
     notes = []
     known = {column.name for column in schema.columns}
     extra = sum(name not in known for name in table.columns)
     if extra:
         notes.append(Note("schema.ignores-columns", {"count": extra}))
     if schema.label.kind == "classes" and schema.label.classes:
-        labels = table.labels
-        if min_group > 1:
-            unlike = (cloud or embed(table, schema)).point_of_row
-            labels = labels[np.unique(unlike, return_index=True)[1]]
-        notes += _class_notes(Counter(class_names(labels).tolist()), schema.label.classes, min_group)
+        notes += _class_notes(_label_counts(table, cloud, min_group), schema.label.classes, min_group)
+    notes += _column_notes(table, schema, cloud, min_group)
+    if cloud.distinct < _FEW_DIFFERENT * cloud.rows:
+        notes.append(Note("schema.many-copies", {"share": round(cloud.distinct / cloud.rows, 2)}))
     return tuple(notes)
+
+
+def require_known_labels(table: Table, schema: Schema, cloud: Points, *, min_group: int) -> None:
+    """Refuse a table that has hardly a label of the schema: compared with it, all of its rows would be wrong.
+
+    A single row with a known label must not decide, so there must be ``min_group`` different ones.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> schema = fb.fit_schema(fb.Table.from_arrays([[0.0], [1.0]], ["no", "yes"]))
+    >>> client = fb.Table.from_arrays([[0.0], [1.0]], ["No", "Yes"])
+    >>> try:
+    ...     require_known_labels(client, schema, fb.embed(client, schema), min_group=1)
+    ... except fb.DataError as error:
+    ...     print(error.code, error.public["meant"])
+    schema.no-known-label ('no for No', 'yes for Yes')
+    """
+    classes = schema.label.classes
+    if schema.label.kind != "classes" or not classes:
+        return
+    counts = _label_counts(table, cloud, min_group)
+    if sum(counts[name] for name in classes) >= min_group:
+        return
+    found = _told(counts, min_group)
+    meant = other_coding(found, classes)
+    raise DataError(
+        "schema.no-known-label",
+        where=table.origin,
+        label=schema.label.name,
+        found=tuple(found) or None,
+        classes=classes[:_MOST_NAMED],
+        meant=tuple(f"{name} for {label}" for label, name in meant.items()) or None,
+    )
+
+
+def _label_counts(table: Table, cloud: Points, min_group: int) -> Counter[str]:
+    """How many rows each class has; different ones, where groups must not be small."""
+    labels = table.labels
+    if min_group > 1:
+        labels = labels[np.unique(cloud.point_of_row, return_index=True)[1]]
+    return Counter(class_names(labels).tolist())
+
+
+def _told(counts: Counter[str], min_group: int) -> list[str]:
+    """Names of classes that enough rows have."""
+    return sorted(name for name, count in counts.items() if count >= min_group)[:_MOST_NAMED]
 
 
 def _class_notes(counts: Counter[str], classes: tuple[str, ...], min_group: int) -> list[Note]:
@@ -65,4 +134,40 @@ def _class_notes(counts: Counter[str], classes: tuple[str, ...], min_group: int)
     if unknown:
         facts = {"count": len(unknown), "classes": tuple(unknown[:_MOST_NAMED])}
         notes.append(Note("schema.unknown-classes", facts))
+    meant = other_coding(unknown[:_MOST_NAMED], classes)
+    if meant:
+        notes.append(Note("schema.other-coding", {"found": tuple(meant), "meant": tuple(meant.values())}))
     return notes
+
+
+def _column_notes(table: Table, schema: Schema, cloud: Points, min_group: int) -> list[Note]:
+    """Columns in which many rows lie beyond the limits, the worst first."""
+    found = []
+    for column in schema.columns:
+        if not column.low:
+            continue
+        numbers = np.asarray(table.columns[column.name], dtype=np.float64).reshape(len(table), -1)
+        beyond = (numbers < np.array(column.low)) | (numbers > np.array(column.high))
+        shares = beyond.mean(axis=0)
+        for place in np.flatnonzero(shares >= _LEAST_BEYOND):
+            if len(np.unique(cloud.point_of_row[beyond[:, place]])) >= min_group:
+                found.append((float(shares[place]), column, int(place), numbers[:, place]))
+    worst = sorted(found, key=lambda one: -one[0])[:MOST_COLUMNS]
+    return [_beyond(share, column, place, numbers) for share, column, place, numbers in worst]
+
+
+def _beyond(share: float, column: ColumnSpec, place: int, numbers: NDArray[np.float64]) -> Note:
+    name = on_one_line(column.name) + (f"[{place}]" if column.kind == "block" else "")
+    times = _power_of_ten(float(np.nanmedian(numbers)), column.middle[place])
+    return Note("schema.column-beyond", {"column": name, "share": round(share, 2), "times": times})
+
+
+def _power_of_ten(own: float, reference: float) -> float | None:
+    """How many times the reference's the own median is, where it is ten times as large or small at least."""
+    if not own * reference > 0.0:
+        return None
+    times = own / reference
+    if 0.1 < times < 10.0 or not 1e-300 < times < 1e300:
+        return None
+    power = round(log10(times))
+    return float(f"1e{power}") if power < 0 else 10**power

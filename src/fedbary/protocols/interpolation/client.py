@@ -15,7 +15,7 @@ from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.first_message import FirstMessage, ReleasedRows
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
-from fedbary.space.notes import fit_notes
+from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed
 from fedbary.space.schema import Schema
 from fedbary.transport import Transport, interpolate, solve
@@ -116,6 +116,7 @@ class InterpolationClient:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         released = self._released_table(schema)
         self._schema, self._cloud = schema, embed(released, schema)
+        require_known_labels(released, schema, self._cloud, min_group=self._policy.min_group)
         self._data = _digest(self._cloud)
         size = self._support_size(int(message.scalars["support"]), self._cloud)
         rng = np.random.default_rng(int(message.scalars["gamma_seed"]))

@@ -24,7 +24,7 @@ from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.scoring import Judged, judged_rows, score_rows
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
 from fedbary.space.encode import require_columns
-from fedbary.space.notes import FINDINGS, fit_notes
+from fedbary.space.notes import FINDINGS, fit_notes, require_known_labels
 from fedbary.space.points import Points, embed
 from fedbary.space.schema import Schema
 from fedbary.transport import solve
@@ -131,6 +131,7 @@ class SketchClient:
         cloud = self._cloud(schema)
         if cloud.distinct < least:
             raise DataError("protocols.too-few-different-rows", rows=rows, least=least)
+        require_known_labels(self._table, schema, cloud, min_group=least)
         if self._policy.policy == "coarsen":
             found = guarded_answer(cloud, sketch, min_group=least)
         else:
