@@ -70,6 +70,12 @@ def test_a_finding_is_not_repeated_as_a_remark():
     assert remark.startswith("c: has classes unknown")
 
 
+def test_a_remark_about_an_included_client_is_not_lost():
+    copies = Note("schema.many-copies", {"share": 0.5})
+    (remark,) = remarks(made(client("c", copies, bad=(0.0, 0.0, 0.02))))
+    assert "copies" in remark
+
+
 def test_why_a_client_failed_is_said_in_full_to_the_reader_of_the_result_alone():
     why = Note("schema.too-few-rows", {"where": "ward.csv", "rows": 3, "least": 5})
     result = made({"client": "x", "outcome": Outcome(Status.FAILED, (why,))}, client(bad=(0.0, 0.0, 0.02)))

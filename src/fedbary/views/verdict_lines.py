@@ -120,7 +120,12 @@ def _why(result: Valuation, opinion: Opinion, dialect: Dialect) -> str:
 
 def remarks(result: Valuation, dialect: Dialect = PYTHON) -> list[str]:
     """What notes say that the verdict does not, each once, however many clients it is about."""
-    reasons = {(opinion.client, note.to_text()) for opinion in result.verdict() for note in opinion.reasons}
+    reasons = {
+        (opinion.client, note.to_text())
+        for opinion in result.verdict()
+        for note in opinion.reasons
+        if opinion.advice is not Advice.INCLUDE  # whose reasons are not said
+    }
     clients: dict[str, list[str]] = {}
     for name, outcome in result.outcomes.items():
         for note in outcome.notes if outcome.ok else ():
