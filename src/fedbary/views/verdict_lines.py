@@ -128,7 +128,7 @@ def remarks(result: Valuation, dialect: Dialect = PYTHON) -> list[str]:
     }
     clients: dict[str, list[str]] = {}
     for name, outcome in result.outcomes.items():
-        for note in outcome.notes if outcome.ok else ():
+        for note in dict.fromkeys(outcome.notes) if outcome.ok else ():
             if (name, note.redacted().to_text()) not in reasons:
                 clients.setdefault(note.text(dialect), []).append(shortened(without_control(name), _LONGEST_NAME))
     return [_same(text, names) for text, names in clients.items()] + [note.text(dialect) for note in result.notes]
