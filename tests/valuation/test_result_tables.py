@@ -58,6 +58,11 @@ def test_what_repeats_is_said_once(crowd):
     assert len(silent.clients) == 20
 
 
+def test_who_repeats_itself_is_one_client():
+    (said,) = remarks(made(client("c", *[UNKNOWN_CLASSES] * 50, bad=(0.0, 0.0, 0.02))))
+    assert said.startswith("c: ")
+
+
 def test_every_client_is_in_one_group(crowd):
     named = [name for group in groups(crowd) for name in group.clients]
     assert sorted(named) == sorted(crowd.clients["client"])

@@ -126,12 +126,12 @@ def remarks(result: Valuation, dialect: Dialect = PYTHON) -> list[str]:
         for note in opinion.reasons
         if opinion.advice is not Advice.INCLUDE  # whose reasons are not said
     }
-    clients: dict[str, list[str]] = {}
+    clients: dict[str, dict[str, None]] = {}
     for name, outcome in result.outcomes.items():
-        for note in dict.fromkeys(outcome.notes) if outcome.ok else ():
+        for note in outcome.notes if outcome.ok else ():
             if (name, note.redacted().to_text()) not in reasons:
-                clients.setdefault(note.text(dialect), []).append(shortened(without_control(name), _LONGEST_NAME))
-    return [_same(text, names) for text, names in clients.items()] + [note.text(dialect) for note in result.notes]
+                clients.setdefault(note.text(dialect), {})[shortened(without_control(name), _LONGEST_NAME)] = None
+    return [_same(text, list(names)) for text, names in clients.items()] + [note.text(dialect) for note in result.notes]
 
 
 def _same(text: str, names: Sequence[str]) -> str:
