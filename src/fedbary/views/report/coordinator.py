@@ -16,7 +16,7 @@ from fedbary.views.report.client_table import SHOWN, client_table
 from fedbary.views.report.learned import has_other_parties, learned
 from fedbary.views.report.verdict_groups import included, problems
 from fedbary.views.verdict_lines import headline
-from fedbary.wording import counted, listed, number, on_one_line, percent, shortened
+from fedbary.wording import counted, listed, number, on_one_line, percent, shortened, whole_percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,6 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
         "headline": headline(opinions),
         "problems": problems(opinions, result.outcomes, one_process=one_process, folder=folder),
         "included": included(opinions),
-        "included_alone": len(opinions) == len(valued),
         "rules": _rules(result),
         "target": f"{number(reference)} reference rows" if reference else "what the clients have in common",
         "has_reference": bool(reference),
@@ -102,16 +101,18 @@ def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
         if share is not None:
             many = round(share * total)
             tiles.append(
-                (title, percent(share), f"about {counted(many, 'row')}; most in {worst}")
+                (title, whole_percent(share), f"about {counted(many, 'row')}; most in {worst}")
                 if many
                 else (title, "none", "")
             )
     share, worst = _mean(part, "missing")
     if share is not None:
         reference = result.settings.get("reference_missing")
-        beside = "" if reference is None else f"reference {percent(reference)}"
+        beside = "" if reference is None else f"reference {whole_percent(reference)}"
         most = f"most in {worst}" if share else ""
-        tiles.append(("cells missing", percent(share) if share else "none", "; ".join(filter(None, [beside, most]))))
+        tiles.append(
+            ("cells missing", whole_percent(share) if share else "none", "; ".join(filter(None, [beside, most])))
+        )
     alike = int(part["rank"].str.contains("–").sum())
     if len(part) > 1 and (part["quality"].notna().any() or result.scores is not None):
         told = "they share a rank" if alike else "every rank is certain"

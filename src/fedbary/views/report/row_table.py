@@ -156,7 +156,8 @@ def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
     """How suspicious each row is, from 0 to 100: by p-values, or where there are none by the values alone.
 
     A third is for what one clean row in ten would reach, two thirds for one in a hundred, the whole for one in a
-    thousand. By values it is 0 for the median row and better ones, and 100 for the worst hundredth.
+    thousand; rows without a p-value stand among the others by their values. By values alone it is 0 for the median row
+    and better ones, and 100 for the worst hundredth.
 
     Examples
     --------
@@ -170,6 +171,9 @@ def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
     p_value, value = (rows[name].to_numpy(dtype=float, na_value=np.nan) for name in ("p_value", "value"))
     if np.isfinite(p_value).any():
         part = np.log10(1.0 / np.clip(p_value, 10.0**-_DECADES, 1.0)) / _DECADES
+        # A row that could not be tested stands where its value does among those that were.
+        tested = np.flatnonzero(np.isfinite(part))[np.argsort(value[np.isfinite(part)], kind="stable")]
+        part = np.where(np.isfinite(part), part, np.interp(value, value[tested], part[tested]))
     else:
         known = np.sort(value[np.isfinite(value)])
         middle, worst = (known[len(known) // 2], known[len(known) // 100]) if len(known) else (0.0, 0.0)
