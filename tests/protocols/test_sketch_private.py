@@ -17,9 +17,10 @@ from fedbary.guard.what_leaves import OF_THE_QUESTION
 from fedbary.privacy.row_costs import GRID, row_costs
 from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.private_answer import noisy_costs, private_answer, released_sums, units_per_row
-from fedbary.protocols.sketch.private_numbers import PublicJudge, cells_of_a_row
+from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.research.experiments.empirical_epsilon import measured_epsilon, neighbour, rounding_trap
+from fedbary.space.points import cells_of_a_row
 from fedbary.space.row_points import row_points
 from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
 from fedbary.transport.cost import cost_matrix

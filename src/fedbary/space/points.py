@@ -80,8 +80,12 @@ def missing_share(table: Table, schema: Schema) -> float:
     >>> missing_share(fb.Table({"age": [np.nan, 40.0]}, ["a", "b"]), schema)
     0.5
     """
-    cells = sum(column.width for column in schema.columns)
-    return float(missing_cells(table, schema).mean()) / cells
+    return float(missing_cells(table, schema).mean()) / cells_of_a_row(schema)
+
+
+def cells_of_a_row(schema: Schema) -> int:
+    """The most cells that a row can lack."""
+    return sum(column.width for column in schema.columns)
 
 
 def embed(table: Table, schema: Schema) -> Points:

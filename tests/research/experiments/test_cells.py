@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from fedbary.research.experiments import Experiment
+from fedbary.research.experiments import cells as cell_files
 from fedbary.research.experiments.cells import run_cells
 
 
@@ -71,6 +72,13 @@ def test_a_half_written_cell_is_computed_again(tmp_path, log):
     path.write_text(path.read_text()[:20])
     assert run_cells(cells(log, 5), compute, tmp_path)["result"].tolist() == [25, 125]
     assert json.loads(path.read_text())["records"] == whole["records"]
+
+
+def test_other_code_computes_its_own_cells(tmp_path, log, monkeypatch):
+    run_cells(cells(log, 4), compute, tmp_path)
+    monkeypatch.setattr(cell_files, "code_digest", lambda: "other code")
+    run_cells(cells(log, 4), compute, tmp_path)
+    assert log.read_text().split() == ["4", "4"]
 
 
 def test_a_smoke_test_leaves_the_real_table_alone(tmp_path, log, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 from fedbary.research.experiments.federations import split_dataset
 
-KINDS = pytest.mark.parametrize("kind", ["labels", "features"])
+KINDS = pytest.mark.parametrize("kind", ["labels", "pairs", "features"])
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,8 @@ def test_exactly_the_marked_rows_were_spoilt(data, kind):
     moved = (client.table.columns["x"] != clean.columns["x"]).any(axis=1)
     relabelled = client.table.labels != clean.labels
     assert client.mask.sum() == 20
-    assert np.array_equal(relabelled if kind == "labels" else moved, client.mask)
-    assert not (moved if kind == "labels" else relabelled).any()
+    assert np.array_equal(relabelled if kind != "features" else moved, client.mask)
+    assert not (moved if kind != "features" else relabelled).any()
     assert np.array_equal(client.truth, clean.labels)
 
 

@@ -9,7 +9,10 @@ from codes import coded
 from fedbary.errors import SettingsError
 from fedbary.notes import Note
 from fedbary.research.experiments import EXPERIMENTS, detection, find
+from fedbary.research.experiments.federations import Spoilt
+from fedbary.research.experiments.judged_rows import judged
 from fedbary.research.experiments.tables import mean_and_spread, pivots
+from fedbary.valuation.row_values import row_frame
 
 
 def test_seeds_become_mean_and_spread_and_errors_are_shown():
@@ -40,27 +43,53 @@ def test_every_experiment_is_found_and_says_what_it_shows():
 
 
 def test_a_judge_knows_the_perfect_and_the_useless_method():
-    from fedbary.research.experiments.federations import Spoilt
-    from fedbary.valuation.row_values import row_frame
-
     mask = np.arange(20) < 5
     client = Spoilt(fb.Table.from_arrays(np.zeros((20, 1)), np.ones(20, dtype=int)), np.zeros(20, dtype=int), mask)
     perfect = row_frame(np.arange(20), -mask.astype(float), flag=mask, suggested_label=["0"] * 20)
-    assert detection._judged(client, perfect, "labels 10 %") == {
+    assert judged(client, perfect, "labels 10 %", 0.1) == {
         "auroc": 1.0, "precision": 1.0, "fdr": 0.0, "recall": 1.0, "suggestions": 1.0
     }  # fmt: skip
     useless = row_frame(np.arange(20), np.zeros(20), flag=~mask)
-    judged = detection._judged(client, useless, "labels 10 %")
-    assert (judged["auroc"], judged["fdr"], judged["recall"]) == (0.5, 1.0, 0.0)
+    found = judged(client, useless, "labels 10 %", 0.1)
+    assert (found["auroc"], found["fdr"], found["recall"]) == (0.5, 1.0, 0.0)
     why = Note("data.no-rows")
-    assert detection._judged(client, why, "labels 10 %") == {"error": str(why)}
+    assert judged(client, why, "labels 10 %", 0.1) == {"error": str(why)}
+
+
+def test_the_ceiling_is_that_of_the_better_score_and_value_may_be_behind_it():
+    mask = np.arange(20) < 5
+    client = Spoilt(fb.Table.from_arrays(np.zeros((20, 1)), np.ones(20, dtype=int)), np.ones(20, dtype=int), mask)
+    late = np.where(np.arange(20) == 19, 3.5, 5.0 - np.arange(20))  # a clean row among the five worst
+    rows = row_frame(
+        np.arange(20), -late, flag=np.arange(20) < 2, label_score=np.zeros(20), feature_score=-np.arange(20.0)
+    )
+    found = judged(client, rows, "features 1 σ", 0.1)
+    assert (found["channel"], found["ceiling"], found["recall"]) == (1.0, 1.0, 0.4)
+    assert found["behind"] == pytest.approx(1.0 - found["auroc"]) == pytest.approx(3 / 75)
+    assert "channel" not in judged(client, rows.drop(columns="feature_score").assign(feature_score=np.nan), "f", 0.1)
+
+
+def test_what_misses_a_floor_of_detection_is_bold_and_listed():
+    def record(method, auroc, recall, fdr, used=None):
+        place = {"dataset": "digits", "used_rows": used, "noise": "labels 10 %", "alpha": "1", "method": method}
+        scores = {"auroc": auroc, "channel": 1.0, "behind": 1.0 - auroc, "recall": recall, "ceiling": 1.0, "fdr": fdr}
+        return place | scores
+
+    few = [record(method, auroc, 0.9, 0.0, 300) for method, auroc in (("sketch split", 0.9), ("logistic", 0.95))]
+    kept, missed = record("sketch crossfit", 0.995, 0.8, 0.09), record("sketch split", 0.98, 0.5, 0.2)
+    final = detection.table(pd.DataFrame([kept, kept, missed, missed, *few]))
+    assert final[["auroc_missed", "power_missed", "fdr_missed"]].to_numpy()[:2].tolist() == [[False] * 3, [True] * 3]
+    text = detection.markdown(final)
+    assert "- sketch split, digits, labels 10 %, α = 1: behind 0.020" in text
+    assert "- sketch split, 300 reference rows, behind logistic: digits, labels 10 %, α = 1 (0.050)" in text
+    assert "- sketch crossfit" not in text
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        *("detection", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal", "duplication"),
-        *("privacy", "empirical-epsilon"),
+        *("detection", "verdict", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal"),
+        *("duplication", "privacy", "empirical-epsilon"),
     ],
 )
 def test_smoke_runs_complete_and_resume(name, tmp_path):

@@ -95,11 +95,6 @@ def count_rows(table: Table, schema: Schema, judge: PublicJudge, nearest: Floats
     return RowCounts(int((doubted & ~odd).sum()), int(odd.sum()), missing)
 
 
-def cells_of_a_row(schema: Schema) -> int:
-    """The most that one row can lack."""
-    return sum(column.width for column in schema.columns)
-
-
 def debiased(share: float, usual: float, full: float, *, rows: int, clean_rows: int, noise: float) -> Estimate:
     """The share of rows that are bad, by a noisy share that counts: ``usual`` of clean rows, and ``full`` of bad ones.
 

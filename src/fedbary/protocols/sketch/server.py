@@ -28,13 +28,13 @@ from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.claims import check_claims
 from fedbary.protocols.sketch.forms import EXCHANGES
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, client_numbers
-from fedbary.protocols.sketch.private_numbers import CleanRates, cells_of_a_row, clean_rates
+from fedbary.protocols.sketch.private_numbers import CleanRates, clean_rates
 from fedbary.protocols.sketch.scoring import fit_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.description import check_table
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
-from fedbary.space.points import Points, class_codes, embed
+from fedbary.space.points import Points, cells_of_a_row, class_codes, embed, missing_share
 from fedbary.space.row_identity import split_reference
 from fedbary.space.schema import Schema
 from fedbary.transport import solve
@@ -144,6 +144,7 @@ class SketchServer:
                 "target_rows": self._target_rows,
                 "calibration_rows": self._calibration_rows,
                 "cost_cap": self._sketch.cap,
+                "reference_missing": self._missing,
             },
             schema=self._schema,
             target=self._sketch.points,
@@ -239,6 +240,7 @@ class SketchServer:
             self._rates = clean_rates(
                 cloud, codes, self._sketch, scoring.agreed, min_group=settings.min_group, seed=seed
             )
+        self._missing = missing_share(reference, self._schema)
         self._target_rows, self._calibration_rows = len(fitted), 0 if calibration is None else len(calibration)
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))

@@ -64,6 +64,7 @@ class Experiment:
 
 EXPERIMENTS = (
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
+    Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
     Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),

@@ -1,7 +1,7 @@
 """An experiment as a list of cells: each is computed once, in any process, and kept as soon as it is there.
 
 A run that was killed goes on where it stopped, because a cell's file is named after everything that the cell
-depends on. Only cells with an ``error`` are computed again.
+depends on, the code that computes it included. Only cells with an ``error`` are computed again.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fedbary import __version__
+import fedbary
 from fedbary.data.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 Cell = TypeVar("Cell", bound="DataclassInstance")
 Record = dict[str, Any]
 Compute = Callable[[Cell], list[Record]]
+
+# What only shows or carries results: no number of a cell depends on it.
+_SHOWS = frozenset({"cli", "deploy", "views", "sentences"})
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,24 @@ def cached_seconds(cells: Sequence[Cell], folder: Path) -> list[float | None]:
     return [None if stored is None else float(stored["seconds"]) for stored in found]
 
 
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """A digest of the package's source, so that other code finds no cells of this one.
+
+    Examples
+    --------
+    >>> len(code_digest())
+    64
+    """
+    home, found = Path(fedbary.__file__).parent, hashlib.sha256()
+    for file in sorted(home.rglob("*.py")):
+        place = file.relative_to(home)
+        if place.parts[0] not in _SHOWS:
+            found.update(f"{place.as_posix()}\n".encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()
+
+
 def _computed(
     cells: Sequence[Cell], compute: Compute[Cell], folder: Path, workers: int
 ) -> Iterable[tuple[Cell, Record]]:
@@ -147,7 +169,7 @@ def _load(folder: Path, cell: DataclassInstance) -> Record | None:
 
 
 def _path(folder: Path, cell: DataclassInstance) -> Path:
-    content = json.dumps([__version__, type(cell).__name__, asdict(cell)], sort_keys=True)
+    content = json.dumps([code_digest(), type(cell).__name__, asdict(cell)], sort_keys=True)
     return folder / f"{hashlib.sha256(content.encode()).hexdigest()[:20]}.json"
 
 

@@ -40,11 +40,15 @@ class SplitDataset:
     def client(self, rows: Rows, kind: str, share: float, *, sigma: float = 1.0, seed: int) -> Spoilt:
         """A client of these rows with a share of wrong labels, or of rows with noise of sigma.
 
-        Noise is measured by the spread of the whole pool: a client of few classes is not spared.
+        Wrong ``labels`` are any other class, wrong ``pairs`` the next one. Noise is measured by the spread of the whole
+        pool: a client of few classes is not spared.
         """
         clean, rng = self.pool.take(rows), np.random.default_rng([seed, 1])  # not the one that drew the rows
-        if kind == "labels":
-            table, mask = flip_labels(clean, share, classes=np.unique(self.pool.labels), seed=rng)
+        if kind in ("labels", "pairs"):
+            classes = np.unique(self.pool.labels)
+            table, mask = flip_labels(
+                clean, share, kind="pair" if kind == "pairs" else "uniform", classes=classes, seed=rng
+            )
             return Spoilt(table, clean.labels, mask)
         chosen = rng.permutation(len(rows)) < round(share * len(rows))
         both = concat([clean, _noisy_pool(self, sigma).take(rows)])

@@ -19,12 +19,13 @@ from fedbary.privacy.row_costs import GRID, row_costs
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.numbers import client_numbers
 from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, noisy_shares, released_sums, units_per_row
-from fedbary.protocols.sketch.private_numbers import PublicJudge, cells_of_a_row
+from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
+from fedbary.space.points import cells_of_a_row
 from fedbary.space.row_points import row_points
 from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules

@@ -42,7 +42,8 @@ def pivots(
 ) -> str:
     """Markdown: for each value of ``by`` and each metric one table, ``down`` × ``across``; errors below.
 
-    ``digits`` after the point may differ from metric to metric.
+    ``digits`` after the point may differ from metric to metric. Where ``final`` has a column ``m_missed`` for a metric
+    ``m``, the numbers in which it is true are bold.
     """
     parts = []
     for name, group in final.groupby(by, sort=False):
@@ -86,9 +87,13 @@ def _pivot(group: pd.DataFrame, down: Sequence[str], across: str, metric: str, d
     cells = {
         (*(row[key] for key in down), row[across]): "error"
         if row["errors"] and not row["seeds"]
-        else number(row[metric], row[f"{metric}_sd"], digits)
+        else _marked(number(row[metric], row[f"{metric}_sd"], digits), missed=bool(row.get(f"{metric}_missed")))
         for row in group.to_dict("records")
     }
     places = group[list(down)].dropna().drop_duplicates().itertuples(index=False, name=None)
     rows = [[*map(str, place), *(cells.get((*place, column), "–") for column in columns)] for place in places]
     return markdown_table([*down, *map(str, columns)], rows)
+
+
+def _marked(text: str, *, missed: bool) -> str:
+    return f"**{text}**" if missed else text

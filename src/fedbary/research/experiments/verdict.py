@@ -1,0 +1,272 @@
+"""Is the verdict right: five clients of 100 to 500 rows, one of them bad in one of nine ways.
+
+For each data set, size of the reference and seed the server fits its model once, and every bad client is judged by it
+among the same four clean ones. A bad client is *seen* where the verdict is not to include it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import fedbary as fb
+from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.federations import Rows, SplitDataset, split_dataset
+from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
+from fedbary.valuation.verdict import Advice, Opinion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# How many rows there are, for a reference and a pool of clients.
+DATASETS = {
+    "digits": 1797,
+    "mnist": 25000,
+    "fashion-mnist": 25000,
+    "cifar10-embeddings": 25000,
+    "dry-bean": 13543,
+    "breast-cancer": 569,
+}
+REFERENCES = (100, 300, 1000, 2000)
+ALPHAS = (0.3, np.inf)
+CLEAN = 4
+LEAST_ROWS, MOST_ROWS = 100, 500
+# No promise is made for smaller references; that about few wrong labels needs more.
+FLOOR_FROM, FEW_FLOOR_FROM = 300, 1000
+SEEN, FEW_SEEN, CLEAN_SEEN, WRONG_LABELS_OFF = 0.95, 0.80, 0.03, 0.04
+_SHARES = ("seen", "clients_seen", "left_out", "unknown", "covered")
+METRICS = (*_SHARES, "quality", "wrong_labels", "wrong_labels_off", "odd_features")
+_NUMBERS = (
+    "quality", "quality_high", "wrong_labels", "wrong_labels_low", "wrong_labels_high", "odd_features", "missing",
+)  # fmt: skip
+KEYS = ("dataset", "reference_rows", "alpha", "fault")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One reference and all clients that are compared with it."""
+
+    dataset: str
+    reference_rows: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.dataset}, {self.reference_rows} reference rows, seed {self.seed}"
+
+
+def cells(smoke: bool) -> list[Cell]:
+    """Data sets × references × seeds, 20 where a floor applies; the largest first, so that no process is left alone."""
+    if smoke:
+        return [Cell("digits", 300, 0)]
+    return [
+        Cell(dataset, reference_rows, seed)
+        for reference_rows in reversed(REFERENCES)
+        for dataset, rows in DATASETS.items()
+        if reference_rows + 2 * LEAST_ROWS <= rows
+        for seed in range(20 if reference_rows >= FLOOR_FROM else 5)
+    ]
+
+
+def compute(cell: Cell) -> list[Record]:
+    """One record per label skew and fault, and one of the clean clients that they were judged among."""
+    data = _with_texts(split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed))
+    tables: dict[str, fb.Table] = {}
+    for alpha in ALPHAS:
+        rows = [_rows(cell, data, alpha, number) for number in range(CLEAN + 1)]
+        tables |= {f"{alpha:g} clean {number}": data.pool.take(rows[number]) for number in range(CLEAN)}
+        tables |= {
+            f"{alpha:g} {fault}": spoil(data, rows[CLEAN], seed=_seed(cell, alpha, CLEAN))
+            for fault, spoil in FAULTS.items()
+        }
+    engine = fb.LocalEngine(workers=1)  # the cells already fill the processors
+    result = fb.value(tables, data.reference, protocol=fb.Sketch(lower="triangle"), seed=cell.seed, engine=engine)
+    return [
+        {"alpha": f"{alpha:g}" if np.isfinite(alpha) else "∞", **record}
+        for alpha in ALPHAS
+        for record in _judged(result, f"{alpha:g}")
+    ]
+
+
+def table(records: pd.DataFrame) -> pd.DataFrame:
+    """Shares of runs and means over seeds, and which of them miss a floor."""
+    final = mean_and_spread(records, KEYS, METRICS)
+    final = final.assign(**{f"{share}_sd": np.nan for share in _SHARES})
+    promised, fault, seen = final["reference_rows"] >= FLOOR_FROM, final["fault"], final["seen"]
+    few = (fault == FEW) & (final["reference_rows"] >= FEW_FLOOR_FROM) & (seen < FEW_SEEN)
+    many = ~fault.isin([FEW, NONE]) & (seen < SEEN)
+    off = final["wrong_labels_off"].abs() > WRONG_LABELS_OFF
+    return final.assign(
+        seen_missed=promised & (few | many | ((fault == NONE) & (seen > CLEAN_SEEN))),
+        wrong_labels_missed=promised & fault.isin(LABELS) & off,
+    )
+
+
+def markdown(final: pd.DataFrame) -> str:
+    """The floors, then one table per data set and number: references and skew down, faults across."""
+    titles = {
+        "seen": "share of runs in which the bad client is to be looked at first or left out (other coding: or refused)",
+        "left_out": "share of runs in which it is to be left out",
+        "unknown": "share of runs in which nothing can be said of it",
+        "quality": "quality",
+        "wrong_labels": "estimated share of wrong labels",
+        "covered": "share of runs in which the interval of wrong labels holds the true share",
+        "odd_features": "estimated share of rows with odd features",
+    }
+    return (
+        "# The verdict on one bad client of five\n\n"
+        f"Over seeds: shares of runs, or mean ± standard deviation. *{NONE}* are the four clean clients: shares of "
+        "runs in which any of them is, and means over all of them. Numbers that miss a floor are bold.\n\n"
+        + _floors(final)
+        + pivots(final, by="dataset", down=["reference_rows", "alpha"], across="fault", titles=titles, digits=2)
+    )
+
+
+def _floors(final: pd.DataFrame) -> str:
+    """What is promised with 300 reference rows or more, how often it holds, and where it does not."""
+    promised = final[final["reference_rows"] >= FLOOR_FROM]
+    few = promised[(promised["fault"] == FEW) & (promised["reference_rows"] >= FEW_FLOOR_FROM)]
+    many, clean = promised[~promised["fault"].isin([FEW, NONE])], promised[promised["fault"] == NONE]
+    labels = promised[promised["fault"].isin(LABELS)]
+    off = labels.assign(off=labels["wrong_labels_off"].abs(), off_missed=labels["wrong_labels_missed"])
+    rows = [
+        _floor(f"bad client seen, at least {SEEN:.2f}", many, "seen", many["seen"].min()),
+        _floor(f"{FEW}, {FEW_FLOOR_FROM} reference rows, at least {FEW_SEEN:.2f}", few, "seen", few["seen"].min()),
+        _floor(f"any clean client seen, at most {CLEAN_SEEN:.2f}", clean, "seen", clean["seen"].max()),
+        _floor("so many of the clean clients", clean, "clients_seen", clean["clients_seen"].max()),
+        _floor(f"wrong labels off on average, at most {WRONG_LABELS_OFF:.2f}", off, "off", off["off"].max()),
+    ]
+    header = [f"floor, {FLOOR_FROM} reference rows or more", "cells", "mean", "worst", "cells that miss it"]
+    missed = promised[promised["seen_missed"] | promised["wrong_labels_missed"]].to_dict("records")
+    lines = [
+        f"- {row['dataset']}, {row['reference_rows']} reference rows, α = {row['alpha']}, {row['fault']}: seen "
+        f"{number(row['seen'], digits=2)}, wrong labels off by {number(row['wrong_labels_off'])}"
+        for row in missed
+    ]
+    return "\n".join(["## Floors\n", markdown_table(header, rows), "", *lines, "", ""])
+
+
+def _floor(what: str, cells: pd.DataFrame, metric: str, worst: float) -> list[str]:
+    known = cells[metric].dropna()
+    missed = str(int(cells[f"{metric}_missed"].sum())) if f"{metric}_missed" in cells else "–"
+    return [what, str(len(known)), number(known.mean()), number(worst), missed]
+
+
+def _judged(result: fb.Valuation, alpha: str) -> list[Record]:
+    """Each bad client among the same clean ones, as if nobody else had taken part, and these over all verdicts."""
+    clean = [f"{alpha} clean {number}" for number in range(CLEAN)]
+    failed = [f"{name}: {result.failed[name]}" for name in clean if name in result.failed]
+    if failed:
+        return [{"fault": NONE, "error": "; ".join(failed)}]
+    numbers = result.clients.set_index("client")[list(_NUMBERS)].astype(float)
+    records, of_clean = [], []
+    for fault in FAULTS:
+        bad = f"{alpha} {fault}"
+        opinions = _verdict(result, [*clean, bad])
+        of_clean += [opinions[name] for name in clean]
+        refused = opinions[bad].advice == Advice.NOT_VALUED and fault in CODINGS
+        record = {"fault": fault, **_said([opinions[bad]]), **_known(numbers.loc[[bad]])}
+        if fault in LABELS and "wrong_labels" in record:
+            low, high = (float(numbers[f"wrong_labels_{end}"][bad]) for end in ("low", "high"))
+            record["wrong_labels_off"] = record["wrong_labels"] - LABELS[fault]
+            record["covered"] = low <= LABELS[fault] <= high
+        records.append(record | {"seen": record["seen"] or refused})
+    return [*records, {"fault": NONE, **_said(of_clean), **_known(numbers.loc[clean])}]
+
+
+def _said(opinions: Sequence[Opinion]) -> Record:
+    """What is said of any of these clients, with the words of those that are not included."""
+    advices, concern = {opinion.advice for opinion in opinions}, {Advice.LOOK, Advice.LEAVE}
+    words = dict.fromkeys(f"{one.advice}: {one.why}" for one in opinions if one.advice != Advice.INCLUDE)
+    return {
+        "seen": bool(advices & concern),
+        "clients_seen": float(np.mean([opinion.advice in concern for opinion in opinions])),
+        "left_out": Advice.LEAVE in advices,
+        "unknown": bool(advices - concern - {Advice.INCLUDE, Advice.NOT_VALUED}),
+        "said": " | ".join(words),
+    }
+
+
+def _known(numbers: pd.DataFrame) -> Record:
+    """Means over some clients, and of the upper ends of their qualities the least, by which one of them is judged."""
+    found = numbers[["quality", "wrong_labels", "odd_features", "missing"]].mean()
+    found["quality_high"] = numbers["quality_high"].min()
+    return {str(name): float(value) for name, value in found.dropna().items()}
+
+
+def _verdict(result: fb.Valuation, names: Sequence[str]) -> Mapping[str, Opinion]:
+    """Opinions on these clients as if nobody else had taken part."""
+    chosen = result.clients[result.clients["client"].isin(names)].reset_index(drop=True)
+    federation = replace(result, clients=chosen, outcomes={name: result.outcomes[name] for name in names})
+    return {opinion.client: opinion for opinion in federation.verdict()}
+
+
+def _rows(cell: Cell, data: SplitDataset, alpha: float, number: int) -> Rows:
+    """A client's rows, at most half of the pool, so that a small one leaves room for label skew."""
+    seed = _seed(cell, alpha, number)
+    most = min(MOST_ROWS, len(data.pool) // 2)
+    count = int(np.random.default_rng([seed, 2]).integers(LEAST_ROWS, most, endpoint=True))
+    return data.rows(count, alpha, seed=seed)
+
+
+def _seed(cell: Cell, alpha: float, number: int) -> int:
+    return 100_000 * (cell.seed + 1) + 100 * ALPHAS.index(alpha) + number
+
+
+def _with_texts(data: SplitDataset) -> SplitDataset:
+    """Labels as texts, so that they can be written in another way."""
+    reference, pool = (
+        part.replace(labels=np.array([f"class {label}" for label in part.labels], dtype=object))
+        for part in (data.reference, data.pool)
+    )
+    return SplitDataset(reference, pool)
+
+
+def _spoilt(data: SplitDataset, rows: Rows, *, kind: str, share: float, seed: int) -> fb.Table:
+    return data.client(rows, kind, share, seed=seed).table
+
+
+def _other_unit(data: SplitDataset, rows: Rows, *, seed: int) -> fb.Table:
+    """One column that varies, or one coordinate of a block, a thousand times as large."""
+    rng, table = np.random.default_rng([seed, 3]), data.pool.take(rows)
+    columns = dict(table.columns)
+    name = str(rng.choice(list(columns)))
+    if columns[name].ndim == 1:
+        return table.replace(columns=columns | {name: 1000.0 * columns[name]})
+    spread = data.pool.columns[name].std(axis=0)
+    block = columns[name].astype(np.float64)
+    block[:, rng.choice(np.flatnonzero(spread >= np.median(spread)))] *= 1000.0
+    return table.replace(columns=columns | {name: block})
+
+
+def _other_coding(data: SplitDataset, rows: Rows, *, share: float, seed: int) -> fb.Table:
+    """Some or all labels in capitals."""
+    table = data.pool.take(rows)
+    changed = np.random.default_rng([seed, 4]).permutation(len(table)) < round(share * len(table))
+    shouted = np.array([str(label).upper() for label in table.labels], dtype=object)
+    return table.replace(labels=np.where(changed, shouted, table.labels))
+
+
+def _with_gaps(data: SplitDataset, rows: Rows, *, share: float, seed: int) -> fb.Table:
+    rng, table = np.random.default_rng([seed, 5]), data.pool.take(rows)
+    columns = {
+        name: np.where(rng.random(column.shape) < share, np.nan, column) for name, column in table.columns.items()
+    }
+    return table.replace(columns=columns)
+
+
+NONE, FEW = "none", "labels 10 %"
+LABELS = {FEW: 0.1, "labels 20 %": 0.2, "labels 40 %": 0.4}
+CODINGS = ("other coding", "half other coding")
+FAULTS: dict[str, Callable[..., fb.Table]] = {
+    **{name: partial(_spoilt, kind="labels", share=share) for name, share in LABELS.items()},
+    "pair flips 20 %": partial(_spoilt, kind="pairs", share=0.2),
+    "features 1 σ, 20 %": partial(_spoilt, kind="features", share=0.2),
+    "column × 1000": _other_unit,
+    "other coding": partial(_other_coding, share=1.0),
+    "half other coding": partial(_other_coding, share=0.5),
+    "half of the cells missing": partial(_with_gaps, share=0.5),
+}
