@@ -21,7 +21,7 @@ def test_the_demo_finds_the_faults_tells_the_truth_and_writes_what_it_says(shell
     for path in re.findall(r"fedbary-demo/[\w./*-]+", done.stdout):
         assert list(tmp_path.glob(path)), path
     written = {name: (tmp_path / "fedbary-demo" / name).read_text(encoding="utf-8") for name in REPORTS}
-    assert "Include 2 of 5 clients; look at 3 first." in written["report.html"]
+    assert "Include 2 of 5 clients, look at 3 first." in written["report.html"]
     assert "D001" in written["report-clinic_d.html"]
 
     # What it says of the spoilt rows can be checked against its own files.

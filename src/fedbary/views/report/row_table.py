@@ -123,6 +123,9 @@ def row_table(
         cells = [_odd_cells(names, table, place) for names, place in zip(odd, listed, strict=True)]
         columns.append(Column("why", "Why", "why", [_text(text) for text in map(_why, chosen["reason"], cells)]))
     columns = [replace(column, shown=column.name == "row" or len(chosen) < 2 or column.varies) for column in columns]
+    doubted = sum(map(bool, findings(chosen)))
+    if doubted > 1 and columns[-1].name == "why" and len(set(columns[-1].values[:doubted])) == 1:
+        columns[-1] = replace(columns[-1], shown=False)  # the rest of the rows are not doubted at all
     if chosen["reason"].notna().any():
         texts = ["" if missing else str(text) for text, missing in _with_missing(chosen["reason"])]
         columns.append(Column("reason", "Doubted for", "text", texts, shown=False))
