@@ -327,7 +327,10 @@ def _lines(table: pd.DataFrame) -> Figure:
             )
         )
     figure.update_layout(showlegend=len(names) <= _LINES_WITH_LEGEND)
-    figure.update_yaxes(rangemode="tozero")
+    if _far_apart(table["estimate"].to_numpy(float)):
+        figure.update_yaxes(type="log", dtick=1)
+    else:
+        figure.update_yaxes(rangemode="tozero")
     return figure
 
 
