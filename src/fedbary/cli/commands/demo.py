@@ -60,7 +60,8 @@ def demo(
             clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
         )
         files = write_clinics(clinics, output / "data")
-        written = write_outcome(with_sources(result, files, LABEL, ROW_ID), output)
+        result = with_sources(result, files, LABEL, ROW_ID)
+        written = write_outcome(result, output)
         mine = result.report(owner_report_file(result, output, _OWNER), client=_OWNER, table=clinics.clients[_OWNER])
         written["owner_report"] = str(mine)
     if json:
