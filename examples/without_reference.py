@@ -16,4 +16,4 @@ result = fb.value(clients, seed=0)
 print(result.clients[["client", "rows", "distance", "closeness", "share"]].round(3).to_string(index=False))
 for name in clients:
     worst, facts = ", ".join(result.rows(name).nsmallest(3, "value")["row"]), result.row_facts(name)
-    print(f"{name}: about {facts.wrong_labels.share:.0%} wrong labels, {facts.suspects} suspects; look at {worst} first")
+    print(f"{name}: about {facts.wrong_labels.share:.0%} wrong labels, {facts.suspects} suspects; look at {worst}")
