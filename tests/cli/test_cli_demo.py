@@ -64,7 +64,7 @@ def test_the_commands_that_the_demo_proposes_work_and_agree_with_it(fedbary, tmp
     monkeypatch.setenv("COLUMNS", "80")
     assert fedbary("demo", "--seed", 1)[0] == 0
     assert fedbary("rows", "fedbary-demo", "--client", "clinic_d", "--export", "clean", "--suspects")[0] == 0
-    assert len(fb.read("fedbary-demo/clinic_d-clean.parquet", label="diagnosis", id="patient")) < 160
+    assert len(fb.read("fedbary-demo/clinic_d-clean.parquet", label="diagnosis", id="patient")) < 340
     code, out, _ = fedbary("check", "fedbary-demo/data/clinic_e.parquet", "--schema", "fedbary-demo/schema.json")
     assert (code, "fits the schema" in out) == (0, True)
     clinics, reference = "fedbary-demo/data/clinic_*.parquet", "fedbary-demo/data/reference.parquet"

@@ -37,10 +37,10 @@ def demo(
     show: Open = False,
     json: Json = False,
 ) -> None:
-    """Value five clinics with 200 made-up patients each, and look for what is wrong with three of them.
+    """Value five clinics with 400 made-up patients each, and look for what is wrong with three of them.
 
     clinic_a and clinic_b are clean. In clinic_c a quarter of the glucose values are in another unit, in clinic_d a
-    quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 800 more patients,
+    quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 1200 more patients,
     whose diagnoses are known to be right, are the reference. Everything runs on this machine, without network.
     """
     from fedbary.cli.ui.browser import open_file
