@@ -19,7 +19,7 @@ export POT_BACKEND_DISABLE_PYTORCH := 1
 help:  ## show this help
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-demo: $(STAMPS)/core  ## install, value five clients on embedded data, write fedbary-demo/report.html
+demo: $(STAMPS)/core  ## install, value five clinics with made-up patients, write fedbary-demo/report.html
 	@$(BIN)/fedbary demo
 
 test: browser  ## install everything the tests need, a browser included where there is none, and run them all

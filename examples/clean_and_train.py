@@ -1,6 +1,6 @@
 """Leave flagged rows out before a scikit-learn model is trained, and see what it gains.
 
-One table with every fifth diagnosis wrong, clean validation rows, and test rows that nobody has seen. `FlagFilter`
+One table with every third diagnosis wrong, clean validation rows, and test rows that nobody has seen. `FlagFilter`
 drops the flagged rows (`how="relabel"`: gives them the suggested label) and then fits the model that it stands around.
 """
 

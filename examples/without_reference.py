@@ -15,4 +15,4 @@ result = fb.value(clients, seed=0)
 print(result.clients[["client", "rows", "distance", "quality", "share"]].round(3).to_string(index=False))
 for name in clients:
     worst = ", ".join(result.rows(name).nsmallest(3, "value")["row"])
-    print(f"{name}: about {result.row_facts(name).noise_share:.0%} wrong labels; look at {worst} first")
+    print(f"{name}: about {result.row_facts(name).wrong_labels.share:.0%} wrong labels; look at {worst} first")

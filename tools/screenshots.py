@@ -75,9 +75,11 @@ def paper(shoot: Shoot, folder: Path) -> None:
 
 
 def images(shoot: Shoot, folder: Path) -> None:
-    clients, _ = clinics()
-    path = demo().report(folder / "owner.html", client="clinic_d", table=clients["clinic_d"])
-    shoot(path, "owner-images", height=1500)
+    """Digits, some of them with a wrong label, as their owner sees them."""
+    digits = fb.datasets.load("digits").all()
+    mine, _ = fb.corruptions.flip_labels(digits.take(np.arange(200)), 0.3, seed=0)
+    result = fb.value({"digits": mine}, digits.take(np.arange(200, 1000)), seed=0)
+    shoot(result.report(folder / "owner.html", client="digits", table=mine), "owner-images", height=1500)
 
 
 def owner(shoot: Shoot, folder: Path) -> None:

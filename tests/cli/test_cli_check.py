@@ -10,7 +10,7 @@ pytest_plugins = ["cli_fixtures"]
 
 @pytest.fixture
 def schema(sites):
-    fb.fit_schema(fb.read("reference.csv", label="ill", id="id")).save("schema.json")
+    fb.fit_schema(fb.read("reference.csv", label="ill", id="id"), fb.Sketch().space(None)).save("schema.json")
     return "schema.json"
 
 
@@ -28,7 +28,7 @@ def test_it_describes_the_table_and_says_that_nothing_was_sent(fedbary, sites):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_it_says_what_would_be_refused_and_what_is_odd(fedbary, spoil):
+def test_it_says_what_is_missing_and_what_is_odd(fedbary, spoil):
     def change(frame):
         frame = frame.assign(age=frame["age"].where(frame.index > 1), city=frame["city"].where(frame.index > 0), ward=7)
         frame.iloc[-1] = frame.iloc[-2]
@@ -38,9 +38,10 @@ def test_it_says_what_would_be_refused_and_what_is_odd(fedbary, spoil):
     told = " ".join(out.split())
     assert code == 0
     assert "1 row repeating an earlier one" in told
-    assert "column 'age' has 2 missing values in 30 rows" in told
-    assert "column 'city' has 1 missing value in 30 rows" in told
+    assert "age number 2" in told
+    assert "city text 1" in told
     assert "constant" in told
+    assert "would take this table" in told
 
 
 def test_a_number_label_is_described_by_its_range(fedbary, spoil):
@@ -69,11 +70,25 @@ def test_notes_tell_what_the_coordinator_would_learn(fedbary, spoil, schema):
     assert "• has fewer than 5 rows of class no" in " ".join(out.split())
 
 
+def test_findings_are_told_before_anybody_else_sees_them(fedbary, spoil, schema):
+    def change(frame):
+        upper = frame["ill"].where(frame.index % 2 == 0, frame["ill"].str.upper())
+        return frame.assign(age=1000 * frame["age"].where(frame.index > 2), ill=upper)
+
+    code, out, _ = fedbary("check", spoil("odd", change, rows=80), "--id", "id", "--schema", schema)
+    told = " ".join(out.split())
+    assert code == 0
+    assert "• 1.9 % of the cells have no value" in told
+    assert "• 96.0 % of its rows lie beyond anything in the reference in column 'age'" in told
+    assert "its median is 1000 times the reference's" in told
+    assert "• writes NO and YES where the target has no and yes: did you mean these?" in told
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
         (lambda f: f.drop(columns="city"), "schema.columns-missing"),
-        (lambda f: f.assign(age=f["age"].where(f.index > 0)), "schema.missing-values"),
+        (lambda f: f.assign(ill=f["ill"].str.upper()), "schema.no-known-label"),
         (lambda f: f.assign(ill=np.arange(len(f)) / 7), "schema.label-holds-fractions"),
         (lambda f: f.assign(age="young"), "schema.column-holds-text"),
         (lambda f: f.drop(columns="ill"), "data.no-such-column"),

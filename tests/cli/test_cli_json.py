@@ -70,7 +70,7 @@ def test_lists(parsed):
 def test_the_demo(parsed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = parsed("demo", "-o", "demo")
-    assert content["spoilt_rows"] == {"clinic_d": 60, "clinic_e": 60}
+    assert content["spoilt_rows"] == {"clinic_c": 50, "clinic_d": 50}
     assert len(content["clients"]) == 5
 
 

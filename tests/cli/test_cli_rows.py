@@ -1,10 +1,15 @@
-"""`fedbary rows`: what an owner sees of the flagged rows, and the tables it can write."""
+"""`fedbary rows`: what an owner sees of flagged rows and suspects, and the tables it can write."""
+
+import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import fedbary as fb
+from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.scored_rows import ScoredRows
 
 pytest_plugins = ["cli_fixtures"]
 VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--calibration", "crossfit", "--seed", 0)
@@ -43,7 +48,7 @@ def test_flagged_rows_are_shown_with_reason_and_suggestion(fedbary, valued):
     shown = [line for line in out.splitlines() if "p1" in line.split()]
     assert len(shown) == 1
     assert "label" in shown[0]
-    assert "guarantee:" in out
+    assert "flags: " in out
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -67,6 +72,54 @@ def test_relabelled_mends_labels_and_keeps_the_rest(fedbary, valued):
     assert (mended["ill"] == truth["ill"].loc[mended.index]).all()
 
 
+@pytest.fixture
+def suspected(valued):
+    """The result again, with ten flags taken back: those rows are now suspects."""
+    result = fb.Valuation.load("out")
+    tables = dict(result.row_tables)
+    frame = tables["bad"].frame.copy()
+    ten = frame["row"].isin(WRONG[:10])
+    frame["flag"], frame["suspect"] = frame["flag"] & ~ten, ten.astype("boolean")
+    estimated = replace(tables["bad"].facts, wrong_labels=Estimate(0.15, 0.08, 0.24), suspects=10)
+    tables["bad"] = ScoredRows(frame, estimated)
+    replace(result, _rows=tables).save("out")
+    return set(WRONG[:10])
+
+
+def test_suspects_are_shown_after_the_flags_and_without_a_promise(fedbary, suspected):
+    _, out, _ = fedbary("rows", "out", "--client", "bad")
+    flags, found, suspects = out.partition("10 more suspects, without guarantee")
+    assert found
+    assert {word for word in flags.split() if word in WRONG} == set(WRONG) - suspected
+    assert {word for word in suspects.split() if word in WRONG} == suspected
+    assert "wrong labels: 15 % (8 to 24 %)" in suspects
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_suspects_stay_in_the_table_unless_they_are_named(fedbary, suspected):
+    _, out, _ = fedbary("rows", "out", "--client", "bad", "--export", "clean")
+    assert "It still holds 10 suspects" in out
+    assert suspected < set(pd.read_csv("out/bad-clean.csv")["id"])
+    _, out, _ = fedbary("rows", "out", "--client", "bad", "--export", "clean", "--suspects")
+    assert "It still holds" not in out
+    assert not set(WRONG) & set(pd.read_csv("out/bad-clean.csv")["id"])
+
+
+def test_suspects_can_be_relabelled(fedbary, suspected):
+    assert fedbary("rows", "out", "--client", "bad", "--export", "relabelled", "--suspects")[0] == 0
+    mended = pd.read_csv("out/bad-relabelled.csv").set_index("id")
+    truth = patients(80, seed=3).set_index("id")
+    assert suspected <= set(mended.index)
+    assert (mended["ill"] == truth["ill"].loc[mended.index]).all()
+
+
+def test_programs_get_flags_before_suspects(fedbary, suspected):
+    content = json.loads(fedbary("rows", "out", "--client", "bad", "--json", "-n", 80)[1])
+    assert content["suspects"] == 10
+    assert content["wrong_labels"] == {"share": 0.15, "low": 0.08, "high": 0.24}
+    assert [row["row"] for row in content["rows"] if row["suspect"]] == [row["row"] for row in content["rows"][-10:]]
+
+
 def test_a_library_result_needs_the_file_named_and_similar_names_do_not_meet(fedbary, valued):
     clients = {name: fb.read("sites/bad.csv", "ill", id="id") for name in ("a b", "a_b")}
     fb.value(clients, fb.read("reference.csv", "ill", id="id"), calibration="crossfit", seed=0).save("two")
@@ -83,6 +136,7 @@ def test_a_library_result_needs_the_file_named_and_similar_names_do_not_meet(fed
     [
         (("--client", "nobody"), "valuation.no-client"),
         (("--client", "bad", "--export", "both"), "cli.export-option"),
+        (("--client", "bad", "--suspects"), "cli.suspects-need-export"),
         (("--client", "bad", "--export", "clean", "--data", "sites/good.csv"), "cli.file-changed"),
         (("--client", "bad", "--export", "clean", "--data", "reference.csv"), "cli.other-rows"),
         (("--client", "bad", "--export", "clean", "-o", "nowhere/x.csv"), "data.no-folder"),
@@ -92,10 +146,19 @@ def test_mistakes_have_their_code(refused, valued, arguments, code):
     assert refused("rows", "out", *arguments, hides="written").code == code
 
 
-def test_without_flags_there_is_nothing_to_leave_out(fedbary, refused, valued):
+def test_without_flags_there_are_suspects_or_nothing_to_leave_out(fedbary, refused, valued):
     assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "consensus")[0] == 0
-    error = refused("rows", "consensus", "--client", "bad", "--export", "clean", says="least valuable rows")
-    assert error.code == "cli.nothing-to-leave-out"
+    command = ("rows", "consensus", "--client", "bad", "--export", "clean")
+    assert refused(*command, says="suspects, without guarantee").code == "cli.nothing-to-leave-out"
+    assert fedbary(*command, "--suspects")[0] == 0
+    assert not set(WRONG) & set(pd.read_csv("consensus/bad-clean.csv")["id"])
+
+
+def test_where_no_share_is_estimated_there_are_no_suspects(fedbary, refused, valued):
+    options = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--protocol", "interpolation")
+    assert fedbary("value", "sites", *options, "-o", "paper")[0] == 0
+    command = ("rows", "paper", "--client", "bad", "--export", "clean", "--suspects")
+    assert refused(*command, says="rows of bad are flagged").code == "valuation.no-suspects"
 
 
 def test_a_folder_with_foreign_files_is_left_alone(fedbary, refused, valued):

@@ -26,7 +26,7 @@ SENTENCES = {
     "no-report-written": say("No report could be written: {why}"),
     "not-an-output-folder": say("'{path}' is a file: name the output folder of a run."),
     "nothing-to-leave-out": say(
-        "The rows of '{client}' were not flagged in this run, so there is nothing to leave out."
+        "The rows of '{client}' were not flagged in this run, so there is nothing to leave out[[: add --suspects to act on the suspects, of which there are {suspects}]]."
     ),
     "only-reference-and-test": say(
         "there is no client besides the reference and test rows: give at least one more file"
@@ -48,6 +48,9 @@ SENTENCES = {
         "--data, --label, --id and --images are for an owner's report: say whose with --client NAME."
     ),
     "run-stopped": say("The run in '{folder}' {how}. {remedy}"),
+    "suspects-need-export": say(
+        "--suspects says what to write: name a table with --export {expected}. Without it suspects are shown in any case."
+    ),
     "source-unknown": say("The result does not know the file of '{client}': name it with --data FILE."),
     "no-label": say("No label column was given: name it with --label COL."),
     "no-reference": say("No clean rows to compare with were given: name their file with --reference FILE."),

@@ -25,6 +25,7 @@ SENTENCES = {
     "no-scores-file": say("There is no file '{file}' with client scores: check the path."),
     "no-share-to-select": say("No client has a share in this result: select by k."),
     "no-share-to-weigh": say("No client has a share in this result: weigh by='rows'."),
+    "no-suspects": say("No share of bad rows was estimated in this run, so that there are no suspects to act on."),
     "nobody-to-weigh": say("Nobody is left to weigh: look at the verdict."),
     "not-a-folder": say("'{path}' is a file: choose a folder to write to."),
     "not-flagged": say("The rows were not flagged in this run: use a protocol with a reference."),

@@ -13,8 +13,7 @@ SENTENCES = {
         "about {share:whole_percent} of its rows look bad ({low:hundredths}–{high:whole_percent})", "share low high"
     ),
     "could-be-anything": say(
-        "anything from {low:whole_percent} to {high:whole_percent} of its rows may be bad: only more rows, its own or of the reference, would tell",
-        "low high",
+        "from hardly any to more than 30 % of its rows may be bad: only more rows, its own or of the reference, would tell"
     ),
     "far": say(
         "compared with the other clients, it is further from the target than most: {distance:number}, median {median:number}",

@@ -34,12 +34,23 @@ def cell_name(cell: object) -> str | None:
     >>> cell_name(" 1.0"), cell_name("Oslo"), cell_name(float("nan"))
     ('1', 'Oslo', None)
     """
-    if cell is None or (isinstance(cell, float) and isnan(cell)):
+    if is_missing(cell):
         return None
     number = _number(cell)
     if not isfinite(number):
         return str(cell).strip()
     return str(int(number)) if number == int(number) else repr(number)
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a cell of categories says nothing.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing("")
+    (True, False)
+    """
+    return cell is None or (isinstance(cell, float) and isnan(cell))
 
 
 def _number(cell: object) -> float:

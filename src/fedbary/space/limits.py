@@ -1,7 +1,8 @@
 """The middle and the limits of a reference's numbers, such that no cell of it is told.
 
 All three are made of means of ``min_group`` cells: the middle is that of the middle ones, and a limit lies 2, 4, 8, …
-times as far from it as the mean of the outermost ones, the first that leaves every cell of the reference inside.
+times as far from it as the mean of the outermost ones, the first that leaves every cell of the reference inside. Few
+cells say little of the tails, so theirs begins with 4.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ Floats = NDArray[np.float64]
 
 # What the mean of equal numbers may be off by.
 _ROUNDING = 1e-9
+# Few cells are fewer than so many groups. With 50 rows and factor 2, 9 of 80 clean clients had 5 % of rows beyond.
+_FEW_GROUPS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +51,9 @@ def limits(numbers: Floats, *, min_group: int) -> Limits:
     below = middle - _mean_from(ordered, np.zeros_like(present), size)
     above = _mean_from(ordered, np.maximum(present - size, 0), size) - middle
     last = np.take_along_axis(ordered, np.maximum(present - 1, 0)[None], axis=0)[0]
-    low = _limit(-middle, below, middle - ordered[0], enough)
-    high = _limit(middle, above, last - middle, enough)
+    least = 1.0 if len(numbers) >= _FEW_GROUPS * min_group else 2.0
+    low = _limit(-middle, below, middle - ordered[0], enough, least)
+    high = _limit(middle, above, last - middle, enough, least)
     return Limits(middle, -low, high)
 
 
@@ -59,13 +63,13 @@ def _mean_from(ordered: Floats, start: NDArray[np.int64], size: int) -> Floats:
     return np.asarray(np.nanmean(np.take_along_axis(ordered, places, axis=0), axis=0))
 
 
-def _limit(middle: Floats, outer: Floats, farthest: Floats, enough: NDArray[np.bool_]) -> Floats:
-    """The upper limit of all coordinates that have enough numbers; none of the others."""
+def _limit(middle: Floats, outer: Floats, farthest: Floats, enough: NDArray[np.bool_], least: float) -> Floats:
+    """The upper limit of all coordinates that have enough numbers, after ``least`` doublings; none of the others."""
     limit = np.full(len(middle), LARGEST)
     if enough.any():
         rounding = _ROUNDING * float(np.abs(middle[enough]).max())
         reach, widest = rounding, float(outer[enough].max())
         if widest > rounding:
-            reach = widest * 2.0 ** max(1.0, np.ceil(np.log2(float(farthest[enough].max()) / widest)))
+            reach = widest * 2.0 ** max(least, np.ceil(np.log2(float(farthest[enough].max()) / widest)))
         limit[enough] = min(float(middle[enough].max()) + reach, LARGEST)
     return limit

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.space.cells import cell_name, cell_numbers
+from fedbary.space.cells import cell_numbers, is_missing
 from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
@@ -32,6 +32,28 @@ def missing_by_column(table: Table, schema: Schema) -> Integers:
            [0, 0]])
     """
     return np.column_stack([_missing(table.columns[column.name], column) for column in schema.columns])
+
+
+def missing_coordinates(table: Table, schema: Schema) -> NDArray[np.bool_]:
+    """Which coordinates of `fedbary.space.encode.encode` stand for cells without a value.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "city": ["Rome", "Oslo"]}, ["a", "b"]))
+    >>> missing_coordinates(fb.Table({"age": [np.nan, 40.0], "city": [None, "Rome"]}, ["a", "b"]), schema)
+    array([[ True,  True,  True,  True],
+           [False, False, False, False]])
+    """
+    holes = []
+    for column in schema.columns:
+        values = table.columns[column.name]
+        if column.kind == "categorical":
+            holes.append(np.repeat(_missing(values, column)[:, None] > 0, column.coordinates, axis=1))
+        else:
+            numbers = values if values.dtype.kind == "f" else cell_numbers(values)
+            holes.append(np.isnan(numbers).reshape(len(values), column.width))
+    return np.hstack(holes)
 
 
 def marks(missing: Integers | Floats, schema: Schema) -> Floats:
@@ -57,7 +79,7 @@ def marks(missing: Integers | Floats, schema: Schema) -> Floats:
 def _missing(values: NDArray[np.generic], column: ColumnSpec) -> Integers:
     if column.kind == "categorical":
         if values.dtype.kind == "O":
-            return np.array([cell_name(cell) is None for cell in values.tolist()], dtype=np.int64)
+            return np.array([is_missing(cell) for cell in values.tolist()], dtype=np.int64)
         return np.isnan(cell_numbers(values)).astype(np.int64)
     numbers = values if values.dtype.kind == "f" else cell_numbers(values)
     return np.asarray(np.isnan(numbers).reshape(len(values), -1).sum(axis=1, dtype=np.int64))

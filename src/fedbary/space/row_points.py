@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.space.cells import cell_name, cell_numbers
+from fedbary.space.cells import cell_name, cell_numbers, is_missing
 from fedbary.space.encode import between_categories, require_columns
 from fedbary.space.missing import marks, missing_by_column
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
@@ -77,7 +77,7 @@ def chunks(rows: int, height: int) -> Iterator[slice]:
 def _column(values: NDArray[np.generic], column: ColumnSpec) -> Floats:
     if column.kind == "categorical":
         corners = _corners(values, column.categories)
-        missing = np.array([cell_name(cell) is None for cell in values.tolist()])
+        missing = np.array([is_missing(cell) for cell in values.tolist()])
         return np.where(missing, between_categories(column)[:, None], corners)
     numbers = cell_numbers(values).reshape(len(values), column.width).T
     numbers = np.where(np.isnan(numbers), np.array(column.middle)[:, None], numbers)

@@ -1,4 +1,4 @@
-"""Acting on flags: a table without its flagged rows, or with the suggested labels."""
+"""Acting on flags and suspects: a table without those rows, or with the suggested labels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def clean(table: Table, rows: pd.DataFrame, how: Literal["drop", "relabel"] = "drop") -> Table:
-    """Act on the flags of a table's rows.
+def clean(
+    table: Table, rows: pd.DataFrame, how: Literal["drop", "relabel"] = "drop", *, suspects: bool = False
+) -> Table:
+    """Act on the flags of a table's rows, and on its suspects if asked.
 
     Parameters
     ----------
@@ -26,31 +28,44 @@ def clean(table: Table, rows: pd.DataFrame, how: Literal["drop", "relabel"] = "d
     how : {"drop", "relabel"}
         ``drop`` leaves out every flagged row. ``relabel`` gives rows that are flagged for their label alone the
         suggested one, and leaves out those that are flagged for their features.
+    suspects : bool
+        Treat suspects as flagged rows: as many rows are then acted on as are estimated to be bad, and more of them
+        are clean than among the flagged ones, since nothing is promised about suspects.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import fedbary as fb
     >>> table = fb.Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "b"])
-    >>> rows = pd.DataFrame({"row": [0, 1, 2], "flag": [False, True, True], "reason": ["label", "label", "features"],
-    ...                      "suggested_label": ["b", "a", "a"]})
+    >>> rows = pd.DataFrame({"row": [0, 1, 2], "flag": [False, True, True], "suspect": [True, False, False],
+    ...                      "reason": ["label", "label", "features"], "suggested_label": ["b", "a", "a"]})
     >>> fb.clean(table, rows).labels.tolist(), fb.clean(table, rows, how="relabel").labels.tolist()
     (['a'], ['a', 'a'])
+    >>> fb.clean(table, rows, how="relabel", suspects=True).labels.tolist()
+    ['b', 'a']
     """
     if how not in ("drop", "relabel"):
         raise wrong_parameter("how", "clean", "'drop' or 'relabel'", how)
     if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
         raise DataError("valuation.values-of-other-rows")
-    if rows["flag"].isna().any():
-        raise SettingsError("valuation.not-flagged")
-    flag = rows["flag"].to_numpy(dtype=bool)
+    bad = _bad(rows, suspects=suspects)
     if how == "drop":
-        return table.take(~flag)
-    by_label = flag & (rows["reason"] == "label").fillna(False).to_numpy(dtype=bool)
+        return table.take(~bad)
+    by_label = bad & (rows["reason"] == "label").fillna(False).to_numpy(dtype=bool)
     labels = table.labels.astype(object)
     labels[by_label] = [_like(table.labels, str(text)) for text in rows["suggested_label"][by_label]]
     mended = table.replace(labels=np.array(labels.tolist()) if table.labels.dtype.kind != "O" else labels)
-    return mended.take(~flag | by_label)
+    return mended.take(~bad | by_label)
+
+
+def _bad(rows: pd.DataFrame, *, suspects: bool) -> NDArray[np.bool_]:
+    """Which rows to act on. Without a reference there may be suspects although nothing is flagged."""
+    if suspects and rows["suspect"].isna().any():
+        raise SettingsError("valuation.no-suspects")
+    if not suspects and rows["flag"].isna().any():
+        raise SettingsError("valuation.not-flagged")
+    bad: NDArray[np.bool_] = rows["flag"].fillna(False).to_numpy(dtype=bool)
+    return bad | rows["suspect"].to_numpy(dtype=bool) if suspects else bad
 
 
 def _like(labels: NDArray[np.generic], text: str) -> Any:
@@ -72,3 +87,17 @@ def suggestions(rows: pd.DataFrame) -> pd.Series:
     ['b', '–']
     """
     return rows["suggested_label"].where(rows["reason"].fillna("label").str.contains("label"))
+
+
+def suspicions(rows: pd.DataFrame) -> pd.Series:
+    """What is suspicious about each row, in words: its label or its features, and the columns that caused that.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"reason": ["label", "features", None], "columns": [None, "glucose, age", None]})
+    >>> suspicions(rows).tolist()
+    ['label', 'features: glucose, age', '–']
+    """
+    channel = rows["reason"].astype("string")
+    return (channel + ": " + rows["columns"].astype("string")).fillna(channel).fillna("–")

@@ -217,7 +217,7 @@ def _unknown(client: Mapping[str, Any], bad: Estimate | None, run: _Run) -> Note
         if bad is None:
             return _note("no-estimate")
         too_wide = bad.high > LEAVE_OUT_ABOVE + _ROUNDING
-        return _note("could-be-anything", low=bad.low, high=bad.high) if too_wide else None
+        return _note("could-be-anything") if too_wide else None
     if str(client["client"]) in run.shapley:
         return None
     if _known(client["distance"]) is None and _known(client["closeness"]) is None:

@@ -105,7 +105,13 @@ def clients_table(result: Valuation, *, intervals: bool = False) -> tuple[list[s
         ranked["value"] = ranked["client"].map({name: worth[0] for name, worth in result.scores.intervals().items()})
     estimated = bool(ranked["quality"].notna().any())
     columns = _ESTIMATED if estimated else _COMPARED
-    shown = [(name, cell) for name, cell in columns.items() if name in ranked and _says_something(ranked[name], name)]
+    # Shapley values say more than distances and flags do, and all together do not fit 80 columns.
+    apart = ("distance", "flagged") if "value" in ranked else ()
+    shown = [
+        (name, cell)
+        for name, cell in columns.items()
+        if name in ranked and name not in apart and _says_something(ranked[name], name)
+    ]
     records = [{str(key): value for key, value in row.items()} for row in ranked.to_dict("records")]
     rows = []
     for place in problems_first(result.verdict()):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 # The kinds of points beside the reasons of flags.
-NOT_FLAGGED, UNFLAGGED, FLAGGED, TARGET = "not flagged", "row", "flagged", "target"
+NOT_FLAGGED, UNFLAGGED, FLAGGED, SUSPECT, TARGET = "not flagged", "row", "flagged", "suspect", "target"
 # A browser draws so many points without delay.
 MOST_ROWS, MOST_TARGET = 3000, 1000
 
@@ -29,7 +29,7 @@ MOST_ROWS, MOST_TARGET = 3000, 1000
 def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = None) -> pd.DataFrame:
     """Rows and target on the two directions in which they differ most (PCA of both, centred on the rows).
 
-    Of very many rows all flagged ones are kept, worst first, and others by a seeded draw.
+    Of very many rows all flagged ones and suspects are kept, worst first, and others by a seeded draw.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = N
     Returns
     -------
     DataFrame
-        ``row, x, y, kind, label``; ``kind`` is the reason of a flag, "not flagged", "row" where the run had no flags,
-        "flagged" where a flag has no reason, or "target".
+        ``row, x, y, kind, label``; ``kind`` is the reason of a flag, "suspect", "not flagged", "row" where the run had
+        no flags, "flagged" where a flag has no reason, or "target".
 
     Examples
     --------
@@ -111,7 +111,7 @@ def table_of_rows(data: Any, rows: pd.DataFrame, facts: RowFacts, *, client: str
 
 def _drawn(rows: pd.DataFrame) -> NDArray[np.int64]:
     """Places of the rows to draw, in order."""
-    flag = rows["flag"].fillna(False).to_numpy(dtype=bool)
+    flag = (rows["flag"].fillna(False) | rows["suspect"].fillna(False)).to_numpy(dtype=bool)
     worst = np.argsort(rows["value"].to_numpy(dtype=float, na_value=np.inf), kind="stable")
     flagged = worst[flag[worst]][:MOST_ROWS]
     rest = np.flatnonzero(~flag)
@@ -123,11 +123,11 @@ def _drawn(rows: pd.DataFrame) -> NDArray[np.int64]:
 
 def _kinds(rows: pd.DataFrame) -> list[str]:
     unknown = rows["flag"].isna().to_numpy()
-    flag = rows["flag"].fillna(False).to_numpy(dtype=bool)
+    flag, suspect = (rows[name].fillna(False).to_numpy(dtype=bool) for name in ("flag", "suspect"))
     reason = rows["reason"].fillna(FLAGGED).astype(str)
     return [
-        UNFLAGGED if silent else why if flagged else NOT_FLAGGED
-        for silent, flagged, why in zip(unknown, flag, reason, strict=True)
+        why if flagged else SUSPECT if doubted else UNFLAGGED if silent else NOT_FLAGGED
+        for silent, flagged, doubted, why in zip(unknown, flag, suspect, reason, strict=True)
     ]
 
 

@@ -24,8 +24,28 @@ from fedbary.views.plots.display import browser as local_browser
 
 def result(**changes) -> Valuation:
     records = [
-        {"client": "a", "rows": 100, "distance": 1.0, "low": 0.9, "high": 1.2, "quality": 0.9},
-        {"client": "<b>b</b>", "rows": 50, "distance": 3.0, "low": 2.0, "high": 3.0, "quality": 0.8},
+        {
+            "client": "a",
+            "rows": 100,
+            "distance": 1.0,
+            "low": 0.9,
+            "high": 1.2,
+            "quality": 0.99,
+            "quality_low": 0.97,
+            "quality_high": 1.0,
+            "closeness": 0.99,
+        },
+        {
+            "client": "<b>b</b>",
+            "rows": 50,
+            "distance": 3.0,
+            "low": 2.0,
+            "high": 3.0,
+            "quality": 0.8,
+            "quality_low": 0.75,
+            "quality_high": 0.85,
+            "closeness": 0.8,
+        },
         {"client": "gone", "outcome": Outcome(Status.FAILED, (Note("data.no-rows"),))},
     ]
     records = [{"outcome": Outcome(), **record} for record in records]
@@ -43,27 +63,77 @@ def bare(text: str) -> str:
     return text.replace("\u2068", "").replace("\u2069", "")
 
 
-def test_shares_stand_best_first_with_their_whiskers():
+def dots(figure):
+    """Names with the value and the ends of the interval that are drawn beside them."""
+    names = [bare(text) for text in figure.layout.yaxis.ticktext]
+    drawn = {}
+    for line, marks in zip(figure.data[::2], figure.data[1::2], strict=True):
+        for at, (place, value) in enumerate(zip(marks.y, marks.x, strict=True)):
+            drawn[names[place]] = (value, line.x[3 * at], line.x[3 * at + 1])
+    return names, drawn
+
+
+def test_quality_is_a_dot_on_its_interval_in_the_colour_of_the_verdict():
+    picture = fb.plots.qualities(result())
+    names, drawn = dots(picture.plot())
+    assert names == ["a", "&lt;b&gt;b&lt;/b&gt;"]
+    assert drawn == {"a": (0.99, 0.97, 1.0), "&lt;b&gt;b&lt;/b&gt;": (0.8, 0.75, 0.85)}
+    assert [trace.name for trace in picture.plot().data if trace.name] == ["include", "look at first"]
+    first, last = picture.plot().layout.xaxis.range
+    assert first < 0.75
+    assert last > 1.0
+    assert fb.plots.qualities(result(clients=result().clients.assign(quality=np.nan))) is None
+
+
+def test_of_very_many_clients_those_that_need_a_look_are_drawn_and_all_are_in_the_frame():
+    picture = fb.plots.qualities(crowd(80))
+    assert len(picture.frame()) == 80
+    names, _ = dots(picture.plot())
+    assert len(names) == 30
+    assert "client_79" in names
+    assert "30 of 80" in picture.title
+
+
+def test_shares_stand_with_their_intervals_and_their_ticks_differ():
     picture = fb.plots.shares(result())
-    bars = picture.plot().data[0]
-    assert list(picture.frame()["client"]) == ["a", "<b>b</b>"]
-    assert list(bars.x) == pytest.approx([31 / 42, 11 / 42])  # 1/(d + 0.1) for d = 1 and 3
-    assert bars.x[0] + bars.error_x.array[0] == pytest.approx(picture.frame()["share_high"][0])
-    assert [bare(text) for text in picture.plot().layout.yaxis.ticktext] == ["a", "&lt;b&gt;b&lt;/b&gt;"]
+    names, drawn = dots(picture.plot())
+    assert names == ["a", "&lt;b&gt;b&lt;/b&gt;"]
+    assert drawn["a"][0] == pytest.approx(31 / 42)  # 1/(d + 0.1) for d = 1 and 3
+    assert drawn["a"][2] == pytest.approx(picture.frame()["share_high"][0])
+    assert picture.plot().layout.xaxis.tickformat == ".0%"
+    assert fb.plots.shares(crowd(300)).plot().layout.xaxis.tickformat == ".2%"
+
+
+def crowd(count: int) -> Valuation:
+    """Many clients of nearly one quality, and a last one that is bad."""
+    clients = pd.concat([result().clients.iloc[[0]]] * count, ignore_index=True)
+    clients["client"] = [f"client_{place}" for place in range(count)]
+    clients["share"], clients["share_low"], clients["share_high"] = 1 / count, 0.99 / count, 1.01 / count
+    clients[["quality", "quality_low", "quality_high", "closeness"]] = 0.99
+    clients.loc[count - 1, ["quality", "quality_low", "quality_high", "closeness"]] = 0.8
+    return result(clients=clients, outcomes=dict.fromkeys(clients["client"], Outcome()))
 
 
 def test_the_map_has_a_mark_for_each_valued_client_by_verdict():
     figure = fb.plots.client_map(result()).plot()
     assert {trace.name: list(trace.x) for trace in figure.data} == {"include": [1.0], "look at first": [3.0]}
-    assert fb.plots.client_map(result(clients=result().clients.assign(quality=np.nan))) is None
+    compared = fb.plots.client_map(result(clients=result().clients.assign(quality=np.nan)))
+    assert compared.plot().layout.yaxis.title.text == "closeness of the rows"
+    neither = result().clients.assign(quality=np.nan, closeness=np.nan)
+    assert fb.plots.client_map(result(clients=neither)) is None
 
 
-def test_names_on_the_map_do_not_cover_each_other():
-    clients = pd.concat([result().clients.iloc[[0]]] * 30, ignore_index=True)
-    clients["client"] = [f"client_{place}" for place in range(30)]
-    (trace,) = fb.plots.client_map(result(clients=clients)).plot().data
-    assert sum(bool(text) for text in trace.text) < 30
+def test_names_on_the_map_do_not_cover_each_other_and_among_many_only_outliers_have_one():
+    (trace,) = fb.plots.client_map(crowd_alike(30)).plot().data
+    assert 0 < sum(bool(text) for text in trace.text) < 30
     assert len(trace.customdata) == 30  # the others are named when one points at them
+    named = [bare(text) for trace in fb.plots.client_map(crowd(60)).plot().data for text in trace.text if text]
+    assert named == ["client_59"]
+
+
+def crowd_alike(count: int) -> Valuation:
+    whole = crowd(count + 1)
+    return replace(whole, clients=whole.clients.iloc[:count].reset_index(drop=True))
 
 
 def test_convergence_has_a_line_for_each_client_and_needs_rounds():
@@ -72,10 +142,11 @@ def test_convergence_has_a_line_for_each_client_and_needs_rounds():
     assert fb.plots.convergence(result(history=result().history.iloc[::2])) is None
 
 
-def test_shapley_values_keep_their_sign():
+def test_shapley_values_keep_their_sign_and_stand_between_two_standard_errors():
     scores = ClientScores("coalition", ("a", "<b>b</b>"), np.array([0.3, -0.1]), np.array([0.0, 0.01]))
-    bars = fb.plots.shapley_values(result(scores=scores)).plot().data[0]
-    assert list(bars.x) == [0.3, -0.1]
+    _, drawn = dots(fb.plots.shapley_values(result(scores=scores)).plot())
+    assert drawn["a"] == (0.3, 0.3, 0.3)
+    assert drawn["&lt;b&gt;b&lt;/b&gt;"] == pytest.approx((-0.1, -0.12, -0.08))
     assert fb.plots.shapley_values(result()) is None
 
 
@@ -140,7 +211,9 @@ def test_what_stands_in_the_way_of_an_image_is_said(monkeypatch, tmp_path):
 @pytest.mark.parametrize("values", [[1.0, 1.0 + 2.3e-16], [1e17, 1e17], [np.nan, np.nan]])
 def test_values_that_hardly_differ_still_make_a_histogram(values):
     flags = pd.array([True, False], dtype="boolean")
-    figure = fb.plots.value_histogram(pd.DataFrame({"row": [0, 1], "value": values, "flag": flags})).plot()
+    figure = fb.plots.value_histogram(
+        pd.DataFrame({"row": [0, 1], "value": values, "flag": flags, "suspect": False})
+    ).plot()
     assert sum(sum(trace.y) for trace in figure.data) == np.isfinite(values).sum()
 
 
@@ -148,3 +221,9 @@ def test_a_line_called_like_a_template_keeps_its_name():
     table = pd.DataFrame({"x": ["1", "2"], "y": [0.1, 0.2], "by": "%{x}"})
     (line,) = fb.plots.curves(table, x="x", y="y", by="by").plot().data
     assert "%{x}" not in line.hovertemplate
+
+
+def test_one_client_far_away_does_not_make_one_mark_of_all_others():
+    far = result().clients.assign(distance=[1.0, 4000.0, np.nan])
+    assert fb.plots.client_map(result(clients=far)).plot().layout.xaxis.type == "log"
+    assert fb.plots.client_map(result()).plot().layout.xaxis.type is None

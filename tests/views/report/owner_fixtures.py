@@ -17,8 +17,11 @@ SETTINGS = {"protocol": "sketch", "min_group": 5, "fdr": 0.1, "sketch_points": 1
 FACTS = RowFacts(Note(PROVED, {"rate": 0.1}), wrong_labels=Estimate(0.1, 0.05, 0.15), smallest_q=0.02)
 
 
-def values_of(table: fb.Table, *, flagged: int, classes=("cat", "dog")):
-    """Row k has value k − rows; the first ``flagged`` rows are flagged, in turn for label, features and both."""
+def values_of(table: fb.Table, *, flagged: int, suspects: int = 0, classes=("cat", "dog")):
+    """Row k has value k − rows; the first ``flagged`` rows are flagged, in turn for label, features and both.
+
+    The next ``suspects`` rows are suspects.
+    """
     rows, reasons = len(table), np.array(["label", "features", "label and features"], dtype=object)
     return row_frame(
         table.row_names,
@@ -27,6 +30,7 @@ def values_of(table: fb.Table, *, flagged: int, classes=("cat", "dog")):
         label_p=(np.arange(rows) + 1) / (rows + 2),
         p_value=np.minimum(1.0, 2 * (np.arange(rows) + 1) / (rows + 2)),
         flag=np.arange(rows) < flagged,
+        suspect=(np.arange(rows) >= flagged) & (np.arange(rows) < flagged + suspects),
         reason=reasons[np.arange(rows) % 3],
         suggested_label=np.array(classes, dtype=object)[np.arange(rows) % len(classes)],
     )

@@ -42,7 +42,7 @@ def result_of(
     records = [
         {
             "client": name, "rows": 40, "distance": k + 1.0, "low": 0.5, "high": k + 1.0, "outcome": Outcome(),
-            **({} if quality is None else {"quality": quality[k]}),
+            **({} if quality is None else {"quality": quality[k], "closeness": quality[k]}),
         }
         for k, name in enumerate(names)
     ]  # fmt: skip

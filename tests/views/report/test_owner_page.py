@@ -3,9 +3,12 @@
 import csv
 import time
 
+import numpy as np
+import pandas as pd
 import pytest
 from owner_fixtures import HOSTILE, animals, hostile_table, pictures, values_of, view_of
 
+import fedbary as fb
 from fedbary.data.export import quoted
 
 NAMES = "[...document.querySelectorAll('#rows tbody th')].map(one => one.textContent)"
@@ -74,10 +77,11 @@ def test_filters_and_search_narrow_the_rows_and_the_count_follows(shelter):
 
 def test_what_is_selected_is_saved_or_else_what_fits_with_whole_numbers(shelter):
     lines = saved(shelter)
-    assert lines[0][:6] == ["row", "given_label", "suggested_label", "reason", "p_value", "value"]
+    assert lines[0][:6] == ["row", "finding", "suspicion", "given_label", "suggested_label", "why"]
+    p_value = lines[0].index("p_value")
     assert [line[0] for line in lines[1:]] == [f"a{i}" for i in range(20)]
     frame = values_of(animals(), flagged=20)
-    assert [float(line[4]) for line in lines[1:]] == frame["p_value"][:20].tolist()
+    assert [float(line[p_value]) for line in lines[1:]] == frame["p_value"][:20].tolist()
     for row in ("a3", "a5"):
         shelter.get_by_label(f"Select row {row}", exact=True).check()
     shelter.locator("#find-row").fill("a1")
@@ -85,6 +89,41 @@ def test_what_is_selected_is_saved_or_else_what_fits_with_whole_numbers(shelter)
     assert [line[0] for line in saved(shelter)[1:]] == ["a3", "a5"]
     shelter.get_by_label("Select all rows that fit the filters").check()
     assert count(shelter) == "11 of 90 rows, 13 selected"
+
+
+def test_flags_suspects_and_the_rest_are_told_apart(tmp_path, opened):
+    table = animals()
+    view = view_of(table, values_of(table, flagged=4, suspects=3))
+    page = opened(view.report(tmp_path / "r.html", client="shelter", table=table))
+    assert names(page) == [f"a{i}" for i in range(7)]
+    assert page.locator("#rows .tag").all_inner_texts() == ["flagged"] * 4 + ["suspect"] * 3
+    widths = page.evaluate("[...document.querySelectorAll('#rows .bar i')].map(one => parseFloat(one.style.width))")
+    assert widths == sorted(widths, reverse=True)
+    page.select_option("#show-rows", "suspect")
+    assert names(page) == ["a4", "a5", "a6"]
+    page.select_option("#show-rows", "all")
+    assert count(page) == "90 of 90 rows"
+
+
+@pytest.mark.parametrize("width", [390, 700, 1100, 1600])
+def test_the_table_is_never_cut_off(tmp_path, opened, width):
+    table = fb.Table(
+        {f"a rather long name of column {i}": np.arange(60.0) * 1e5 + i for i in range(12)},
+        np.array(["cat", "dog"], dtype=object)[np.arange(60) % 2],
+    )
+    frame = values_of(table, flagged=9)
+    frame["columns"] = pd.array(["a rather long name of column 7", *[None] * 59], dtype="string")
+    path = view_of(table, frame).report(tmp_path / "r.html", client="shelter", table=table)
+    page = opened(path, viewport={"width": width, "height": 800})
+    around = page.locator("[aria-label=Rows]")
+    assert around.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("#rows thead").is_visible() == (width > 600)  # below that, every row is a card
+    if 600 < width < 1600:
+        assert "not fit this window" in page.locator("#columns-hidden").inner_text()
+    elif width < 600:
+        page.select_option("#sort-rows", "Suspicion")
+        assert names(page)[0] == "0"
 
 
 def test_a_click_on_a_point_shows_its_row(shelter):
@@ -191,11 +230,11 @@ def test_two_thousand_rows_with_pictures_stay_quick(tmp_path, opened):
 
     timed("show all", lambda: page.select_option("#show-rows", "all"))
     assert count(page) == "2,000 of 2,000 rows"
-    for heading in ("Row", "p of label", "Given label", "Reason"):
+    for heading in ("Row", "Finding", "Given label", "Why"):
         timed(f"sort by {heading}", page.locator("#rows thead button", has_text=heading).first.click)
-    timed("sort by value", page.get_by_role("button", name="Value", exact=True).click)
-    timed("and back", page.get_by_role("button", name="Value", exact=True).click)
-    assert names(page)[:2] == ["1999", "1998"]
+    timed("sort by suspicion", page.get_by_role("button", name="Suspicion", exact=True).click)
+    timed("and back", page.get_by_role("button", name="Suspicion", exact=True).click)
+    assert names(page)[:2] == ["0", "1"]
     timed("filter", lambda: page.select_option("[data-filter=reason] select", "features"))
     assert count(page) == "667 of 2,000 rows"
     timed("search", lambda: page.locator("#find-row").fill("19"))

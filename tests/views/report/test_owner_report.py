@@ -12,6 +12,7 @@ from owner_fixtures import FACTS, HOSTILE, animals, hostile_table, pictures, val
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
+from fedbary.guard.owner_folder import save_owner_view
 from fedbary.notes import Note
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
@@ -19,8 +20,9 @@ from fedbary.valuation.row_values import row_frame
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.views.report.owner import owner_html
 from fedbary.views.report.promises import owner_headline
-from fedbary.views.report.row_table import row_table
+from fedbary.views.report.row_table import row_table, suspicion
 from fedbary.views.row_map import MOST_ROWS, row_points
+from fedbary.wording import number
 
 pytest_plugins = ["report_fixtures"]
 
@@ -54,8 +56,8 @@ def test_it_says_what_flags_promise_what_to_do_and_what_left():
         "It is for their owner; do not send it to the coordinator.",
         "On average at most 10 % of flagged rows are in fact fine",
         "Of the 20 rows here, expect up to about 2 rows to be fine.",
-        "About 10.0 % of the labels, 9 rows, are estimated to be wrong",
-        "fedbary rows DIR --client shelter --export relabelled --data FILE",
+        "About 10.0 % of the labels (5–15 %), 9 rows, are estimated to be wrong",
+        "fb.clean(table, result.rows(&#39;shelter&#39;), &#34;relabel&#34;)",
         "How many rows each client has.",
     ):
         assert said in words
@@ -76,7 +78,81 @@ def test_columns_are_whole_values_flagged_rows_come_first_and_worst_first():
     assert column(text, "given_label") == table.labels.tolist()
     assert column(text, "weight")[9] is None
     assert column(text, "place")[:3] == ["farm", "town", ""]
+    assert column(text, "finding") == ["flagged"] * 6 + [""] * 84
     assert [one["name"] for one in carried(text)["columns"]][-3:] == ["weight", "tame", "place"]
+
+
+def test_suspects_come_after_flags_and_before_the_rest_and_nothing_is_promised_of_them():
+    table = animals()
+    frame = values_of(table, flagged=6, suspects=9)
+    text = owner_html(view_of(table, frame), client="shelter", table=table, folder="out")
+    assert column(text, "finding") == ["flagged"] * 6 + ["suspect"] * 9 + [""] * 75
+    assert "2 by both; 9 more are suspect." in text
+    assert "Nothing is promised of them" in text
+    assert "fedbary rows out --client shelter --data FILE --export clean --suspects" in text
+    unflagged = owner_html(view_of(table, values_of(table, flagged=0, suspects=9)), client="shelter", table=table)
+    assert "9 of 90 rows are suspect, though none is flagged: about 10 % of the labels" in unflagged
+    assert "suspects=True" in unflagged
+
+
+def test_commands_name_the_folder_and_the_file_that_they_need(tmp_path):
+    table = animals()
+    view = view_of(table, values_of(table, flagged=3))
+    (tmp_path / "my results").mkdir()
+    save_owner_view(view, tmp_path / "my results")
+    page = view.report(tmp_path / "my results" / "report.html", client="shelter", table=table)
+    assert f"fedbary rows &#39;{tmp_path}/my results&#39; --client shelter --data FILE" in page.read_text()
+    known = replace(view, settings=view.settings | {"sources": {"shelter": {"file": "a.csv"}}})
+    assert "--data FILE" not in owner_html(known, client="shelter", table=table, folder="out")
+
+
+def test_cells_that_made_a_row_odd_are_named_with_what_is_in_them_and_marked():
+    table = animals()
+    frame = values_of(table, flagged=6)
+    frame["columns"] = pd.array([None, "weight, pixels[3]", "place", *[None] * 87], dtype="string")
+    shown = row_table(frame, table, table.labels.tolist(), None, numbers=False)
+    named = {one.name: one for one in shown.columns}
+    weight = number(float(table.columns["weight"][1]))
+    assert named["why"].values[:3] == [
+        "label",
+        f"features (weight {weight}; pixels[3])",
+        "label and features (place missing)",
+    ]
+    places = [one.name for one in shown.columns]
+    assert shown.odd[:3] == [[], [places.index("weight")], [places.index("place")]]
+    assert [one.name for one in shown.columns if one.feature] == ["weight", "place", "tame"]  # odd ones first
+    pixels = fb.Table.from_arrays(np.arange(12.0).reshape(3, 4), ["a", "b", "b"])
+    frame = values_of(pixels, flagged=3).assign(columns=pd.array([None, "x[3]", None], dtype="string"))
+    assert "x[3] 7" in row_table(frame, pixels, ["a", "b", "b"], None, numbers=False).plain()[1][-1]
+
+
+def test_a_column_that_never_varies_is_not_shown_but_saved():
+    rows = 12
+    columns = {"same": np.ones(rows), "other": np.arange(float(rows))}
+    table = fb.Table(columns, np.array(["cat"] * rows, dtype=object))
+    frame = values_of(table, flagged=0).assign(reason="label")
+    shown = row_table(frame, table, ["cat"] * rows, None, numbers=False)
+    assert [one.name for one in shown.columns if one.shown] == ["row", "suspicion", "suggested_label", "other"]
+    assert {"given_label", "p_value"} <= {one.name for one in shown.columns}
+
+
+def test_suspicion_grows_as_values_fall():
+    value = np.random.default_rng(0).gamma(1.0, size=501)
+    bars = suspicion(pd.DataFrame({"value": -value, "p_value": np.nan}))
+    assert (np.diff(bars[np.argsort(value)]) >= 0).all()
+    assert (bars.min(), bars.max()) == (0.0, 100.0)
+    assert (bars[value < np.median(value)] == 0).all()
+    assert suspicion(pd.DataFrame({"value": [2.0, 2.0, np.nan], "p_value": np.nan})).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_two_labels_are_a_sentence_and_many_a_picture():
+    table = animals()
+    text = owner_html(view_of(table, values_of(table, flagged=30)), client="shelter", table=table)
+    assert "Of the rows doubted for their label, " in text
+    assert "Given against suggested labels" not in text
+    many = pictures(60, side=12)
+    frame = values_of(many, flagged=60, classes=("0", "1", "2"))
+    assert "Given against suggested labels" in owner_html(view_of(many, frame), client="shelter", table=many)
 
 
 def test_a_column_that_is_called_like_ours_keeps_its_own_name():
@@ -167,7 +243,8 @@ def test_without_a_table_it_says_how_to_get_more():
     text = owner_html(view_of(table, values_of(table, flagged=3)), client="shelter")
     assert "--data FILE" in text
     assert "Where the rows lie" not in text
-    assert [one["name"] for one in carried(text)["columns"]][:3] == ["row", "suggested_label", "reason"]
+    shown = [one["name"] for one in carried(text)["columns"] if one["shown"]]
+    assert shown == ["row", "finding", "suspicion", "suggested_label", "why"]
     with pytest.raises(SettingsError, check=coded("views.pictures-need-rows")):
         owner_html(view_of(table, values_of(table, flagged=3)), client="shelter", images=(8, 8))
 

@@ -3,6 +3,7 @@
 import csv
 import re
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,17 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.verdict import Advice, Opinion
 from fedbary.views.report import write_report
-from fedbary.views.report.coordinator import clients_by_advice, facts, headline
+from fedbary.views.report.coordinator import facts
+from fedbary.views.report.verdict_groups import included, problems
+from fedbary.views.verdict_lines import headline
 
 pytest_plugins = ["report_fixtures"]
 
 NO_ROWS = Note("data.no-rows")
+TODAY = date(2026, 2, 3)
 
 HOSTILE = [
     "<b>",
@@ -48,44 +53,103 @@ def test_the_headline_says_what_to_do():
     def said(*advice: Advice) -> str:
         return headline([Opinion(str(place), one, ()) for place, one in enumerate(advice)])
 
-    include, look, leave, not_valued = Advice
-    assert said(include, include) == "Include all 2 clients."
-    assert said(include, look, leave, not_valued) == (
-        "Include 1 of 4 clients; look at 1 first; leave out 1; 1 could not be valued."
+    include, look, leave, unknown, not_valued = Advice
+    assert said(include, include, include) == "Include all 3 clients."
+    assert said(include, look, leave, unknown, not_valued) == (
+        "Include 1 of 5 clients, look at 1 first, leave out 1, nothing can be said of 1, 1 could not be valued."
     )
-    assert said(look, look) == "Look at 2 first."
-    assert said(not_valued) == "1 could not be valued."
+    assert said(look, look) == "Look at both clients first."
+    assert said(not_valued) == "The only client could not be valued."
 
 
-def test_a_verdict_on_many_names_the_worst_first_and_counts_the_rest():
-    (group,) = clients_by_advice([Opinion(f"c{place}", Advice.LOOK, ()) for place in range(20)])
-    assert [one["name"] for one in group["clients"]] == [f"c{place}" for place in range(19, 11, -1)]
-    assert group["rest"] == 12
+def test_problems_come_worst_first_and_those_who_share_one_stand_together():
+    opinions = [
+        Opinion("best", Advice.INCLUDE, (Note("verdict.no-flag"),)),
+        *(Opinion(f"c{place}", Advice.LOOK, (Note("verdict.adds-nothing", {"value": -place}),)) for place in range(20)),
+        Opinion("harmful", Advice.LEAVE, (Note("verdict.harms", {"value": -1.0}),)),
+        *(Opinion(f"gone{place}", Advice.NOT_VALUED, (NO_ROWS,)) for place in range(30)),
+        Opinion("slow", Advice.NOT_VALUED, (Note("engines.no-answer", {"seconds": 60.0}),)),
+    ]
+    outcomes = {opinion.client: Outcome(Status.FAILED, opinion.reasons) for opinion in opinions}
+    outcomes["slow"] = Outcome(Status.SILENT, opinions[-1].reasons)
+    leave, look, failed = problems(opinions, outcomes, one_process=True, folder="out")
+    assert [entry.names for entry in leave.entries] == [("harmful",)]
+    assert [entry.names for entry in look.first] == [(f"c{place}",) for place in range(19, 13, -1)]
+    assert len(look.rest) == 14
+    assert "fedbary report out --client c19" in look.remedy
+    slow, empty = failed.entries
+    assert (len(empty.first), len(empty.rest)) == (8, 22)
+    assert "fedbary check FILE --schema out/schema.json" in empty.remedy
+    assert "resume" in slow.remedy
+    assert included(opinions).names == ("best",)
+    (_, _, elsewhere) = problems(opinions, outcomes, one_process=False, folder=None)
+    assert "Ask its owner to run fedbary check" in elsewhere.entries[1].remedy
 
 
-def test_the_ranked_table_has_every_number(made_up, tmp_path):
-    text = html(made_up(["near", "far"], {"gone": NO_ROWS}, quality=[0.9, 0.8]), tmp_path)
+def test_it_begins_with_what_was_valued_where_and_when(made_up):
+    told = facts(made_up(["a", "b"], engine="flower", networked=True), today=TODAY)
+    assert told["title"] == "Data valuation of 2 clients"
+    assert told["about"][:3] == ["3 February 2026", "a and b", "compared with 797 reference rows"]
+    assert told["about"][3] == "protocol interpolation, over a network (Flower)"
+
+
+def test_the_table_has_every_number_and_problems_come_first(made_up, tmp_path):
+    text = html(made_up(["near", "far"], {"gone": NO_ROWS}, quality=[0.99, 0.98]), tmp_path)
     rows = re.findall(r'<tr class="(ok|failed)"[^>]*>(.*?)</tr>', text, re.DOTALL)
     cells = [re.sub(r"<[^>]+>", "|", row).replace("\n", "") for _, row in rows]
-    assert [kind for kind, _ in rows] == ["ok", "ok", "failed"]
-    assert [word in cells[0] for word in ("near", "40", "0.500 – 1", "65.6 %", "ok", "0.90", "include")] == [True] * 7
-    assert f"failed: {NO_ROWS}" in cells[2]
+    assert [kind for kind, _ in rows] == ["failed", "ok", "ok"]
+    assert [word in cells[1] for word in ("near", "40", "0.500 – 1", "65.6 %", "0.99", "include")] == [True] * 6
+    assert "not valued" in cells[0]
+    assert re.search(rf"gone.*{NO_ROWS}.*<dl class=\"tiles\">", text, re.DOTALL)
+
+
+def test_tiles_say_what_is_wrong_in_all_and_where_most(made_up):
+    result = made_up(["a", "b"], quality=[1.0, 0.7], reference_missing=0.01)
+    clients = result.clients.assign(wrong_labels=[0.0, 0.3], odd_features=0.0, missing=[0.02, 0.0])
+    tiles = {
+        name: (figure, beside) for name, figure, beside in facts(replace(result, clients=clients), today=TODAY)["tiles"]
+    }
+    assert tiles["clients valued"] == ("2 of 2", "80 rows together")
+    assert tiles["wrong labels, estimated"] == ("15.0 %", "about 12 rows; most in b")
+    assert tiles["rows with odd features, estimated"] == ("none", "")
+    assert tiles["cells missing"] == ("1.0 %", "reference 1.0 %; most in a")
+    assert "wrong labels, estimated" not in {name for name, *_ in facts(made_up(["a"]), today=TODAY)["tiles"]}
+
+
+def test_notes_of_clients_are_said_once(made_up):
+    result = made_up(["a", "b", "c", "d", "e"])
+    note = Note("schema.constant-column", {"column": "x"})
+    told = facts(replace(result, outcomes=dict.fromkeys("abcde", Outcome(Status.OK, (note,)))), today=TODAY)
+    assert told["client_notes"] == [{"text": str(note), "names": "a, b, c and 2 more"}]
+
+
+def test_what_it_says_of_other_parties_is_true_of_the_engine(made_up, tmp_path):
+    alone = html(made_up(["a"]), tmp_path)
+    assert "Nothing, to nobody" in alone
+    assert "The server would learn" in alone
+    federated = html(made_up(["a"], rows=False, engine="flower", networked=True), tmp_path)
+    assert "Nothing, to nobody" not in federated
+    assert "The server learned" in federated
 
 
 def test_it_holds_no_row_even_where_one_process_held_all(made_up, tmp_path):
     text = html(made_up(["a", "b"]), tmp_path)
     assert "row-0" not in text
     assert "fedbary report FOLDER --client NAME" in text
+    made_up(["a", "b"]).save(tmp_path)
+    assert f"fedbary report {tmp_path} --client NAME" in html(made_up(["a", "b"]), tmp_path)
 
 
 def test_rounds_settings_versions_and_notes_are_told(made_up, tmp_path):
-    told = facts(made_up(["a"]))
+    told = facts(made_up(["a"], sketch_error=1.23456789), today=TODAY)
     assert told["rounds"] == [
         {"name": "a", "first": "11", "last": "4.33", "best": "4.33", "rounds": "2", "support": "8"}
     ]
     assert told["settings"]["space.metric"] == "euclidean"
-    assert dict(told["tiles"])["ε spent by each client"] == "no ε: exact"
-    assert dict(facts(made_up(["a"], protocol="sketch", epsilon=0.5))["tiles"])["ε spent by each client"] == "0.5"
+    assert told["settings"]["sketch_error"] == "1.235"
+    assert "ε spent by each client" not in {name for name, *_ in told["tiles"]}
+    noisy = facts(made_up(["a"], protocol="sketch", epsilon=0.5), today=TODAY)["tiles"]
+    assert ("ε spent by each client", "0.5") in {(name, figure) for name, figure, _ in noisy}
     text = html(made_up(["a"]), tmp_path)
     assert "column &#39;x&#39;" in text
     assert 'data-chart="convergence"' in text
@@ -107,14 +171,14 @@ def test_what_a_reference_or_its_absence_changes_is_told(made_up, tmp_path):
 
 
 def test_where_nobody_tells_flags_the_verdict_says_what_it_cannot_see(made_up):
-    assert "can go unseen" in facts(made_up(["a", "b"], rows=False))["rules"]
+    assert "can go unseen" in facts(made_up(["a", "b"], rows=False), today=TODAY)["rules"][-1]
 
 
 def test_a_result_without_any_valued_client_still_has_a_report(made_up, opened, tmp_path):
     path = write_report(made_up([], {"a": NO_ROWS, "b": NO_ROWS}), tmp_path / "report.html")
     page = opened(path)
-    assert page.locator("h1").inner_text() == "2 could not be valued."
-    assert f"failed: {NO_ROWS}" in page.locator("#ranked").inner_text()
+    assert page.locator("h1").inner_text() == "Both clients could not be valued."
+    assert str(NO_ROWS)[1:] in page.locator(".problem").inner_text()
 
 
 def test_hostile_names_are_text_in_the_markup(made_up, tmp_path):
@@ -153,23 +217,30 @@ def test_a_browser_shows_it_offline_without_overflow(made_up, opened, tmp_path, 
     )
     page = opened(path, viewport={"width": width, "height": 800})
     assert page.locator("html").get_attribute("data-charts") == "drawn"
-    assert page.locator("#ranked tbody tr").count() == len(names) + 1
+    rows = page.locator("#ranked tbody tr")
+    assert (rows.count(), page.locator("#ranked tbody tr:visible").count()) == (len(names) + 1, 25)
+    page.get_by_role("button", name=f"Show all {len(names) + 1} clients").click()
+    assert page.locator("#ranked tbody tr:visible").count() == len(names) + 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    drawn = page.locator("[data-chart='shares'] .ytick text")
+    assert page.locator(".scroll").first.evaluate("one => one.scrollWidth <= one.clientWidth")  # nothing is cut off
+    drawn = page.locator("[data-chart='qualities'] .ytick text")
     # The axis shows the name itself, not markup made of it, and no link.
     assert drawn.nth(0).text_content().strip("\u2068\u2069") == "<b>"
     assert page.locator(".chart a[*|href*='example.org']").count() == 0
 
 
 def test_hovering_over_a_hostile_name_shows_it_as_text(made_up, opened, tmp_path):
-    path = write_report(made_up(HOSTILE, quality=[0.9] * len(HOSTILE)), tmp_path / "report.html")
+    path = write_report(made_up(HOSTILE, quality=[0.99] * len(HOSTILE)), tmp_path / "report.html")
     page = opened(path)
-    chart = page.locator("[data-chart='shares']")
+    chart = page.locator("[data-chart='qualities']")
     chart.scroll_into_view_if_needed()
     for place in (1, 2, 5):
-        page.evaluate("n => Plotly.Fx.hover(document.querySelector('[data-chart=shares]'), [{pointNumber: n}])", place)
+        page.evaluate(
+            "at => Plotly.Fx.hover(document.querySelector('[data-chart=qualities]'), [at])",
+            {"curveNumber": 1, "pointNumber": place},
+        )
         page.wait_for_function(
-            "name => document.querySelector('[data-chart=shares] .hoverlayer').textContent"
+            "name => document.querySelector('[data-chart=qualities] .hoverlayer').textContent"
             ".replace(/[\u2068\u2069]/g, '').includes(name)",
             arg=HOSTILE[place],
         )
@@ -177,17 +248,18 @@ def test_hovering_over_a_hostile_name_shows_it_as_text(made_up, opened, tmp_path
 
 
 def test_clients_are_sorted_found_filtered_and_saved(made_up, opened, tmp_path):
-    names = ["north", "=1+1", 'so"uth,', "west"]
-    path = write_report(made_up(names, {"gone": NO_ROWS}, quality=[0.99, 0.98, 0.99, 0.2]), tmp_path / "report.html")
+    names = ["north", "=1+1", 'so"uth,', "west", *(f"more {place}" for place in range(5))]
+    quality = [0.998, 0.98, 0.998, 0.8, *[0.999] * 5]
+    path = write_report(made_up(names, {"gone": NO_ROWS}, quality=quality), tmp_path / "report.html")
     page = opened(path)
     table = page.locator("#ranked tbody")
 
     def shown() -> list[str]:
         return table.locator("tr:visible th").all_inner_texts()
 
-    assert shown() == [*names, "gone"]
+    assert shown()[:2] == ["west", "gone"]  # problems first
     page.get_by_role("button", name="Quality").click()
-    assert shown() == ["west", "=1+1", "north", 'so"uth,', "gone"]
+    assert [shown()[place] for place in (0, 1, 2, 3, -1)] == ["west", "=1+1", "north", 'so"uth,', "gone"]
     page.get_by_role("button", name="Quality").click()
     assert shown()[-2:] == ["west", "gone"]  # what has no quality stays last
     assert page.locator("th[aria-sort=descending]").count() == 1
@@ -201,9 +273,9 @@ def test_clients_are_sorted_found_filtered_and_saved(made_up, opened, tmp_path):
         page.get_by_role("button", name="Save as CSV").click()
     with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as file:
         saved = list(csv.DictReader(file))
-    assert {row["Client"] for row in saved} == {"north", "'=1+1", 'so"uth,', "west", "gone"}
+    assert {row["Client"] for row in saved} == {"'=1+1", "gone", *names} - {"=1+1"}
     first = next(row for row in saved if row["Client"] == "north")
-    assert float(first["Share"]) == pytest.approx((1 / 1.1) / sum(1 / (d + 0.1) for d in (1, 2, 3, 4)))
+    assert float(first["Share"]) == pytest.approx((1 / 1.1) / sum(1 / (d + 0.1) for d in range(1, 10)))
     assert (first["Distance"], first["Rows"]) == ("1.0", "40.0")
 
 
@@ -233,7 +305,7 @@ def test_a_dark_page_has_dark_charts_and_paper_is_light(made_up, opened, tmp_pat
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(made_up, opened, serious, tmp_path, scheme):
-    result = made_up(["a", "b", "c"], {"gone": NO_ROWS}, quality=[0.9, 0.9, 0.2])
+    result = made_up(["a", "b", "c"], {"gone": NO_ROWS}, quality=[0.99, 0.99, 0.8])
     page = opened(write_report(result, tmp_path / "report.html"), color_scheme=scheme)
     assert serious(page) == []
 
@@ -293,4 +365,4 @@ def test_a_file_that_is_no_report_is_not_overwritten(made_up, tmp_path, content)
     assert home.read_text() == content
     home.write_text("")
     html(made_up(["a"]), tmp_path)
-    assert "<h1>Include all 2 clients.</h1>" in html(made_up(["a", "b"]), tmp_path)
+    assert "<h1>Include both clients.</h1>" in html(made_up(["a", "b"]), tmp_path)

@@ -32,8 +32,9 @@ def check(
     """Look at a table before taking part: what it holds, and what a federation would refuse.
 
     FILE is your CSV or Parquet file. With the federation's schema the check also says whether the table fits (exit
-    code 0) or not (exit code 2), and what the coordinator would be told. Nothing is sent, and nothing is written:
-    the check runs on this machine only.
+    code 0) or not (exit code 2), and what the coordinator would be told: cells without a value, columns beyond
+    anything in the reference, labels in another coding. Nothing is sent, and nothing is written: the check runs on
+    this machine only.
     """
     from fedbary.cli.ui.tables import screen
     from fedbary.data.files import read
@@ -88,7 +89,7 @@ def _show_refusals(console: Console, table: Table) -> None:
 
 
 def _refusals(table: Table) -> list[str]:
-    """What the default settings refuse: each missing value's column, a doubtful label, too few rows."""
+    """What the default settings refuse: columns that look like identifiers, a doubtful label, too few rows."""
     from fedbary.errors import FedbaryError
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.space.description import describe
@@ -123,13 +124,15 @@ def _show_fit(console: Console, table: Table, schema: Schema) -> None:
 def _learned(table: Table, schema: Schema) -> tuple[list[str], list[str]]:
     """What the coordinator would be told of a table that fits, and what a run would still refuse."""
     from fedbary.protocols.sketch import Sketch
-    from fedbary.space.notes import fit_notes
-    from fedbary.space.points import embed
-    from fedbary.wording import COMMAND, counted
+    from fedbary.space.notes import fit_notes, require_known_labels
+    from fedbary.space.points import embed, missing_share
+    from fedbary.wording import COMMAND, counted, percent
 
     cloud, min_group = embed(table, schema), Sketch().min_group
+    require_known_labels(table, schema, cloud, min_group=min(min_group, cloud.distinct))
     notes = fit_notes(table, schema, cloud, min_group=min_group)
-    learned = [counted(cloud.rows, "row"), *(note.text(COMMAND) for note in notes)]
+    missing = f"{percent(missing_share(table, schema))} of the cells have no value"
+    learned = [counted(cloud.rows, "row"), missing, *(note.text(COMMAND) for note in notes)]
     if cloud.distinct >= min_group:
         return learned, []
     few = counted(cloud.distinct, "different row")

@@ -1,4 +1,4 @@
-"""`fedbary demo`: five clinics, two of them with spoilt data, in a few seconds."""
+"""`fedbary demo`: five clinics, three of them with something wrong, in a few seconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.commands.demo_clinics import ROWS, Clinics, demo_clinics, write_clinics
+from fedbary.cli.commands.demo_clinics import (
+    CLEAN,
+    LABEL,
+    MISSING,
+    OTHER_UNIT,
+    ROW_ID,
+    WRONG_LABELS,
+    Clinics,
+    demo_clinics,
+    write_clinics,
+)
 from fedbary.cli.ui.options import Json, Open, Output
 
 if TYPE_CHECKING:
@@ -16,21 +26,22 @@ if TYPE_CHECKING:
 
     from fedbary.valuation.result import Valuation
 
-_WORST_ROWS = 5
-_OWNER = "clinic_d"  # whose report of its rows is written, too
-_DAMAGE = {"clinic_d": "wrong labels", "clinic_e": "noisy features"}
+_WORST_ROWS = 4
+_OWNER = WRONG_LABELS  # whose report of its rows is written, too
+_FAULTS = {WRONG_LABELS: "a wrong diagnosis", OTHER_UNIT: "their glucose in another unit"}
 
 
 def demo(
     output: Output = Path("fedbary-demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Who gets which rows, and which are spoilt.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Which patients there are, and which rows are spoilt.")] = 0,
     show: Open = False,
     json: Json = False,
 ) -> None:
-    """Value five clinics that hold 200 handwritten digits each, and look for the rows that were spoilt.
+    """Value five clinics with 200 made-up patients each, and look for what is wrong with three of them.
 
-    clinic_a, clinic_b and clinic_c are clean; 30 % of the labels of clinic_d are wrong, and 30 % of the images of
-    clinic_e are noisy. The other 797 digits are the reference. Everything runs on this machine, without network.
+    clinic_a and clinic_b are clean. In clinic_c a quarter of the glucose values are in another unit, in clinic_d a
+    quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 800 more patients,
+    whose diagnoses are known to be right, are the reference. Everything runs on this machine, without network.
     """
     from fedbary.cli.ui.browser import open_file
     from fedbary.cli.ui.json import write_json
@@ -40,7 +51,7 @@ def demo(
     from fedbary.valuation.storage import check_output
 
     check_output(output)
-    with progress("loading the digits") as listener:
+    with progress("making up patients") as listener:
         from fedbary import LocalEngine
         from fedbary import value as run
 
@@ -49,7 +60,7 @@ def demo(
             clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
         )
         files = write_clinics(clinics, output / "data")
-        written = write_outcome(with_sources(result, files, clinics.reference.label_name, None), output)
+        written = write_outcome(with_sources(result, files, LABEL, ROW_ID), output)
         mine = result.report(owner_report_file(result, output, _OWNER), client=_OWNER, table=clinics.clients[_OWNER])
         written["owner_report"] = str(mine)
     if json:
@@ -68,7 +79,7 @@ def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: 
     show_result(console, result)
     console.print()
     _show_worst_rows(console, result, clinics)
-    console.print("How good are the flags?", style="bold")
+    console.print("Is that right?", style="bold")
     console.print(bulleted(_found(result, clinics)))
     console.print("\nWritten", style="bold")
     console.print(file_list({**written, "data": str(output / "data")}))
@@ -78,67 +89,53 @@ def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: 
 
 
 def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> None:
-    from fedbary.cli.ui.tables import table
-    from fedbary.valuation.cleaning import suggestions
-    from fedbary.wording import number
+    """What only the owners would see: their rows never leave them."""
+    from fedbary.cli.commands.rows import worst_rows
 
-    for name, spoilt in clinics.spoilt.items():
-        rows = result.rows(name).nsmallest(_WORST_ROWS, "value")
-        labels = clinics.clients[name].labels[rows["row"].to_numpy()]
-        truth = ["yes" if spoilt[row] else "no" for row in rows["row"]]
-        console.print(f"The least valuable rows of {name}", style="bold")
-        console.print(
-            table(
-                ("row", "labelled", "value", "flagged", "suspicious", "suggested", "spoilt"),
-                zip(
-                    rows["row"],
-                    labels,
-                    map(number, rows["value"]),
-                    ["yes" if flag else "no" for flag in rows["flag"]],
-                    rows["reason"],
-                    suggestions(rows).fillna("–"),
-                    truth,
-                    strict=True,
-                ),
-                numeric=("row", "labelled", "value"),
-            ),
-            "",
-            sep="\n",
-        )
+    for name in clinics.spoilt:
+        console.print(f"What {name} would see at home: its worst rows", style="bold")
+        rows = result.rows(name).assign(labelled=clinics.clients[name].labels)
+        console.print(worst_rows(rows, _WORST_ROWS), "", sep="\n")
 
 
 def _next_commands(output: Path) -> list[str]:
     from fedbary.cli.ui.session import program
 
     data, fedbary = output / "data", program()
+    columns = f"--label {LABEL} --id {ROW_ID}"
     clinics = quote(str(data / "clinic_*.parquet"))
     return [
-        f"{fedbary} report {quote(str(output))} --client clinic_e --open",
-        f"{fedbary} rows {quote(str(output))} --client clinic_d --export clean",
-        f"{fedbary} check {quote(str(data / 'clinic_d.parquet'))} \\",
+        f"{fedbary} report {quote(str(output))} --client {OTHER_UNIT} --open",
+        f"{fedbary} rows {quote(str(output))} --client {WRONG_LABELS} \\",
+        "    --export clean --suspects",
+        f"{fedbary} check {quote(str(data / f'{MISSING}.parquet'))} \\",
         f"    --schema {quote(str(output / 'schema.json'))}",
-        f"{fedbary} value --label label \\",
+        f"{fedbary} value {columns} \\",
         f"    --reference {quote(str(data / 'reference.parquet'))} \\",
         f"    {clinics}",
-        f"{fedbary} value --label label \\",
+        f"{fedbary} value {columns} \\",
         f"    {clinics}",
     ]
 
 
 def _found(result: Valuation, clinics: Clinics) -> list[str]:
-    """What is true of the flags, since the demo knows which rows it spoilt."""
+    """What is true of flags and suspects, since the demo knows which rows it spoilt."""
     sentences = []
     for name, spoilt in clinics.spoilt.items():
         rows = result.rows(name)
-        flagged = rows["flag"].to_numpy(dtype=bool)
-        sentence = (
-            f"{name}: {flagged.sum()} rows are flagged, {(flagged & spoilt).sum()} of them rightly; "
-            f"{spoilt.sum()} have {_DAMAGE[name]}."
-        )
-        if name == "clinic_d":
+        flagged = rows["flag"].fillna(False).to_numpy(dtype=bool)
+        suspected = rows["suspect"].fillna(False).to_numpy(dtype=bool)
+        sentence = f"{name}: {spoilt.sum()} rows have {_FAULTS[name]}. {(flagged & spoilt).sum()} of them are flagged"
+        sentence += f" and {(suspected & spoilt).sum()} suspected" if suspected.any() else ""
+        sentence += f"; {((flagged | suspected) & ~spoilt).sum()} other rows are, too."
+        if name == WRONG_LABELS:
             mended = rows["suggested_label"].to_numpy() == clinics.right_labels.astype(str)
-            sentence += f" The suggested label is right for {(mended & flagged & spoilt).sum()} of them."
+            sentence += f" The suggested diagnosis is right for {(mended & flagged & spoilt).sum()} of those flagged."
         sentences.append(sentence)
-    clean = [name for name in clinics.clients if name not in clinics.spoilt]
-    wrongly = sum(int(result.rows(name)["flag"].sum()) for name in clean)
-    return [*sentences, f"The three clean clinics have {wrongly} flagged rows in {ROWS * len(clean)}."]
+    blank = clinics.clients[MISSING]
+    missing = sum(blank.missing().values()) / (len(blank) * len(blank.column_names))
+    sentences.append(f"{MISSING}: {100 * missing:.0f} % of its cells are missing.")
+    rows_of_clean = [result.rows(name) for name in CLEAN]
+    wrongly = sum(int(rows["flag"].sum()) for rows in rows_of_clean)
+    total = sum(map(len, rows_of_clean))
+    return [*sentences, f"{' and '.join(CLEAN)} are clean: {wrongly} of their {total} rows are flagged."]

@@ -1,4 +1,4 @@
-"""The clinics of `fedbary demo`: handwritten digits, and which rows of whom were spoilt."""
+"""The clinics of `fedbary demo`, and what was spoilt in whose rows."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.cli.commands.demo_patients import LABORATORY, patients
+
 if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
     from fedbary.data.corruptions import Mask
     from fedbary.data.table import Table
 
-ROWS = 200
-_CLIENTS = ("clinic_a", "clinic_b", "clinic_c", "clinic_d", "clinic_e")
-_SPOILT, _SIGMA = 0.3, 1.5
+LABEL, ROW_ID = "diagnosis", "patient"
+ROWS, REFERENCE_ROWS = 200, 800
+CLEAN, OTHER_UNIT, WRONG_LABELS, MISSING = ("clinic_a", "clinic_b"), "clinic_c", "clinic_d", "clinic_e"
+UNIT_COLUMN = "glucose"
+_MILLIGRAMS = 18.0  # in a decilitre, for a millimole of glucose in a litre
+_IN_OTHER_UNIT, _WITH_WRONG_LABEL, _LABORATORY_MISSING = 0.25, 0.25, 0.4
 
 
 @dataclass(frozen=True)
 class Clinics:
-    """The demo's parties, and the truth about which rows were spoilt."""
+    """The demo's parties, which rows were spoilt, and the right labels of the clinic with wrong ones."""
 
     clients: dict[str, Table]
     reference: Table
@@ -26,21 +34,37 @@ class Clinics:
 
 
 def demo_clinics(seed: int) -> Clinics:
-    """Five clinics of 200 digits each, two of them with spoilt rows; the other digits are the reference."""
+    """Five clinics of 200 patients, three of them with a fault of its own kind, and 800 patients as the reference."""
     import numpy as np
 
-    from fedbary.data import add_noise, datasets, flip_labels
+    from fedbary.data import Table, flip_labels
 
-    digits = datasets.load("digits").all()
-    order = np.random.default_rng(seed).permutation(len(digits))
-    parts = np.split(order, ROWS * np.arange(1, len(_CLIENTS) + 1))
-    *own, reference = (digits.take(np.sort(part)) for part in parts)
-    clients = {name: table.replace(origin=name) for name, table in zip(_CLIENTS, own, strict=True)}
-    spoilt = {}
-    right_labels = clients["clinic_d"].labels
-    clients["clinic_d"], spoilt["clinic_d"] = flip_labels(clients["clinic_d"], _SPOILT, seed=seed)
-    clients["clinic_e"], spoilt["clinic_e"] = add_noise(clients["clinic_e"], _SPOILT, sigma=_SIGMA, seed=seed)
-    return Clinics(clients, reference, spoilt, right_labels)
+    rng = np.random.default_rng(seed)
+    names = (*CLEAN, OTHER_UNIT, WRONG_LABELS, MISSING)
+    frames = {name: patients(ROWS, name[-1].upper(), rng) for name in names}
+    reference = patients(REFERENCE_ROWS, "R", rng)
+    spoilt = {OTHER_UNIT: _change_unit(frames[OTHER_UNIT], rng)}
+    _blank(frames[MISSING], rng)
+    clients = {name: Table.from_frame(frame, LABEL, id=ROW_ID, origin=name) for name, frame in frames.items()}
+    right_labels = clients[WRONG_LABELS].labels
+    clients[WRONG_LABELS], spoilt[WRONG_LABELS] = flip_labels(clients[WRONG_LABELS], _WITH_WRONG_LABEL, seed=rng)
+    return Clinics(clients, Table.from_frame(reference, LABEL, id=ROW_ID, origin="reference"), spoilt, right_labels)
+
+
+def _change_unit(frame: pd.DataFrame, rng: np.random.Generator) -> Mask:
+    """Give some of the rows their glucose in mg/dl, as a second laboratory might; returns which."""
+    import numpy as np
+
+    other = np.zeros(len(frame), dtype=bool)
+    other[rng.permutation(len(frame))[: round(_IN_OTHER_UNIT * len(frame))]] = True
+    frame.loc[other, UNIT_COLUMN] = (frame.loc[other, UNIT_COLUMN] * _MILLIGRAMS).round()
+    return other
+
+
+def _blank(frame: pd.DataFrame, rng: np.random.Generator) -> None:
+    """Lose many of the laboratory's values."""
+    for name in LABORATORY:
+        frame.loc[rng.random(len(frame)) < _LABORATORY_MISSING, name] = float("nan")
 
 
 def write_clinics(clinics: Clinics, folder: Path) -> dict[str, Path]:

@@ -62,9 +62,10 @@ def report(
 ) -> None:
     """Write a report: one HTML file that works offline.
 
-    Without --client it is the coordinator's: who to include, who to look at first, and why. It holds no row. With
-    --client it is that data owner's: flagged rows with reasons and suggested labels, a map, and pictures where rows
-    are images. It holds rows and is for their owner. In the folder of a federation's node it is always the owner's.
+    Without --client it is the coordinator's: whom to include, whom to look at first, and why. It holds no row. With
+    --client it is that data owner's: flagged rows and suspects with reasons and suggested labels, a map, and pictures
+    where rows are images. It holds rows and is for their owner. In the folder of a federation's node it is always the
+    owner's.
     """
     from fedbary.cli.ui.browser import open_file
     from fedbary.cli.ui.json import write_json

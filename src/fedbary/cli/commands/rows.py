@@ -12,10 +12,13 @@ from fedbary.cli.ui.completion import clients, one_of
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json
 from fedbary.errors import SettingsError
+from fedbary.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table
 
+    from fedbary.valuation.estimates import Estimate
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scored_rows import RowFacts
 
@@ -32,7 +35,7 @@ def rows(
         str | None,
         typer.Option(
             metavar="HOW",
-            help="Write the table clean (without flagged rows) or relabelled.",
+            help="Write the table clean (without flagged rows) or relabelled; see --suspects.",
             autocompletion=one_of(*_EXPORTS),
         ),
     ] = None,
@@ -44,16 +47,21 @@ def rows(
         str | None,
         typer.Option("--id", metavar="COLUMN", help="Its column of row ids. Default: the one that was used."),
     ] = None,
+    suspects: Annotated[
+        bool, typer.Option("--suspects", help="Leave out, or relabel, suspects as well: without guarantee.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write the exported table.")
     ] = None,
     most: Annotated[int, typer.Option("-n", "--most", min=1, help="Rows to show.")] = 20,
     json: Json = False,
 ) -> None:
-    """Show a client's flagged rows with reasons and suggested labels, and write the table with them dropped or mended.
+    """Show a client's flagged rows and its suspects, and write the table with them dropped or mended.
 
-    FOLDER is a result folder. `--export clean` leaves out every flagged row; `--export relabelled` gives rows
-    flagged for their label the suggested one and leaves out those flagged for their features.
+    FOLDER is a result folder. Flagged rows were tested: few of them are clean. Suspects are the next rows up to the
+    estimated number of bad ones, without any guarantee. `--export clean` leaves out every flagged row; `--export
+    relabelled` gives rows flagged for their label the suggested one and leaves out those flagged for their features.
+    With --suspects both act on suspects, too.
     """
     from fedbary.cli.ui.result_folder import load_result, valued_table
     from fedbary.cli.ui.tables import screen
@@ -64,62 +72,113 @@ def rows(
     if export is not None and export not in _EXPORTS:
         guess = did_you_mean(export, _EXPORTS)
         raise SettingsError("cli.export-option", expected=" or ".join(_EXPORTS), got=export, guess=guess)
+    if suspects and export is None:
+        raise SettingsError("cli.suspects-need-export", expected=" or ".join(_EXPORTS))
     result = load_result(folder)
     frame, facts = result.rows(client), result.row_facts(client)
     if not json:
         _show(frame, facts, client, most)
     written = None
     if export is not None:
-        if frame["flag"].isna().any():
-            raise SettingsError("cli.nothing-to-leave-out", client=client)
-        table = clean(valued_table(result, frame, client, data=data, row_id=row_id), frame, _EXPORTS[export])
+        if not suspects and frame["flag"].isna().any():
+            known = {"suspects": facts.suspects} if facts.suspects else {}
+            raise SettingsError("cli.nothing-to-leave-out", client=client, **known)
+        valued = valued_table(result, frame, client, data=data, row_id=row_id)
+        table = clean(valued, frame, _EXPORTS[export], suspects=suspects)
         written = write(table, output or _beside(result, folder, client, export, data))
     if json:
         write_json(_for_programs(frame, facts, client, most, written))
     elif written is not None:
         screen().print(f"\nwritten  {visible(written)}", soft_wrap=True)
-        if not frame["flag"].any():
-            screen().print("Nothing is flagged, so it holds all rows as they were.")
+        left = _still_in(frame, facts, suspects=suspects)
+        if left:
+            screen().print(left)
 
 
-def _worst(frame: pd.DataFrame, most: int) -> tuple[int, pd.DataFrame]:
-    """How many rows are flagged, and the worst of them, or where there are none the least valuable."""
-    flagged = frame[frame["flag"].fillna(False).astype(bool)]
-    return len(flagged), (flagged if len(flagged) else frame).nsmallest(most, "value")
+def _still_in(frame: pd.DataFrame, facts: RowFacts, *, suspects: bool) -> str:
+    """What a table that was just written still holds, where that may surprise."""
+    if facts.suspects and not suspects:
+        return f"It still holds {counted(facts.suspects, 'suspect')}: --suspects leaves them out, too."
+    return "" if frame["flag"].any() or facts.suspects else "Nothing is flagged, so it holds all rows as they were."
 
 
 def _for_programs(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, written: Path | None) -> dict[str, Any]:
-    flagged, worst = _worst(frame, most)
-    counts = {"client": client, "total": len(frame), "flagged": flagged if frame["flag"].notna().any() else None}
-    return {**counts, **facts.to_json(), "rows": worst, "written": written}
+    import pandas as pd
+
+    flagged, suspected = _marked(frame, "flag"), _marked(frame, "suspect")
+    worst = [part.nsmallest(most, "value") for part in (flagged, suspected) if len(part)]
+    counts = {"client": client, "total": len(frame), "flagged": len(flagged) if frame["flag"].notna().any() else None}
+    shown = pd.concat(worst)[:most] if worst else frame.nsmallest(most, "value")
+    return {**counts, **facts.to_json(), "rows": shown, "written": written}
+
+
+def _marked(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    return frame[frame[column].fillna(False).astype(bool)]
 
 
 def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
-    from fedbary.cli.ui.tables import screen, table
+    from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
-    from fedbary.valuation.cleaning import suggestions
-    from fedbary.valuation.scored_rows import PROVED
-    from fedbary.wording import COMMAND, number
+    from fedbary.wording import COMMAND
 
     console = screen()
-    flagged, worst = _worst(frame, most)
-    what = f"{flagged} of {len(frame)} rows of {visible(client)} are flagged"
-    if not flagged:
-        what += "; its least valuable rows"
-    console.print(what, style="bold", markup=False, highlight=False)
-    cells = zip(
-        worst["row"], map(number, worst["value"]), worst["reason"].fillna("–"), suggestions(worst).fillna("–"),
-        strict=True,
-    )  # fmt: skip
-    console.print(table(("row", "value", "suspicious", "suggested label"), cells, numeric=("value",)))
-    promised = facts.guarantee.text(COMMAND)
-    console.print(f"guarantee: {promised if facts.guarantee.code == PROVED else f'none: {promised}'}", markup=False)
-    if facts.smallest_q is not None:
-        console.print(f"flags begin at --fdr {facts.smallest_q:.3f}", markup=False, highlight=False)
-    if facts.wrong_labels is not None:
-        console.print(f"estimated share of wrong labels: {facts.wrong_labels.share:.3f}", markup=False, highlight=False)
+    flagged, suspected = _marked(frame, "flag"), _marked(frame, "suspect")
+    console.print(f"{len(flagged)} of {len(frame)} rows of {visible(client)} are flagged", style="bold")
+    if len(flagged):
+        console.print(worst_rows(flagged, most))
+    console.print(f"flags: {facts.guarantee.text(COMMAND)}")
+    if facts.smallest_q is not None and not len(flagged):
+        console.print(f"flags begin at --fdr {facts.smallest_q:.3f}")
+    if len(suspected):
+        more = "more " if len(flagged) else ""
+        console.print(f"\n{counted(len(suspected), f'{more}suspect')}, without guarantee", style="bold")
+        console.print(worst_rows(suspected, most))
+    elif not len(flagged):
+        console.print("\nIts least valuable rows", style="bold")
+        console.print(worst_rows(frame, most))
+    for line in _estimates(facts):
+        console.print(line)
     if facts.untested and frame["flag"].notna().any():
         console.print(f"never flagged: {facts.untested} rows of classes that the reference hardly has")
+
+
+def worst_rows(rows: pd.DataFrame, most: int) -> Table:
+    """The rows with the lowest values: what is suspicious about each, and which label is suggested instead.
+
+    Labels are suggested only where one is doubted; ``labelled``, if it is a column, says what the label is now.
+    """
+    from fedbary.cli.ui.tables import table
+    from fedbary.valuation.cleaning import suggestions, suspicions
+    from fedbary.wording import number
+
+    worst = rows.nsmallest(most, "value")
+    columns = {"row": worst["row"], "value": worst["value"].map(number), "suspicious": suspicions(worst)}
+    if (labels := suggestions(worst)).notna().any():
+        columns |= {"labelled": worst["labelled"]} if "labelled" in worst else {}
+        columns["suggested label"] = labels.fillna("–")
+    return table(columns, zip(*columns.values(), strict=True), numeric=("value",))
+
+
+def _estimates(facts: RowFacts) -> list[str]:
+    """The shares of bad rows that were estimated, with their intervals."""
+    lines = []
+    if facts.wrong_labels is not None:
+        lines.append(f"estimated share of wrong labels: {between(facts.wrong_labels)}, if wrong at random")
+    if facts.odd_features is not None:
+        lines.append(f"estimated share of rows with odd features: {between(facts.odd_features)}")
+    return lines
+
+
+def between(estimate: Estimate) -> str:
+    """A share with its interval.
+
+    Examples
+    --------
+    >>> from fedbary.valuation.estimates import Estimate
+    >>> between(Estimate(0.31, 0.244, 0.38))
+    '31 % (24 to 38 %)'
+    """
+    return f"{100 * estimate.share:.0f} % ({100 * estimate.low:.0f} to {100 * estimate.high:.0f} %)"
 
 
 def _beside(result: Valuation, folder: Path, client: str, export: str, data: Path | None) -> Path:

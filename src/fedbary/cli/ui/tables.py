@@ -174,5 +174,5 @@ def show_valuation(result: Valuation, files: Mapping[str, str]) -> None:
     show_result(console, result)
     notes = remarks(result)
     if notes is not None:
-        console.print(notes, "", sep="\n")
-    console.print(file_list(files))
+        console.print(notes)
+    console.print("", file_list(files), sep="\n")

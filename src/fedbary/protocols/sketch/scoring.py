@@ -16,6 +16,7 @@ from fedbary.protocols.messages import below
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
+from fedbary.space.missing import missing_coordinates
 from fedbary.space.points import Points, cells_of_a_row, missing_cells
 from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
@@ -25,6 +26,7 @@ from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
 from fedbary.valuation.scoring.components import CLASS_SHRINKAGE
+from fedbary.valuation.scoring.lending import lent
 from fedbary.valuation.scoring.odd_columns import odd_columns
 
 Floats = NDArray[np.float64]
@@ -102,9 +104,14 @@ def judged_rows(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) 
     model = ScoringModel.from_arrays(model_arrays)
     values = encode(table, schema)
     log_p, feature = model.scores(values)
-    # What is imputed says nothing of a label: the more a row lacks, the less the model doubts it.
-    lacking = (missing_cells(table, schema) / cells_of_a_row(schema))[:, None]
-    log_p = log_softmax((1.0 - lacking) * log_p + lacking * model.log_prior, axis=1)
+    missing = missing_cells(table, schema)
+    if missing.any():
+        # What is imputed says nothing of a label: the more a row lacks, the less the model doubts it. And it is no
+        # reason to find the features odd, so there a row lies as near to its class as the cells that it has allow.
+        lacking = (missing / cells_of_a_row(schema))[:, None]
+        log_p = log_softmax((1.0 - lacking) * log_p + lacking * model.log_prior, axis=1)
+        values = lent(values, missing_coordinates(table, schema), model)
+        feature = model.scores(values)[1]
     rows = OwnRows(
         table.row_names,
         log_p,

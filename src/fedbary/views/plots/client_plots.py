@@ -1,4 +1,4 @@
-"""Pictures of clients: shares, Shapley values, the map of distance and quality, and convergence."""
+"""Pictures of clients: quality, shares and Shapley values with their intervals, a map, and convergence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from fedbary.valuation.verdict import Advice
 from fedbary.views.plots.display import Display
 from fedbary.views.plots.look import (
-    BLUE,
     CYCLE,
     DASHES,
     GREEN,
@@ -32,28 +31,54 @@ _ADVICE = {
     Advice.INCLUDE: (GREEN, "circle"),
     Advice.LOOK: (ORANGE, "diamond"),
     Advice.LEAVE: (RED, "x"),
+    Advice.UNKNOWN: (GREY, "circle-open"),
     Advice.NOT_VALUED: (GREY, "cross"),
 }
 _LINES_WITH_LEGEND = 12
+# Above so many clients, only those that are not simply included are drawn or named.
+MANY = 30
+
+
+def qualities(result: Valuation) -> Display | None:
+    """Each client's quality with its interval, best first; None where the protocol knows none.
+
+    Of very many clients those with a problem and the lowest quality are drawn; the table has them all.
+    """
+    columns = ["client", "quality", "quality_low", "quality_high", "rows", "advice"]
+    table = _advised(result)[columns]
+    table = table[table["quality"].notna()].reset_index(drop=True)
+    if table.empty:
+        return None
+    some = f" The {MANY} of {len(table)} clients that need a look most." if len(table) > MANY else ""
+    return Display(
+        "qualities",
+        f"Quality of each client: the share of its rows that is estimated to be good, with its interval.{some}",
+        table,
+        _draw_qualities,
+    )
 
 
 def shares(result: Valuation) -> Display:
     """Each valued client's share of the total, best first, with its interval where the protocol has one."""
     columns = ["client", "share", "share_low", "share_high", "rows", "distance"]
     table = _advised(result)[[*columns, "advice"]]
+    table = table[table["share"].notna()].reset_index(drop=True)
+    some = f" The {MANY} of {len(table)} clients that need a look most." if len(table) > MANY else ""
     return Display(
         "shares",
-        "Share of each client in the total value, best first; the dotted line is an equal share.",
-        table[table["share"].notna()].reset_index(drop=True),
+        f"Share of each client in the total value; the dotted line is an equal share.{some}",
+        table,
         _draw_shares,
     )
 
 
 def shapley_values(result: Valuation) -> Display | None:
-    """Each client's Shapley value with its standard error; None where the protocol has none."""
+    """Each client's Shapley value between two standard errors; None where the protocol has none."""
     if result.scores is None:
         return None
     table = result.scores.to_frame().dropna(subset=["value"]).sort_values("value", ascending=False, kind="stable")
+    advice = {opinion.client: opinion.advice for opinion in result.verdict()}
+    table = table.assign(advice=[advice[str(name)] for name in table["client"]])
     return Display(
         "shapley-values",
         "What each client adds to a coalition on average (its Shapley value); below zero it does harm.",
@@ -63,14 +88,16 @@ def shapley_values(result: Valuation) -> Display | None:
 
 
 def client_map(result: Valuation) -> Display | None:
-    """Distance against quality, one mark for each client; None where the protocol knows no quality."""
-    table = _advised(result)[["client", "rows", "distance", "low", "high", "quality", "share", "flagged", "advice"]]
-    table = table[table["quality"].notna() & table["distance"].notna()].reset_index(drop=True)
+    """Distance against quality, or closeness where there is none; None where the protocol knows neither."""
+    table = _advised(result)
+    height = "quality" if table["quality"].notna().any() else "closeness"
+    table = table[["client", "rows", "distance", "low", "high", height, "share", "flagged", "advice"]]
+    table = table[table[height].notna() & table["distance"].notna()].reset_index(drop=True)
     if table.empty:
         return None
     return Display(
         "client-map",
-        "Every client by its distance from the target and the quality of its rows; larger marks have more rows.",
+        f"Every client by its distance from the target and the {height} of its rows; larger marks have more rows.",
         table,
         _draw_map,
     )
@@ -92,63 +119,109 @@ def _advised(result: Valuation) -> pd.DataFrame:
     return ranked.assign(advice=[advice[str(name)] for name in ranked["client"]])
 
 
-def _draw_shares(table: pd.DataFrame) -> Figure:
-    from plotly.graph_objects import Bar
+def _draw_qualities(table: pd.DataFrame) -> Figure:
+    return _dots(table, "quality", low="quality_low", high="quality_high", axis="quality", form=".2f")
 
-    figure = empty_figure(x="share of the total value", height=bar_rows(len(table)))
-    share = table["share"].to_numpy(float)
-    low, high = (table[name].to_numpy(float, na_value=np.nan) for name in ("share_low", "share_high"))
-    known = np.isfinite(low) & np.isfinite(high)
-    figure.add_trace(
-        Bar(
-            orientation="h",
-            y=list(range(len(table))),
-            x=share.tolist(),
-            error_x=_whiskers(np.where(known, high - share, 0.0), np.where(known, share - low, 0.0)),
-            marker={"color": [_ADVICE[advice][0] for advice in table["advice"]]},
-            customdata=[
-                [as_hover(name), rows, advice]
-                for name, rows, advice in zip(table["client"], table["rows"], table["advice"], strict=True)
-            ],
-            hovertemplate="%{customdata[0]}<br>share %{x:.1%}<br>%{customdata[1]:,} rows<br>%{customdata[2]}"
-            "<extra></extra>",
-            showlegend=False,
-        )
-    )
+
+def _draw_shares(table: pd.DataFrame) -> Figure:
+    figure = _dots(table, "share", low="share_low", high="share_high", axis="share of the total value", form=".1%")
+    first, last = figure.layout.xaxis.range
     if len(table) > 1:
-        figure.add_vline(x=1.0 / len(table), line={"dash": "dot", "color": GREY})
-    _names_down(figure, table["client"])
-    figure.update_xaxes(tickformat=".0%", rangemode="tozero")
+        equal = 1.0 / len(table)
+        figure.add_vline(x=equal, line={"dash": "dot", "color": GREY})
+        first, last = min(first, 0.98 * equal), max(last, 1.02 * equal)
+    figure.update_xaxes(tickformat=_percent_ticks(last - first), range=[first, last])
     return figure
 
 
 def _draw_values(table: pd.DataFrame) -> Figure:
-    from plotly.graph_objects import Bar
-
-    figure = empty_figure(x="Shapley value", height=bar_rows(len(table)))
-    values, errors = table["value"].to_numpy(float), table["standard_error"].fillna(0.0).to_numpy(float)
-    figure.add_trace(
-        Bar(
-            orientation="h",
-            y=list(range(len(table))),
-            x=values.tolist(),
-            error_x=_whiskers(errors, errors),
-            marker={"color": [BLUE if value >= 0 else RED for value in values]},
-            customdata=[[as_hover(name), error] for name, error in zip(table["client"], errors.tolist(), strict=True)],
-            hovertemplate="%{customdata[0]}<br>%{x:.4f} ± %{customdata[1]:.4f}<extra></extra>",
-            showlegend=False,
-        )
-    )
-    _names_down(figure, table["client"])
+    error = 2.0 * table["standard_error"].fillna(0.0)
+    ends = table.assign(low=table["value"] - error, high=table["value"] + error)
+    figure = _dots(ends, "value", low="low", high="high", axis="Shapley value", form=".4f")
+    figure.add_vline(x=0.0, line={"color": GREY, "width": 1})
     return figure
+
+
+def _dots(table: pd.DataFrame, name: str, *, low: str, high: str, axis: str, form: str) -> Figure:
+    """A dot for each client, and a line over its interval, both in the colour of the verdict."""
+    from plotly.graph_objects import Scatter
+
+    shown = _most_in_need(table, name)
+    figure = empty_figure(x=axis, height=bar_rows(len(shown)))
+    value = shown[name].to_numpy(float)
+    ends = [shown[end].to_numpy(float, na_value=np.nan) for end in (low, high)]
+    first, last = (np.where(np.isfinite(end), end, value) for end in ends)
+    # Traces in the order of the verdict, so that its colours are named once.
+    for advice, (colour, symbol) in _ADVICE.items():
+        mine = np.flatnonzero((shown["advice"] == advice).to_numpy())
+        if not len(mine):
+            continue
+        figure.add_trace(
+            Scatter(
+                mode="lines",
+                x=_broken(first[mine], last[mine]),
+                y=_broken(mine, mine),
+                line={"color": colour, "width": 5},
+                opacity=0.45,
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+        figure.add_trace(
+            Scatter(
+                name=advice,
+                mode="markers",
+                x=value[mine].tolist(),
+                y=mine.tolist(),
+                marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 1, "color": colour}},
+                customdata=[
+                    [as_hover(shown["client"].iloc[at]), *(f"{end[at]:{form}}" for end in (first, last))] for at in mine
+                ],
+                hovertemplate=f"%{{customdata[0]}}<br>{name} %{{x:{form}}}<br>"
+                "%{customdata[1]} to %{customdata[2]}<extra></extra>",
+            )
+        )
+    figure.update_layout(showlegend=True)
+    _names_down(figure, shown["client"])
+    figure.update_xaxes(zeroline=False, range=_padded(np.concatenate([first, last, value]), 0.03))
+    return figure
+
+
+def _most_in_need(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The clients that a picture has room for, in their order: those with a problem, then the lowest."""
+    if len(table) <= MANY:
+        return table
+    fine = (table["advice"] == Advice.INCLUDE).to_numpy()
+    chosen = np.lexsort((table[name].to_numpy(float), fine))[:MANY]
+    return table.iloc[np.sort(chosen)].reset_index(drop=True)
+
+
+def _broken(first: np.ndarray, last: np.ndarray) -> list[float | None]:
+    """The ends of many lines in one trace, with a gap after each."""
+    return [end for pair in zip(first, last, strict=True) for end in (float(pair[0]), float(pair[1]), None)]
+
+
+def _padded(values: np.ndarray, part: float) -> list[float]:
+    """The ends of an axis with some room on both sides: marks and names at the edge are cut off otherwise."""
+    least, most = float(np.nanmin(values)), float(np.nanmax(values))
+    room = part * (most - least) or 0.05 * max(abs(most), 1e-6)
+    return [least - room, most + room]
+
+
+def _percent_ticks(span: float) -> str:
+    """So many decimals that no two ticks of an axis of this length read the same."""
+    return ".0%" if span > 0.06 else ".1%" if span > 0.006 else ".2%"
 
 
 def _draw_map(table: pd.DataFrame) -> Figure:
     from plotly.graph_objects import Scatter
 
-    figure = empty_figure(x="distance from the target (left is nearer)", y="quality of the rows", height=440)
-    size = 10.0 + 18.0 * np.sqrt(table["rows"].to_numpy(float) / max(float(table["rows"].max()), 1.0))
-    places = _name_places(table)
+    height = "quality" if "quality" in table else "closeness"
+    figure = empty_figure(x="distance from the target (left is nearer)", y=f"{height} of the rows", height=440)
+    size = 10.0 + (14.0 if len(table) > MANY else 18.0) * np.sqrt(
+        table["rows"].to_numpy(float) / max(float(table["rows"].max()), 1.0)
+    )
+    places = _name_places(table, height)
     for advice, (colour, symbol) in _ADVICE.items():
         mine = (table["advice"] == advice).to_numpy()
         part = table[mine]
@@ -161,34 +234,49 @@ def _draw_map(table: pd.DataFrame) -> Figure:
                 name=advice,
                 mode="markers+text",
                 x=distance.tolist(),
-                y=part["quality"].astype(float).tolist(),
+                y=part[height].astype(float).tolist(),
                 text=[as_text(name, 24) if at else "" for name, at in zip(part["client"], places[mine], strict=True)],
                 textposition=[place or "top center" for place in places[mine]],
-                error_x=_whiskers(np.nan_to_num(high - distance), np.nan_to_num(distance - low)),
+                error_x=None
+                if len(table) > MANY or _far_apart(table["distance"].to_numpy(float))
+                else _whiskers(np.nan_to_num(high - distance), np.nan_to_num(distance - low)),
                 marker={"color": colour, "symbol": symbol, "size": size[mine].tolist(), "opacity": 0.85},
                 customdata=[
                     [as_hover(name), rows, "–" if _missing(flagged) else f"{int(flagged):,}"]
                     for name, rows, flagged in zip(part["client"], part["rows"], part["flagged"], strict=True)
                 ],
-                hovertemplate="%{customdata[0]}<br>distance %{x:.3f}<br>quality %{y:.3f}<br>%{customdata[1]:,} rows, "
-                "%{customdata[2]} flagged<extra></extra>",
+                hovertemplate=f"%{{customdata[0]}}<br>distance %{{x:.3f}}<br>{height} %{{y:.3f}}<br>"
+                "%{customdata[1]:,} rows, %{customdata[2]} flagged<extra></extra>",
             )
         )
+    ends = table[["distance", *(() if len(table) > MANY else ("low", "high"))]].to_numpy(float, na_value=np.nan)
+    if _far_apart(table["distance"].to_numpy(float)):
+        figure.update_xaxes(type="log", dtick=1, range=_padded(np.log10(table["distance"].to_numpy(float)), 0.08))
+    else:
+        figure.update_xaxes(range=_padded(ends, 0.08))
+    figure.update_yaxes(range=_padded(table[height].to_numpy(float), 0.12))
     figure.update_layout(showlegend=True)
     return figure
 
 
-def _name_places(table: pd.DataFrame) -> np.ndarray:
-    """Where each name fits beside its mark without covering another; empty where it does not."""
+def _name_places(table: pd.DataFrame, height: str) -> np.ndarray:
+    """Where each name fits beside its mark without covering another; empty where it does not.
+
+    Of many clients only those are named that are not simply included.
+    """
     # In parts of the chart's width and height; a character is about a hundredth of the width.
-    distance, quality = (table[name].to_numpy(float) for name in ("distance", "quality"))
+    distance, quality = (table[name].to_numpy(float) for name in ("distance", height))
     # Whiskers make the axis wider than the marks do.
     ends = table[["distance", "low", "high"]].to_numpy(float, na_value=np.nan)
+    if _far_apart(distance):
+        distance = ends = np.log10(distance)
     x = _unit(distance, float(np.nanmin(ends)), float(np.nanmax(ends)))
     y = _unit(quality, float(quality.min()), float(quality.max()))
     taken = np.vstack([np.column_stack([x - 0.02, y - 0.04, x + 0.02, y + 0.04]), np.full((len(table), 4), np.nan)])
     places = np.full(len(table), "", dtype=object)
-    for index, name in enumerate(table["client"]):
+    for index, (name, advice) in enumerate(zip(table["client"], table["advice"], strict=True)):
+        if len(table) > MANY and advice == Advice.INCLUDE:
+            continue
         wide, tall = 0.0095 * (len(str(name)[:25]) + 1), 0.06
         for place, across, up in (
             ("top center", 0.0, 1.0),
@@ -204,6 +292,11 @@ def _name_places(table: pd.DataFrame) -> np.ndarray:
                 places[index], taken[len(table) + index] = place, box
                 break
     return places
+
+
+def _far_apart(distances: np.ndarray) -> bool:
+    """Whether one client is so far away that on an even scale all others would be one mark."""
+    return bool(distances.min() > 0 and distances.max() > 20.0 * distances.min())
 
 
 def _unit(values: np.ndarray, least: float, most: float) -> np.ndarray:

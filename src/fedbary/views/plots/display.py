@@ -41,7 +41,7 @@ class Display:
     >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [60, 60], seed=0)
     >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, seed=0)
     >>> picture = fb.plots.shares(result)
-    >>> list(picture.frame()["client"]), type(picture.plot()).__name__
+    >>> sorted(picture.frame()["client"]), type(picture.plot()).__name__
     (['client_1', 'client_2'], 'Figure')
     """
 

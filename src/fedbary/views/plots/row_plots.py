@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbary.views.plots.display import Display
 from fedbary.views.plots.look import BLUE, GREY, ORANGE, PURPLE, RED, as_hover, as_text, empty_figure, finite
-from fedbary.views.row_map import FLAGGED, NOT_FLAGGED, TARGET, UNFLAGGED
+from fedbary.views.row_map import FLAGGED, NOT_FLAGGED, SUSPECT, TARGET, UNFLAGGED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,7 @@ _KINDS: dict[str, tuple[str, str, str, int, float]] = {
     NOT_FLAGGED: ("not flagged", BLUE, "circle", 6, 0.45),
     UNFLAGGED: ("rows", BLUE, "circle", 6, 0.45),
     TARGET: ("target", GREY, "star-open", 9, 0.9),
+    SUSPECT: ("suspect", ORANGE, "circle-open", 8, 0.95),
     FLAGGED: ("flagged", ORANGE, "diamond", 9, 0.95),
     "label": ("flagged: label", ORANGE, "diamond", 9, 0.95),
     "features": ("flagged: features", PURPLE, "x", 9, 0.95),
@@ -32,8 +33,8 @@ _MOST_LABELS = 30
 def row_map(points: pd.DataFrame) -> Display:
     """A table ``row, x, y, kind, label`` as a map; `fedbary.views.row_map.row_points` makes one.
 
-    ``kind`` is the reason of a flag, "not flagged", "row" where the run had no flags, or "target" for points of the
-    sketch or barycenter.
+    ``kind`` is the reason of a flag, "suspect", "not flagged", "row" where the run had no flags, or "target" for points
+    of the sketch or barycenter.
 
     Examples
     --------
@@ -52,17 +53,17 @@ def row_map(points: pd.DataFrame) -> Display:
 
 
 def value_histogram(rows: pd.DataFrame) -> Display:
-    """How the values of rows (a frame of ``result.rows``) spread, flagged and not, and the cut between them.
+    """How the values of rows (a frame of ``result.rows``) spread: flagged, suspects and the rest.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import fedbary as fb
-    >>> rows = pd.DataFrame({"row": [0, 1], "value": [-3.0, 0.0], "flag": pd.array([True, False], dtype="boolean")})
+    >>> rows = pd.DataFrame({"row": [0, 1], "value": [-3.0, 0.0], "flag": [True, False], "suspect": False})
     >>> [trace.name for trace in fb.plots.value_histogram(rows).plot().data]
     ['not flagged', 'flagged']
     """
-    table = rows[["row", "value", "flag"]].copy()
+    table = rows[["row", "value", "flag", "suspect"]].copy()
     cut = "; all flagged rows lie at or below the dotted line" if table["flag"].fillna(False).any() else ""
     return Display(
         "row-values",
@@ -73,7 +74,9 @@ def value_histogram(rows: pd.DataFrame) -> Display:
 
 
 def label_pairs(given: Sequence[str], rows: pd.DataFrame, *, numbers: bool = False) -> Display | None:
-    """For rows flagged for their label, the given label against the suggested one; None where there are none.
+    """For rows doubted for their label, the given label against the suggested one; None where there are none.
+
+    Doubted are flagged rows and suspects.
 
     ``numbers`` says that the label is a quantity: each row is then a point, not a count of a pair of classes.
 
@@ -81,7 +84,8 @@ def label_pairs(given: Sequence[str], rows: pd.DataFrame, *, numbers: bool = Fal
     --------
     >>> import pandas as pd
     >>> import fedbary as fb
-    >>> rows = pd.DataFrame({"row": [0, 1], "flag": [True, False], "reason": "label", "suggested_label": "dog"})
+    >>> rows = pd.DataFrame({"row": [0, 1], "flag": [True, False], "suspect": False, "reason": "label",
+    ...                      "suggested_label": "dog"})
     >>> fb.plots.label_pairs(["cat", "cat"], rows).frame().values.tolist()
     [['cat', 'dog', 1]]
     """
@@ -89,21 +93,22 @@ def label_pairs(given: Sequence[str], rows: pd.DataFrame, *, numbers: bool = Fal
 
     suggested = list(rows["suggested_label"])
     table = pd.DataFrame({"row": rows["row"].astype(str).to_numpy(), "given": list(given), "suggested": suggested})
-    doubted = rows["flag"].fillna(False).to_numpy(dtype=bool) & rows["reason"].fillna("").str.contains("label")
-    table = table[np.asarray(doubted) & table["suggested"].notna().to_numpy()]
+    found = rows["flag"].fillna(False) | rows["suspect"].fillna(False)
+    doubted = (found & rows["reason"].fillna("").str.contains("label")).to_numpy(dtype=bool)
+    table = table[doubted & table["suggested"].notna().to_numpy()]
     if table.empty:
         return None
     if numbers:
         return Display(
             "label-pairs",
-            "Rows flagged for their label: the number they have against the one that is suggested.",
+            "Rows doubted for their label: the number they have against the one that is suggested.",
             table.astype({"given": float, "suggested": float}).reset_index(drop=True),
             _draw_numbers,
         )
     counts = table.astype(str).value_counts(["given", "suggested"]).rename("rows").reset_index()
     return Display(
         "label-pairs",
-        "Rows flagged for their label: the label they have against the one that is suggested.",
+        "Rows doubted for their label: the label they have against the one that is suggested.",
         counts.sort_values(["given", "suggested"]).reset_index(drop=True),
         _draw_pairs,
     )
@@ -143,12 +148,13 @@ def _draw_histogram(table: pd.DataFrame) -> Figure:
 
     values = table["value"].to_numpy(float, na_value=np.nan)
     known = np.isfinite(values)
-    flagged = table["flag"].fillna(False).to_numpy(dtype=bool) & known
+    flagged, suspect = (table[name].fillna(False).to_numpy(dtype=bool) & known for name in ("flag", "suspect"))
     figure = empty_figure(x="value of a row (left is worse)", y="rows", height=340)
     edges = _edges(values[known])
     centres = [float(a + b) / 2.0 for a, b in pairwise(edges)]
     ordinary = "rows" if table["flag"].isna().all() else "not flagged"
-    for name, mine, colour in ((ordinary, known & ~flagged, BLUE), ("flagged", flagged, ORANGE)):
+    kinds = ((ordinary, known & ~flagged & ~suspect, BLUE), ("suspect", suspect, PURPLE), ("flagged", flagged, ORANGE))
+    for name, mine, colour in kinds:
         if mine.any() or name == ordinary:
             figure.add_trace(
                 Bar(

@@ -6,170 +6,171 @@ process held all the data.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from fedbary.valuation.outcome import Outcome
-from fedbary.valuation.verdict import Advice, Opinion
-from fedbary.views.report.learned import learned, spent
-from fedbary.wording import dash, number, percent, shortened, two_decimals
+from fedbary.valuation.verdict import Advice
+from fedbary.views.report.client_table import SHOWN, client_table
+from fedbary.views.report.learned import has_other_parties, learned
+from fedbary.views.report.verdict_groups import included, problems
+from fedbary.views.verdict_lines import headline
+from fedbary.wording import counted, listed, number, on_one_line, percent, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.valuation.result import Valuation
+    from fedbary.valuation.verdict import Opinion
 
-# A verdict group names so many clients; the rest is in the table.
-_NAMED = 8
-_GROUPS = (
-    (Advice.INCLUDE, "Include", "good"),
-    (Advice.LOOK, "Look at first", "warn"),
-    (Advice.LEAVE, "Leave out", "bad"),
-    (Advice.NOT_VALUED, "Not valued", "bad"),
-)
+_LONG_DIGEST = 40
 
 
-def facts(result: Valuation) -> dict[str, Any]:
-    """Everything that the template shows, as text and plain numbers."""
-    ranked = [{str(key): value for key, value in row.items()} for row in result.ranking().to_dict("records")]
-    valued = [client for client in ranked if dash(client["share"]) != "–"]
-    reference = result.settings.get("reference_rows")
-    scores = result.scores
-    values = {} if scores is None else dict(zip(scores.clients, scores.values.tolist(), strict=True))
+def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[str, Any]:
+    """Everything that the template shows, as text and plain numbers.
+
+    ``folder`` is where the result is kept, for commands that can be copied.
+    """
+    settings, clients = result.settings, result.clients
+    reference = settings.get("reference_rows")
     opinions = result.verdict()
+    one_process = not has_other_parties(settings)
+    valued = [name for name in map(str, clients["client"]) if result.outcomes[name].ok]
+    known = {
+        name: bool(clients[name].notna().any()) for name in ("quality", "closeness", "wrong_labels", "flagged", "high")
+    }
     return {
+        "title": f"Data valuation of {counted(len(clients), 'client')}",
+        "about": _about(result, today),
         "headline": headline(opinions),
-        "verdict": clients_by_advice(opinions),
+        "problems": problems(opinions, result.outcomes, one_process=one_process, folder=folder),
+        "included": included(opinions),
+        "included_alone": len(opinions) == len(valued),
         "rules": _rules(result),
         "target": f"{number(reference)} reference rows" if reference else "what the clients have in common",
         "has_reference": bool(reference),
-        "has_quality": bool(result.clients["quality"].notna().any()),
-        "has_values": scores is not None,
-        "has_flags": bool(result.clients["flagged"].notna().any()),
-        "noisy": result.settings.get("epsilon") is not None,
-        "has_interval": bool(result.clients["high"].notna().any()),
-        "tiles": [
-            ("clients valued", f"{len(result.clients) - len(result.failed)} of {len(ranked)}"),
-            ("their rows", number(sum(int(client["rows"]) for client in valued))),
-            ("reference rows", number(reference) if reference else "none"),
-            ("lowest to highest share", _range(valued)),
-            ("ε spent by each client", spent(result.settings)),
-        ],
-        "clients": [
-            _client(place, client, values, opinion, result.outcomes[opinion.client].redacted())
-            for place, (client, opinion) in enumerate(zip(ranked, opinions, strict=True), start=1)
-        ],
+        "known": known,
+        "has_values": result.scores is not None,
+        "noisy": settings.get("epsilon") is not None,
+        "tiles": _tiles(result, valued),
+        "table": client_table(result, opinions),
+        "shown": SHOWN,
         "equal_share": percent(1.0 / len(valued)) if valued else "–",
         "rounds": _rounds(result.history),
-        "learned": learned(result.settings),
-        "protocol": str(result.settings.get("protocol", "unknown")),
-        "settings": _flat({k: v for k, v in result.settings.items() if k not in ("versions", "sources")}),
-        "versions": dict(result.settings.get("versions", {})),
+        "learned": learned(settings),
+        "protocol": str(settings.get("protocol", "unknown")),
+        "settings": _flat({k: v for k, v in settings.items() if k not in ("versions", "sources")}),
+        "versions": dict(settings.get("versions", {})),
         "schema": None if result.schema is None else result.schema.fingerprint,
         "notes": [str(note.redacted()) for note in result.notes],
-        "one_process": result.row_tables is not None,
+        "client_notes": _grouped_notes(result, opinions),
+        "one_process": one_process,
+        "holds_rows": result.row_tables is not None,
+        "folder": folder or "FOLDER",
     }
 
 
-def headline(opinions: Sequence[Opinion]) -> str:
-    """The verdict in one line.
-
-    Examples
-    --------
-    >>> headline([Opinion("a", Advice.INCLUDE, ()), Opinion("b", Advice.INCLUDE, ()), Opinion("c", Advice.LOOK, ())])
-    'Include 2 of 3 clients; look at 1 first.'
-    >>> headline([Opinion("a", Advice.INCLUDE, ())])
-    'Include the one client.'
-    """
-    count = {advice: sum(opinion.advice == advice for opinion in opinions) for advice, _, _ in _GROUPS}
-    total = len(opinions)
-    parts = []
-    if count[Advice.INCLUDE] == total:
-        parts.append("Include the one client" if total == 1 else f"Include all {total} clients")
-    elif count[Advice.INCLUDE]:
-        parts.append(f"Include {count[Advice.INCLUDE]} of {total} clients")
-    if count[Advice.LOOK]:
-        parts.append(f"look at {count[Advice.LOOK]} first")
-    if count[Advice.LEAVE]:
-        parts.append(f"leave out {count[Advice.LEAVE]}")
-    if count[Advice.NOT_VALUED]:
-        parts.append(f"{count[Advice.NOT_VALUED]} could not be valued")
-    sentence = "; ".join(parts)
-    return f"{sentence[:1].upper()}{sentence[1:]}."
+def _about(result: Valuation, today: date) -> list[str]:
+    """The federation in a line: who, against what, by what, where, when."""
+    settings = result.settings
+    reference = settings.get("reference_rows")
+    where = "in one process"
+    if settings.get("engine") == "flower":
+        where = "over a network (Flower)" if settings.get("networked") else "simulated on one machine (Flower)"
+    return [
+        f"{today.day} {today:%B %Y}",
+        listed([on_one_line(str(name), 30) for name in result.clients["client"]], most=4),
+        f"compared with {number(reference)} reference rows" if reference else "compared with each other",
+        f"protocol {settings.get('protocol', 'unknown')}, {where}",
+    ]
 
 
-def clients_by_advice(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
-    """The clients by advice, best first, of many only the first few: those in trouble from the worst on."""
-    by_advice = []
-    for advice, title, look in _GROUPS:
-        mine = [opinion for opinion in opinions if opinion.advice == advice]
-        if advice == Advice.LOOK:
-            mine.reverse()
-        if mine:
-            named = [{"name": opinion.client, "why": opinion.why} for opinion in mine[:_NAMED]]
-            rest = len(mine) - len(named)
-            by_advice.append({"title": title, "look": look, "count": len(mine), "clients": named, "rest": rest})
-    return by_advice
+def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
+    """What a coordinator asks first: a name, a number, and a line to put it into proportion."""
+    import pandas as pd
+
+    ranked = result.ranking()
+    part = ranked[[str(name) in valued for name in ranked["client"]]]
+    total = int(part["rows"].sum())
+    tiles = [("clients valued", f"{len(valued)} of {len(ranked)}", f"{counted(total, 'row')} together")]
+    for name, title in (
+        ("wrong_labels", "wrong labels, estimated"),
+        ("odd_features", "rows with odd features, estimated"),
+    ):
+        share, worst = _mean(part, name)
+        if share is not None:
+            many = round(share * total)
+            tiles.append(
+                (title, percent(share), f"about {counted(many, 'row')}; most in {worst}")
+                if many
+                else (title, "none", "")
+            )
+    share, worst = _mean(part, "missing")
+    if share is not None:
+        reference = result.settings.get("reference_missing")
+        beside = "" if reference is None else f"reference {percent(reference)}"
+        most = f"most in {worst}" if share else ""
+        tiles.append(("cells missing", percent(share) if share else "none", "; ".join(filter(None, [beside, most]))))
+    alike = int(part["rank"].str.contains("–").sum())
+    if len(part) > 1 and (part["quality"].notna().any() or result.scores is not None):
+        told = "they share a rank" if alike else "every rank is certain"
+        tiles.append(("cannot be told apart", f"{counted(alike, 'client')}" if alike else "no client", told))
+    if not pd.isna(result.settings.get("epsilon") or float("nan")):
+        tiles.append(("ε spent by each client", f"{result.settings['epsilon']:g}", "differential privacy"))
+    return tiles
 
 
-def _rules(result: Valuation) -> str:
-    said = ["A client is to be looked at first where at least 5 % of its rows are flagged"]
-    if result.clients["quality"].notna().any():
-        said.append("where its quality is well below the median client's")
+def _mean(part: pd.DataFrame, name: str) -> tuple[float | None, str]:
+    """The share among all rows of the clients that know it, and the client with the largest."""
+    known = part[part[name].notna() & (part["rows"] > 0)]
+    if known.empty:
+        return None, ""
+    share, rows = known[name].astype(float), known["rows"].astype(float)
+    worst = str(known["client"].iloc[int(share.to_numpy().argmax())])
+    return float((share * rows).sum() / rows.sum()), on_one_line(worst, 24)
+
+
+def _rules(result: Valuation) -> list[str]:
+    """How the verdict is made, of the numbers that this run has."""
+    clients = result.clients
+    said = []
+    if clients["quality"].notna().any():
+        said.append(
+            "A client is to be left out where certainly more than 30 % of its rows are bad, that is, where the whole "
+            "interval lies above; it is to be looked at first where certainly more than 5 % are, or where a column, "
+            "the coding of its labels or its missing cells are unlike the reference's. The rest is included."
+        )
+        said.append(
+            "Wrong labels are estimated as labels that were replaced at random: where two classes are mixed up "
+            "throughout, more may be wrong than is said here."
+        )
     else:
-        said.append("where it is much further from the target than the median client")
+        said.append(
+            "This protocol does not estimate how many rows are bad, so clients are compared with each other: one is to "
+            "be looked at first where it, or most of its rows, lies much further from the target than the median "
+            "client. Where most clients are bad, that does not show."
+        )
     if result.scores is not None:
-        said.append("where its value is not above zero; it is to be left out where that is clearly below zero")
-    rules = (
-        ", or ".join(said) + ". The rest is included. No flag does not mean no error: flags need enough reference rows."
-    )
+        said.append("A client whose value is clearly below zero is to be left out, too.")
     epsilon = result.settings.get("epsilon")
     if epsilon is not None:
-        rules += f" Distances and qualities carry the noise of ε = {epsilon:g}, which alone can make such a difference."
-    if result.clients["flagged"].isna().all():
-        rules += (
-            " Nobody's flags are known here, because the owners keep them or the protocol makes none, so that wrong "
-            "rows can go unseen."
-        )
-    return rules
+        said.append(f"The numbers carry the noise of ε = {epsilon:g}, which alone can make a difference.")
+    if clients["flagged"].isna().all() and clients["quality"].isna().all():
+        said.append("Nobody's flags are known here, so that wrong rows can go unseen.")
+    return said
 
 
-def _range(valued: list[dict[str, Any]]) -> str:
-    shares = sorted(float(client["share"]) for client in valued)
-    if len(shares) < 2:
-        return percent(shares[0]) if shares else "–"
-    return f"{percent(shares[0]).removesuffix(' %')} – {percent(shares[-1])}"
-
-
-def _client(
-    place: int, client: Mapping[str, Any], values: Mapping[str, float], opinion: Opinion, outcome: Outcome
-) -> dict[str, Any]:
-    failed = not outcome.ok
-    return {
-        "place": "–" if failed else str(place),
-        "name": str(client["client"]),
-        "rows": number(client["rows"]),
-        "distance": number(client["distance"]),
-        "interval": "–" if dash(client["high"]) == "–" else f"{number(client['low'])} – {number(client['high'])}",
-        "value": number(values.get(str(client["client"]))),
-        "share": percent(client["share"]),
-        "share_interval": ""
-        if dash(client["share_high"]) == "–"
-        else f"{percent(client['share_low']).removesuffix(' %')} – {percent(client['share_high'])}",
-        "quality": two_decimals(client["quality"]),
-        "flagged": dash(client["flagged"]),
-        "advice": str(opinion.advice),
-        "look": {advice: look for advice, _, look in _GROUPS}[opinion.advice],
-        "status": ("; " if outcome.ok else ": ").join(filter(None, [str(outcome.status), outcome.text])),
-        "kind": "failed" if failed else "noted" if outcome.notes else "ok",
-        # What the browser sorts by.
-        "sort": {name: _sortable(client[name]) for name in ("rows", "distance", "quality", "flagged", "share")}
-        | {"place": place, "value": _sortable(values.get(str(client["client"])))},
-    }
-
-
-def _sortable(value: Any) -> str:
-    return "" if dash(value) == "–" else repr(float(value))
+def _grouped_notes(result: Valuation, opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
+    """What clients that were valued said besides, once for all that said the same, and not what is a reason above."""
+    reasons = {one.client: set(map(str, one.reasons)) for one in opinions if one.advice is not Advice.INCLUDE}
+    found: dict[str, list[str]] = {}
+    for name, outcome in result.outcomes.items():
+        said = dict.fromkeys(str(note) for note in outcome.redacted().notes) if outcome.ok else {}
+        for text in said.keys() - reasons.get(name, set()):
+            found.setdefault(text, []).append(name)
+    many = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+    return [{"text": text, "names": listed([on_one_line(name, 30) for name in names], most=3)} for text, names in many]
 
 
 def _rounds(history: pd.DataFrame) -> list[dict[str, str]]:
@@ -187,10 +188,15 @@ def _rounds(history: pd.DataFrame) -> list[dict[str, str]]:
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Settings by name, rounded to what can be read; the result's folder has every digit."""
     flat: dict[str, str] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key}.")
+        elif isinstance(value, float) and math.isfinite(value):
+            flat[prefix + key] = f"{value:.4g}"
+        elif key.endswith("digest"):
+            flat[prefix + key] = shortened(str(value), _LONG_DIGEST) if value is not None else "not set"
         else:
             flat[prefix + key] = "not set" if value is None else shortened(str(value), 200)
     return flat

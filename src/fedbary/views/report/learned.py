@@ -36,6 +36,17 @@ def learned(settings: Mapping[str, Any]) -> Learned | None:
     return known[str(protocol)](settings) if protocol in known else None
 
 
+def has_other_parties(settings: Mapping[str, Any]) -> bool:
+    """Whether anything left the machine of its owner: in one process there is nobody else to learn of it.
+
+    Examples
+    --------
+    >>> has_other_parties({"protocol": "sketch"}), has_other_parties({"engine": "flower", "networked": True})
+    (False, True)
+    """
+    return bool(settings.get("networked")) or "owner" in settings
+
+
 _NOBODY = ("Rows, row values and flags: they stayed where the rows are.",)
 
 
@@ -43,10 +54,12 @@ def _sketch(settings: Mapping[str, Any]) -> Learned:
     private = settings.get("epsilon") is not None
     server = (
         "How many rows each client has.",
-        "From each client three numbers: its distance to the sketch, a lower end of the distance, and the mean cost "
-        "of its rows."
+        "From each client a few numbers: its distance to the sketch with a lower end, the mean cost of its rows, and, "
+        "unless its owner keeps them, the estimated shares of wrong labels and odd features and the share of missing "
+        "cells."
         if not private
-        else "From each client two noisy numbers: its distance and the mean cost of its rows.",
+        else "From each client a few noisy numbers: its distance, the mean cost of its rows, and, unless its owner "
+        "keeps them, the shares of wrong labels, odd features and missing cells.",
         ""
         if private
         else "Which classes a client has too few rows of, which of its classes the reference lacks (named from "
@@ -68,7 +81,7 @@ def _sketch_warning(settings: Mapping[str, Any]) -> str:
     epsilon = settings.get("epsilon")
     if epsilon is not None:
         return (
-            f"The two numbers of each client are {epsilon:g}-differentially private, for the replacement of one "
+            f"The numbers of each client are together {epsilon:g}-differentially private, for the replacement of one "
             "row; its row count is public. Every further run with the same rows costs as much again."
         )
     if settings.get("policy") == "coarsen":
@@ -202,15 +215,3 @@ def _limits(exposed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _scores(settings: Mapping[str, Any]) -> bool:
     return str(settings.get("gradient", "")).startswith("server")
-
-
-def spent(settings: Mapping[str, Any]) -> str:
-    """The ε that this run cost each client, in words.
-
-    Examples
-    --------
-    >>> spent({"protocol": "sketch", "epsilon": 0.5}), spent({"protocol": "sketch", "epsilon": None})
-    ('0.5', 'no ε: exact')
-    """
-    epsilon = settings.get("epsilon")
-    return "no ε: exact" if epsilon is None else f"{epsilon:g}"

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.errors import SettingsError
-from fedbary.valuation.scored_rows import PROVED, RowFacts
+from fedbary.valuation.scored_rows import RowFacts
 from fedbary.valuation.storage import row_file_names
 from fedbary.views.plots import label_pairs, row_map, value_histogram
 from fedbary.views.plots.bundle import json_inside_html
 from fedbary.views.plots.page import render
 from fedbary.views.report.learned import learned
 from fedbary.views.report.promises import owner_headline, promises
-from fedbary.views.report.row_table import MOST_PICTURES, RowTable, row_table
+from fedbary.views.report.row_table import FLAGGED, MOST_PICTURES, SUSPECT, RowTable, findings, row_table
 from fedbary.views.report.thumbnails import images_of
 from fedbary.views.row_map import MOST_ROWS, given_labels, numeric_label, row_points, table_of_rows
-from fedbary.wording import counted, percent
+from fedbary.wording import counted, on_one_line, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
     from fedbary.views.plots import Display
 
 _LONGEST_TYPED = 60
+# So many pairs of labels are a sentence; more are a picture.
+_MOST_PAIRS = 4
 
 
-def owner_html(result: Valuation, *, client: str, table: Any = None, images: ImageShape = "auto") -> str:
+def owner_html(
+    result: Valuation, *, client: str, table: Any = None, images: ImageShape = "auto", folder: str | None = None
+) -> str:
     """The report of one client's rows as HTML; it holds rows.
 
     Parameters
@@ -41,6 +46,8 @@ def owner_html(result: Valuation, *, client: str, table: Any = None, images: Ima
         The rows themselves, for labels, columns, the map and pictures; they must be those that were valued.
     images : {"auto"}, None or (height, width) or (height, width, channels)
         Whether rows are pictures; see `fedbary.views.report.thumbnails.images_of`.
+    folder : str, optional
+        The folder that holds the result, as a shell takes it, for commands that can be copied.
 
     Examples
     --------
@@ -59,8 +66,12 @@ def owner_html(result: Valuation, *, client: str, table: Any = None, images: Ima
     given = [] if own is None else given_labels(own, result.schema)
     listed = row_table(rows, own, given, None if own is None else images_of(own, images), numbers=numbers)
     drawn = _pictures(result, rows, own, given, numbers=numbers)
-    content = _facts(result, rows, row_facts, client, listed, numbers=numbers) | {"has_table": own is not None}
-    content |= {"drawn": {one.name: one.title for one in drawn}, "row_data": _embedded(listed, client)}
+    pairs = next((one for one in drawn if one.name == "label-pairs"), None)
+    said = "" if pairs is None or numbers else pairs_in_words(pairs.table)
+    drawn = [one for one in drawn if one is not pairs or not said]
+    content = _facts(result, rows, row_facts, client, listed, numbers=numbers, folder=folder)
+    content |= {"has_table": own is not None, "label_pairs": said, "row_data": _embedded(listed, client)}
+    content |= {"drawn": {one.name: one.title for one in drawn}}
     return render("owner.html", content, drawn, package="fedbary.views.report", scripts=("tables.js", "owner.js"))
 
 
@@ -81,23 +92,34 @@ def _pictures(
 
 
 def _facts(
-    result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str, listed: RowTable, *, numbers: bool
+    result: Valuation,
+    rows: pd.DataFrame,
+    facts: RowFacts,
+    client: str,
+    listed: RowTable,
+    *,
+    numbers: bool,
+    folder: str | None,
 ) -> dict[str, Any]:
     settings = result.settings
-    has_flags = bool(rows["flag"].notna().any())
-    flagged = int(rows["flag"].fillna(False).astype(bool).sum())
+    found = [mark for mark in findings(rows) if mark]
     # Without another sign, whoever holds everybody's rows ran all parties in one process.
     at_owner = "owner" in settings
-    mend = not numbers and bool(rows["suggested_label"].notna().any())
+    reference = settings.get("reference_rows") is not None or settings.get("protocol") == "sketch"
     return {
         "client": client,
+        "about": _about(result, client, reference=reference),
         "headline": owner_headline(rows, facts),
         "promises": promises(rows, facts, settings),
-        "tiles": _tiles(rows, facts),
-        "has_flags": has_flags,
-        "flagged": flagged,
-        "commands": _commands(client, "--data FILE" if at_owner else "", mend=mend) if flagged else [],
-        "columns": listed.columns,
+        "tiles": _tiles(result, rows, facts, client),
+        "has_flags": bool(rows["flag"].notna().any()),
+        "has_p": bool(rows["p_value"].notna().any()),
+        "flagged": found.count(FLAGGED),
+        "suspects": found.count(SUSPECT),
+        "commands": _commands(result, rows, client, folder, numbers=numbers) if found else [],
+        "columns": [column for _, column in listed.headings],
+        "headings": listed.headings,
+        "filters": listed.filters,
         "plain": listed.plain(),
         "pictures": listed.pictures,
         "fewer_pictures": len(listed.pictures) == MOST_PICTURES and listed.rows > MOST_PICTURES,
@@ -107,7 +129,6 @@ def _facts(
         "columns_left_out": listed.columns_left_out,
         "sampled": len(rows) > MOST_ROWS,
         "has_target": result.target is not None,
-        "with_reference": settings.get("reference_rows") is not None or settings.get("protocol") == "sketch",
         "numbers": numbers,
         "at_owner": at_owner,
         "learned": learned(settings),
@@ -115,33 +136,89 @@ def _facts(
         "ledger_head": settings.get("ledger_head"),
         "versions": dict(settings.get("versions", {})),
         "schema": None if result.schema is None else result.schema.fingerprint,
+        "folder": folder or "FOLDER",
     }
 
 
-def _tiles(rows: pd.DataFrame, facts: RowFacts) -> list[tuple[str, str]]:
-    tiles = [("rows", f"{len(rows):,}")]
-    if rows["flag"].notna().any():
-        flagged = rows[rows["flag"].fillna(False).astype(bool)]
-        about = flagged["reason"].fillna("")
-        tiles.append(("flagged", f"{len(flagged):,} ({percent(len(flagged) / len(rows))})" if len(flagged) else "none"))
-        if rows["reason"].notna().any():
-            tiles.append(("doubted for their label", f"{int(about.str.contains('label').sum()):,}"))
-            tiles.append(("doubted for their features", f"{int(about.str.contains('features').sum()):,}"))
-    if facts.wrong_labels is not None:
-        tiles.append(("wrong labels, estimated", percent(facts.wrong_labels.share)))
-    if facts.guarantee.code == PROVED:
-        tiles.append(("false-discovery rate", f"at most {100 * float(str(facts.guarantee.facts['rate'])):g} %"))
-    return tiles
-
-
-def _commands(client: str, more: str, *, mend: bool) -> list[dict[str, str]]:
-    """What to type next; a name that cannot be copied into a shell is left for the owner to type."""
-    name = quote(client) if client.isprintable() and len(client) <= _LONGEST_TYPED else "NAME"
-    mended = "gives rows that are flagged for their label the suggested one, and leaves out those flagged for features"
-    done = {"clean": "writes your table without the flagged rows", **({"relabelled": mended} if mend else {})}
+def _about(result: Valuation, client: str, *, reference: bool) -> list[str]:
+    today = date.today()
     return [
-        {"line": f"fedbary rows DIR --client {name} --export {how} {more}".strip(), "what": what}
-        for how, what in done.items()
+        f"{today.day} {today:%B %Y}",
+        counted(len(result.rows(client)), "row"),
+        "compared with a reference that the coordinator described" if reference else "compared with other clients",
+        "on the machine that holds the rows",
+    ]
+
+
+def pairs_in_words(pairs: pd.DataFrame) -> str:
+    """Given and suggested labels as a sentence, where they are so few that a picture would say less; else nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> pairs_in_words(pd.DataFrame({"given": ["a", "b"], "suggested": ["b", "a"], "rows": [3, 1]}))
+    "Of the rows doubted for their label, 3 say 'a' where 'b' is suggested, and 1 says 'b' where 'a' is suggested."
+    """
+    if len(pairs) > _MOST_PAIRS:
+        return ""
+    most = pairs.sort_values("rows", ascending=False, kind="stable")
+    said = [
+        f"{rows:,} {'says' if rows == 1 else 'say'} {on_one_line(str(given))!r} where "
+        f"{on_one_line(str(suggested))!r} is suggested"
+        for given, suggested, rows in most[["given", "suggested", "rows"]].itertuples(index=False)
+    ]
+    return f"Of the rows doubted for their label, {', and '.join(filter(None, [', '.join(said[:-1]), said[-1]]))}."
+
+
+def _tiles(result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str) -> list[tuple[str, str, str]]:
+    """What an owner asks first: a name, a number, and a line to put it into proportion."""
+    found, tiles = findings(rows), []
+    flagged, suspects = found.count(FLAGGED), found.count(SUSPECT)
+    if rows["flag"].notna().any():
+        share = f"{percent(flagged / len(rows))} of {counted(len(rows), 'row')}" if flagged else ""
+        tiles.append(("flagged", f"{flagged:,}" if flagged else "none", share))
+    if rows["suspect"].notna().any():
+        tiles.append(("suspects", f"{suspects:,}" if suspects else "none", "without guarantee" if suspects else ""))
+    for estimate, title in ((facts.wrong_labels, "wrong labels"), (facts.odd_features, "rows with odd features")):
+        if estimate is not None:
+            between = f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
+            share = percent(estimate.share)
+            tiles.append((f"{title}, estimated", "none" if share == percent(0.0) else share, between))
+    missing = result.clients.set_index("client")["missing"].dropna().get(client)
+    if missing is not None:
+        tiles.append(("cells missing", percent(missing) if missing else "none", ""))
+    return tiles or [("rows", f"{len(rows):,}", "ranked, none flagged")]
+
+
+def _commands(
+    result: Valuation, rows: pd.DataFrame, client: str, folder: str | None, *, numbers: bool
+) -> list[dict[str, str]]:
+    """What to type next, for a shell where the result lies in a folder, and else for Python.
+
+    A name that cannot be copied into a shell is left for the owner to type.
+    """
+    found = findings(rows)
+    doable = [("clean", "", "writes your table without the flagged rows")] if FLAGGED in found else []
+    if SUSPECT in found:
+        doable.append(("clean", "suspects", "leaves out the suspects, too, of which many may be fine"))
+    if not numbers and rows["suggested_label"].notna().any():
+        mended = "gives rows that are doubted for their label the suggested one, and leaves out those with odd features"
+        doable.append(("relabelled", "" if FLAGGED in found else "suspects", mended))
+    if folder is None:
+        how = {"clean": "", "relabelled": ', "relabel"'}
+        also = {"": "", "suspects": ", suspects=True"}
+        return [
+            {"line": f"fb.clean(table, result.rows({client!r}){how[kind]}{also[more]})", "what": what}
+            for kind, more, what in doable
+        ]
+    name = quote(client) if client.isprintable() and len(client) <= _LONGEST_TYPED else "NAME"
+    data = "" if client in result.settings.get("sources", {}) else " --data FILE"
+    return [
+        {
+            "line": f"fedbary rows {folder} --client {name}{data} --export {kind}{' --suspects' if more else ''}",
+            "what": what,
+        }
+        for kind, more, what in doable
     ]
 
 

@@ -12,6 +12,8 @@ from fedbary.wording import counted, number, percent
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.valuation.estimates import Estimate
+
 _REASONS = (("label", "by their label"), ("features", "by their features"), ("label and features", "by both"))
 
 
@@ -23,31 +25,46 @@ def owner_headline(rows: pd.DataFrame, facts: RowFacts) -> str:
     >>> import pandas as pd
     >>> from fedbary.valuation.estimates import Estimate
     >>> flags = pd.array([True, True, False], dtype="boolean")
-    >>> rows = pd.DataFrame({"flag": flags, "reason": ["label", "features", "label"]})
+    >>> suspects = pd.array([False, False, True], dtype="boolean")
+    >>> rows = pd.DataFrame({"flag": flags, "reason": ["label", "features", "label"], "suspect": suspects})
     >>> owner_headline(rows, RowFacts())
-    '2 of 3 rows look wrong: 1 by their label, 1 by their features.'
+    '2 of 3 rows look wrong: 1 by their label, 1 by their features; 1 more is suspect.'
     >>> rows = rows.assign(flag=pd.array([False] * 3, dtype="boolean"))
-    >>> owner_headline(rows, RowFacts())
-    'None of the 3 rows is flagged.'
     >>> owner_headline(rows, RowFacts(wrong_labels=Estimate(0.4, 0.3, 0.5)))
-    'None of the 3 rows is flagged, but about 1 of the labels is estimated to be wrong.'
+    '1 of 3 rows is suspect, though none is flagged: about 40 % of the labels are estimated to be wrong.'
+    >>> owner_headline(rows.assign(suspect=pd.array([False] * 3, dtype="boolean")), RowFacts())
+    'None of the 3 rows is flagged.'
     """
     total = len(rows)
-    if rows["flag"].isna().all():
-        return f"{counted(total, 'row')}, ranked; this run flags none."
     flagged = rows[rows["flag"].fillna(False).astype(bool)]
+    suspects = int(rows["suspect"].fillna(False).astype(bool).sum())
+    if rows["flag"].isna().all() and not suspects:
+        return f"{counted(total, 'row')}, ranked; this run flags none."
     if flagged.empty:
-        none = "The one row is not flagged" if total == 1 else f"None of the {total:,} rows is flagged"
-        doubted = 0 if facts.wrong_labels is None else round(facts.wrong_labels.share * total)
-        if not doubted:
-            return f"{none}."
-        return f"{none}, but about {doubted:,} of the labels {'is' if doubted == 1 else 'are'} estimated to be wrong."
+        return _nothing_flagged(total, suspects, facts)
     counts = [(int((flagged["reason"] == reason).sum()), words) for reason, words in _REASONS]
     parts = [f"{count:,} {words}" for count, words in counts if count]
     if len(parts) == 1 and len(flagged) > 1:
         parts = ["all" + parts[0].removeprefix(f"{len(flagged):,}")]
     look = "row looks" if total == 1 else "rows looks" if len(flagged) == 1 else "rows look"
-    return f"{len(flagged):,} of {total:,} {look} wrong{': ' + ', '.join(parts) if parts else ''}."
+    more = f"; {suspects:,} more {'is' if suspects == 1 else 'are'} suspect" if suspects else ""
+    return f"{len(flagged):,} of {total:,} {look} wrong{': ' + ', '.join(parts) if parts else ''}{more}."
+
+
+def _nothing_flagged(total: int, suspects: int, facts: RowFacts) -> str:
+    """Nobody may read that all is well where a share of wrong labels is estimated."""
+    wrong = facts.wrong_labels
+    doubted = 0 if wrong is None else round(wrong.share * total)
+    if suspects:
+        estimate = ""
+        if wrong is not None and doubted:
+            estimate = f": about {100 * wrong.share:.0f} % of the labels are estimated to be wrong"
+        are = "is" if suspects == 1 else "are"
+        return f"{suspects:,} of {total:,} rows {are} suspect, though none is flagged{estimate}."
+    none = "The one row is not flagged" if total == 1 else f"None of the {total:,} rows is flagged"
+    if not doubted:
+        return f"{none}."
+    return f"{none}, but about {doubted:,} of the labels {'is' if doubted == 1 else 'are'} estimated to be wrong."
 
 
 def promises(rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -61,11 +78,21 @@ def promises(rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any]) -
                 "right, such as another scanner or an uncommon case: look at a row before you remove it.",
             }
         )
+    suspects = int(rows["suspect"].fillna(False).astype(bool).sum())
+    if suspects:
+        said.append(
+            {
+                "title": "What a suspect is",
+                "text": f"{counted(suspects, 'row')} below the flagged ones, the worst of the rest, up to the number "
+                "that is estimated to be bad. Nothing is promised of them: many may be fine.",
+            }
+        )
     if facts.wrong_labels is not None:
         said.append(
             {
                 "title": "Wrong labels, estimated",
-                "text": _estimated(facts.wrong_labels.share, len(rows)) + " It is an estimate without a guarantee.",
+                "text": _estimated(facts.wrong_labels, len(rows)) + " It is an estimate of labels that were replaced "
+                "at random, without a guarantee; where two classes are mixed up throughout, more may be wrong.",
             }
         )
     if facts.untested and rows["flag"].notna().any():
@@ -79,13 +106,13 @@ def promises(rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any]) -
     return said
 
 
-def _estimated(share: float, rows: int) -> str:
-    wrong = round(share * rows)
-    if not wrong:
+def _estimated(wrong: Estimate, rows: int) -> str:
+    many = round(wrong.share * rows)
+    if not many:
         return "No label is estimated to be wrong."
-    are = "is" if wrong == 1 else "are"
     return (
-        f"About {percent(share)} of the labels, {counted(wrong, 'row')}, {are} estimated to be wrong, flagged or not."
+        f"About {percent(wrong.share)} of the labels ({100 * wrong.low:.0f}–{100 * wrong.high:.0f} %), "
+        f"{counted(many, 'row')}, {'is' if many == 1 else 'are'} estimated to be wrong, flagged or not."
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,11 @@ MOST_ROWS, MOST_PICTURES, MOST_COLUMNS, PAGE = 5000, 2000, 8, 50
 _LONGEST_CELL = 2000
 _LONG_NUMBER = 1e7
 _COLUMNS_ON_PAPER = 3
-_NUMBERS = (("p_value", "p-value"), ("value", "Value"), ("label_p", "p of label"), ("feature_p", "p of features"))
+# With every digit in files; on the page one bar says the same.
+_IN_FILES = ("value", "p_value", "label_p", "feature_p")
+FLAGGED, SUSPECT = "flagged", "suspect"
+# The bar of suspicion is full at a p-value of so many decimals.
+_DECADES = 3
 
 
 @dataclass(frozen=True)
@@ -32,14 +37,21 @@ class Column:
 
     name: str
     title: str
-    kind: str  # "text", "number" or "flag"
+    kind: str  # "text", "number", "bar", "mark" or "why"
     values: list[Any]
+    feature: bool = False  # of the owner's table: hidden where the window is too narrow
     extra: bool = False  # left out on paper, which is narrower
+    shown: bool = True  # or in files alone
 
     @property
     def look(self) -> str:
         """The column's class on the page."""
         return f"{self.kind[0]} extra" if self.extra else self.kind[0]
+
+    @property
+    def varies(self) -> bool:
+        """Whether the column tells any two rows apart."""
+        return any(value != self.values[0] for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,7 @@ class RowTable:
     """What the page carries: columns of equal length, and a picture for the first rows."""
 
     columns: tuple[Column, ...]
+    odd: list[list[int]]  # for each row, the places of the columns whose cells are odd
     pictures: list[str]
     rows: int
     left_out: int
@@ -55,65 +68,175 @@ class RowTable:
     def to_json(self) -> dict[str, Any]:
         """For the script of the page."""
         return {
-            "columns": [{"name": c.name, "title": c.title, "kind": c.kind, "look": c.look} for c in self.columns],
+            "columns": [
+                {
+                    "name": column.name,
+                    "title": column.title,
+                    "kind": column.kind,
+                    "look": column.look,
+                    "shown": column.shown,
+                    "feature": column.feature,
+                }
+                for column in self.columns
+            ],
             "values": [column.values for column in self.columns],
+            "odd": self.odd,
             "pictures": self.pictures,
             "page": PAGE,
         }
 
+    @property
+    def headings(self) -> list[tuple[int, Column]]:
+        """The columns that the page shows, with their places."""
+        return [(place, column) for place, column in enumerate(self.columns) if column.shown]
+
+    @property
+    def filters(self) -> list[Column]:
+        """Columns of which a reader may want one value alone."""
+        names = ("reason", "given_label", "suggested_label")
+        return [column for column in self.columns if column.name in names and column.kind == "text" and column.varies]
+
     def plain(self) -> list[list[str]]:
         """The first page as text, for a browser without scripts."""
-        return [[_cell(column, place) for column in self.columns] for place in range(min(PAGE, self.rows))]
+        return [[_cell(column, place) for _, column in self.headings] for place in range(min(PAGE, self.rows))]
 
 
 def row_table(
     rows: pd.DataFrame, table: Table | None, given: Sequence[str], images: Images | None, *, numbers: bool
 ) -> RowTable:
-    """Flagged rows first, worst first, then the least valuable; what no row has a value for is left out.
+    """Flagged rows first, then suspects, then the least valuable; what no row has, or all rows have, is not shown.
 
     ``given`` are the table's labels as text, ``numbers`` says that they are quantities.
     """
     listed = _order(rows)[:MOST_ROWS]
     chosen = rows.iloc[listed]
-    columns = [Column("row", "Row", "text", [_text(name) for name in chosen["row"]])]
+    columns = [
+        Column("row", "Row", "text", [_text(name) for name in chosen["row"]]),
+        Column("finding", "Finding", "mark", findings(chosen)),
+        Column("suspicion", "Suspicion", "bar", suspicion(rows)[listed].tolist()),
+    ]
     if table is not None:
         columns.append(_labels("given_label", "Given label", [given[place] for place in listed], numbers))
+    odd = [_names(text) if isinstance(text, str) else [] for text in chosen["columns"]]
     columns += _found(chosen, numbers)
-    features = [] if table is None else [name for name, column in table.columns.items() if column.ndim == 1]
-    taken = {column.name for column in columns}
-    for place, name in enumerate(features[:MOST_COLUMNS]):
-        assert table is not None
-        heading = f"{name} (column)" if name in taken else name
-        columns.append(_feature(heading, name, table.columns[name][listed], extra=place >= _COLUMNS_ON_PAPER))
+    if chosen["reason"].notna().any():
+        cells = [_odd_cells(names, table, place) for names, place in zip(odd, listed, strict=True)]
+        columns.append(Column("why", "Why", "why", [_text(text) for text in map(_why, chosen["reason"], cells)]))
+    columns = [replace(column, shown=column.name == "row" or len(chosen) < 2 or column.varies) for column in columns]
+    if chosen["reason"].notna().any():
+        texts = ["" if missing else str(text) for text, missing in _with_missing(chosen["reason"])]
+        columns.append(Column("reason", "Doubted for", "text", texts, shown=False))
+    columns += [
+        Column(name, name, "number", _finite(chosen[name]), shown=False)
+        for name in _IN_FILES
+        if chosen[name].notna().any()
+    ]
+    features, hidden = _features(table, listed, odd, {column.name for column in columns})
+    at = {column.title: len(columns) + place for place, column in enumerate(features)}
+    columns += features
     pictures = [] if images is None else [images.png(int(place)) for place in listed[:MOST_PICTURES]]
-    hidden = max(0, len(features) - MOST_COLUMNS)
-    return RowTable(tuple(columns), pictures, len(listed), len(rows) - len(listed), hidden)
+    marked = [[at[name] for name in names if name in at] for names in odd]
+    return RowTable(tuple(columns), marked, pictures, len(listed), len(rows) - len(listed), hidden)
+
+
+def findings(rows: pd.DataFrame) -> list[str]:
+    """Which rows are flagged and which are suspects, in a word for each row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> findings(pd.DataFrame({"flag": [True, False, False], "suspect": [False, True, False]}))
+    ['flagged', 'suspect', '']
+    """
+    flag, suspect = (rows[name].fillna(False).to_numpy(dtype=bool) for name in ("flag", "suspect"))
+    return [FLAGGED if one else SUSPECT if other else "" for one, other in zip(flag, suspect, strict=True)]
+
+
+def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """How suspicious each row is, from 0 to 100: by p-values, or where there are none by the values alone.
+
+    A third is for what one clean row in ten would reach, two thirds for one in a hundred, the whole for one in a
+    thousand. By values it is 0 for the median row and better ones, and 100 for the worst hundredth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> suspicion(pd.DataFrame({"p_value": [0.0005, 0.01, 0.1, 1.0], "value": 0.0})).tolist()
+    [100.0, 67.0, 33.0, 0.0]
+    >>> suspicion(pd.DataFrame({"p_value": np.nan, "value": [-8.0, -4.0, 0.0, 0.0, 1.0]})).tolist()
+    [100.0, 50.0, 0.0, 0.0, 0.0]
+    """
+    p_value, value = (rows[name].to_numpy(dtype=float, na_value=np.nan) for name in ("p_value", "value"))
+    if np.isfinite(p_value).any():
+        part = np.log10(1.0 / np.clip(p_value, 10.0**-_DECADES, 1.0)) / _DECADES
+    else:
+        known = np.sort(value[np.isfinite(value)])
+        middle, worst = (known[len(known) // 2], known[len(known) // 100]) if len(known) else (0.0, 0.0)
+        part = (middle - value) / (middle - worst if middle > worst else np.inf)
+    return np.asarray(np.round(100.0 * np.clip(np.nan_to_num(part, nan=0.0), 0.0, 1.0)))
 
 
 def _order(rows: pd.DataFrame) -> NDArray[np.int64]:
-    """Places of the rows, flagged ones first, and each kind from the worst on."""
-    flag = rows["flag"].fillna(False).to_numpy(dtype=bool)
+    """Places of the rows: flagged ones, suspects, the rest, and each kind from the worst on."""
+    kind = np.array([(FLAGGED, SUSPECT, "").index(finding) for finding in findings(rows)])
     value = rows["value"].to_numpy(dtype=float, na_value=np.inf)
-    return np.lexsort((np.nan_to_num(value, nan=np.inf), ~flag))
+    return np.lexsort((np.nan_to_num(value, nan=np.inf), kind))
 
 
 def _found(chosen: pd.DataFrame, numbers: bool) -> list[Column]:
-    """What the run says of each row."""
+    """What the run says of each row in words."""
     columns = []
     suggested = suggestions(chosen)
     if suggested.notna().any():
         texts = ["" if missing else str(text) for text, missing in _with_missing(suggested)]
         columns.append(_labels("suggested_label", "Suggested label", texts, numbers))
-    if chosen["reason"].notna().any():
-        texts = ["" if missing else str(text) for text, missing in _with_missing(chosen["reason"])]
-        columns.append(Column("reason", "Reason", "text", texts))
-    for name, title in _NUMBERS:
-        if chosen[name].notna().any():
-            columns.append(Column(name, title, "number", _finite(chosen[name])))
-    if chosen["flag"].notna().any():
-        flags = [None if missing else bool(flag) for flag, missing in _with_missing(chosen["flag"])]
-        columns.append(Column("flag", "Flag", "flag", flags))
     return columns
+
+
+def _features(
+    table: Table | None, listed: NDArray[np.int64], odd: list[list[str]], taken: set[str]
+) -> tuple[list[Column], int]:
+    """Columns of the owner's table that tell rows apart, those with odd cells first, and how many more there are."""
+    if table is None:
+        return [], 0
+    often = Counter(name for names in odd for name in names)
+    names = [name for name, column in table.columns.items() if column.ndim == 1]
+    names.sort(key=lambda name: -often[name])  # stable: otherwise as in the file
+    made = [
+        _feature(f"{name} (column)" if name in taken else name, name, table.columns[name][listed]) for name in names
+    ]
+    made = [column for column in made if len(listed) < 2 or column.varies]
+    shown = [replace(column, extra=place >= _COLUMNS_ON_PAPER) for place, column in enumerate(made[:MOST_COLUMNS])]
+    return shown, len(made) - len(shown)
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in (part.strip() for part in text.split(",")) if name]
+
+
+def _why(reason: object, cells: str) -> str:
+    """What a row is doubted for: its label, or its features, by the cells themselves where they are known."""
+    words = str(reason) if isinstance(reason, str) else ""
+    return words.replace("features", f"features ({cells})") if cells else words
+
+
+def _odd_cells(names: list[str], table: Table | None, row: int) -> str:
+    """The cells that made a row odd, with what is in them where the table is there."""
+    return "; ".join(filter(None, [name if table is None else _named_cell(name, table, row) for name in names]))
+
+
+def _named_cell(name: str, table: Table, row: int) -> str:
+    block, _, coordinate = name.removesuffix("]").rpartition("[")
+    if name in table.columns:
+        value: Any = table.columns[name][row]
+    elif block in table.columns and coordinate.isdigit():
+        value = table.columns[block][row, int(coordinate)]
+    else:
+        return name
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return f"{name} missing"
+    return f"{name} {number(float(value)) if isinstance(value, float | np.floating) else value}"
 
 
 def _labels(name: str, title: str, texts: Sequence[str], numbers: bool) -> Column:
@@ -122,10 +245,10 @@ def _labels(name: str, title: str, texts: Sequence[str], numbers: bool) -> Colum
     return Column(name, title, "text", [_text(text) for text in texts])
 
 
-def _feature(name: str, title: str, values: NDArray[np.generic], *, extra: bool) -> Column:
+def _feature(name: str, title: str, values: NDArray[np.generic]) -> Column:
     if values.dtype.kind == "f":
-        return Column(name, title, "number", _finite(values), extra)
-    return Column(name, title, "text", ["" if value is None else _text(value) for value in values], extra)
+        return Column(name, title, "number", _finite(values), feature=True)
+    return Column(name, title, "text", ["" if value is None else _text(value) for value in values], feature=True)
 
 
 def _finite(values: Any) -> list[float | None]:
@@ -147,6 +270,6 @@ def _cell(column: Column, place: int) -> str:
         return "–"
     if column.kind == "number":
         return number(value) if abs(value) < _LONG_NUMBER else f"{value:.2e}".replace("-", "−")
-    if column.kind == "flag":
-        return "yes" if value else "no"
+    if column.kind == "bar":
+        return f"{value:.0f}"
     return str(value)

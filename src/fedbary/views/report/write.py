@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError
-from fedbary.views.plots import client_map, convergence, shapley_values, shares
+from fedbary.views.plots import client_map, convergence, qualities, shapley_values, shares
+from fedbary.views.plots.client_plots import MANY
 from fedbary.views.plots.page import render
 from fedbary.views.report.coordinator import facts
 
@@ -37,7 +40,7 @@ def write_report(result: Valuation, path: str | Path) -> Path:
     >>> write_report(result, Path(tempfile.mkdtemp()) / "report.html").name
     'report.html'
     """
-    return _write(coordinator_html(result), path)
+    return _write(coordinator_html(result, folder=result_folder(path)), path)
 
 
 def write_owner_report(
@@ -46,15 +49,26 @@ def write_owner_report(
     """Write a data owner's report of its own rows; it holds rows, so it is for the owner alone."""
     from fedbary.views.report.owner import owner_html
 
-    return _write(owner_html(result, client=client, table=table, images=images), path, mode=0o600)
+    html = owner_html(result, client=client, table=table, images=images, folder=result_folder(path))
+    return _write(html, path, mode=0o600)
 
 
-def coordinator_html(result: Valuation) -> str:
-    """The coordinator's report as HTML."""
-    pictures = (shares(result), client_map(result), shapley_values(result), convergence(result))
+def coordinator_html(result: Valuation, *, folder: str | None = None) -> str:
+    """The coordinator's report as HTML; ``folder`` is the result's, for commands that can be copied."""
+    pictures = [qualities(result), shapley_values(result), client_map(result), convergence(result)]
+    if pictures[0] is None or len(result.clients) <= MANY:  # among very many, a share says little beside a quality
+        pictures.append(shares(result))
     drawn = [picture for picture in pictures if picture is not None and len(picture.table)]
-    content = facts(result) | {"drawn": {picture.name: picture.title for picture in drawn}}
+    content = facts(result, today=date.today(), folder=folder)
+    content |= {"drawn": {picture.name: picture.title for picture in drawn}}
     return render("coordinator.html", content, drawn, package=_HERE, scripts=("tables.js",))
+
+
+def result_folder(path: str | Path) -> str | None:
+    """The folder of a report as a shell takes it, where it holds the result itself."""
+    home = Path(path).parent
+    kept = any((home / index).is_file() for index in ("valuation.json", "owner.json"))
+    return quote(str(home)) if kept and str(home).isprintable() else None
 
 
 def is_report(path: Path) -> bool:

@@ -4,11 +4,12 @@
   const byId = (id) => document.getElementById(id);
   const { save, compare } = window.fedbaryTables;
   const data = JSON.parse(byId("row-data").textContent);
-  const { columns, values, pictures } = data;
-  const total = values[0].length, mostPrinted = 1000, mostChoices = 200;
-  const table = byId("rows"), body = table.tBodies[0], headings = table.tHead.rows[0];
+  const { columns, values, odd, pictures } = data;
+  const total = values[0].length, mostPrinted = 1000, mostChoices = 200, cardsOnAPage = 20;
+  const table = byId("rows"), around = table.parentElement, body = table.tBodies[0], headings = table.tHead.rows[0];
   const column = (name) => columns.findIndex((one) => one.name === name);
-  const flag = column("flag"), rowName = values[0];
+  const finding = column("finding"), rowName = values[0];
+  const narrow = window.matchMedia("(max-width: 600px)");
 
   const chosen = new Set(), wanted = new Map();
   let order = [...Array(total).keys()], fitting = [], page = 0, only = null, printing = false;
@@ -16,24 +17,23 @@
   /* The whole value, for files, searching and sorting; what is missing is empty. */
   const full = (place, row) => {
     const value = values[place][row];
-    if (value === null) return "";
-    return value === true ? "True" : value === false ? "False" : String(value);
+    return value === null ? "" : String(value);
   };
   /* The value as a reader wants to see it. */
   const shown = (place, row) => {
     const value = values[place][row];
     if (value === null || value === "") return "–";
-    if (typeof value === "boolean") return value ? "yes" : "no";
     if (typeof value !== "number") return value;
     const size = Math.abs(value);
     const text = size >= 1e7 ? value.toExponential(2) : Number.isInteger(value) ? value.toLocaleString("en")
       : size >= 1 ? value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 }) : value.toPrecision(3);
     return text.replaceAll("-", "−");
   };
+  const searched = columns.flatMap((one, place) => one.shown && one.kind !== "bar" ? [place] : []);
   let texts = null;
   const found = (row, words) => {
     texts ??= order.slice().sort((a, b) => a - b)
-      .map((one) => columns.map((_, place) => full(place, one) + " " + shown(place, one)).join("\n").toLowerCase());
+      .map((one) => searched.map((place) => full(place, one) + " " + shown(place, one)).join("\n").toLowerCase());
     return texts[row].includes(words);
   };
 
@@ -44,6 +44,18 @@
     return element;
   };
   const isolated = (text) => create("bdi", text);
+  const looks = {
+    mark: (value) => value ? create("span", value, `tag ${value}`) : create("span", "–"),
+    bar: (value) => {
+      const bar = create("span", undefined, "bar");
+      bar.setAttribute("role", "img");
+      bar.setAttribute("aria-label", `${value} of 100`);
+      bar.title = `${value} of 100`;
+      bar.append(create("i"));
+      bar.firstChild.style.width = `${value}%`;
+      return bar;
+    },
+  };
 
   const line = (row) => {
     const tr = create("tr");
@@ -65,12 +77,29 @@
       tr.append(cell);
     }
     columns.forEach((one, place) => {
-      const cell = create(place ? "td" : "th", isolated(shown(place, row)), one.look);
+      if (!one.shown) return;
+      const cell = create(place ? "td" : "th", looks[one.kind]?.(values[place][row]) ?? isolated(shown(place, row)), one.look);
       if (!place) cell.scope = "row";
-      if (one.kind === "text" && values[place][row].length > 40) cell.title = values[place][row];
+      cell.dataset.title = one.title;
+      cell.dataset.at = place;
+      if (odd[row].includes(place)) cell.classList.add("odd");
+      if (typeof values[place][row] === "string" && values[place][row].length > 40) cell.title = values[place][row];
       tr.append(cell);
     });
     return tr;
+  };
+
+  /* Columns of the owner's file go, the last first, until the table fits the window: it is never cut off. */
+  const fit = () => {
+    const cells = (place) => table.querySelectorAll(`[data-column="${place}"], [data-at="${place}"]`);
+    const features = columns.flatMap((one, place) => one.feature && one.shown ? [place] : []);
+    features.forEach((place) => cells(place).forEach((cell) => { cell.hidden = false; }));
+    let hidden = 0;
+    while (!narrow.matches && !printing && hidden < features.length && around.scrollWidth > around.clientWidth) {
+      hidden += 1;
+      cells(features[features.length - hidden]).forEach((cell) => { cell.hidden = true; });
+    }
+    byId("columns-hidden").textContent = hidden ? `${hidden} column${hidden === 1 ? " does" : "s do"} not fit this window; saved files have all.` : "";
   };
 
   const counted = () => {
@@ -85,21 +114,23 @@
   };
 
   const draw = () => {
-    const size = printing ? mostPrinted : data.page, pages = Math.max(1, Math.ceil(fitting.length / data.page));
+    const most = narrow.matches ? Math.min(cardsOnAPage, data.page) : data.page;
+    const size = printing ? mostPrinted : most, pages = Math.max(1, Math.ceil(fitting.length / most));
     page = Math.min(page, pages - 1);
-    const start = printing ? 0 : page * data.page;
+    const start = printing ? 0 : page * most;
     body.replaceChildren(...fitting.slice(start, start + size).map(line));
     byId("row-pages").hidden = pages === 1;
     byId("page-now").textContent = `Page ${page + 1} of ${pages.toLocaleString("en")}`;
     byId("page-before").disabled = page === 0;
     byId("page-after").disabled = page === pages - 1;
+    fit();
   };
 
   const apply = () => {
     const words = byId("find-row").value.trim().toLowerCase();
-    const flaggedOnly = byId("show-rows")?.value === "flagged";
+    const show = byId("show-rows")?.value ?? "all";
     fitting = order.filter((row) => only !== null ? rowName[row] === only
-      : (!flaggedOnly || values[flag][row] === true)
+      : (show === "all" || values[finding][row] === show || (show === "found" && values[finding][row] !== ""))
         && [...wanted].every(([place, text]) => full(place, row) === text)
         && (!words || found(row, words)));
     page = 0;
@@ -122,14 +153,20 @@
     const button = create("button", isolated(head.textContent));
     button.type = "button";
     head.replaceChildren(button);
-    button.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") === "ascending";
-      sortable.forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      sort(Number(head.dataset.column), down);
-      apply();
-    });
+    button.addEventListener("click", () => sortBy(head, head.getAttribute("aria-sort") === "ascending"));
   }
+  const sortBy = (head, down) => {
+    sortable.forEach((other) => other.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    sort(Number(head.dataset.column), down);
+    apply();
+  };
+  /* Where every row is a card, there are no headings to click on. */
+  byId("sort-rows").append(...sortable.map((head) => new Option(head.textContent)));
+  byId("sort-rows").addEventListener("change", (event) => {
+    const head = sortable[event.target.selectedIndex];
+    sortBy(head, columns[head.dataset.column].kind === "bar");
+  });
   const all = create("input");
   all.type = "checkbox";
   all.setAttribute("aria-label", "Select all rows that fit the filters");
@@ -153,7 +190,6 @@
       apply();
     });
   }
-  if (byId("show-rows") && !values[flag].includes(true)) byId("show-rows").value = "all";
   byId("find-row").addEventListener("input", apply);
   byId("show-rows")?.addEventListener("change", apply);
   byId("page-before").addEventListener("click", () => { page -= 1; draw(); });
@@ -163,6 +199,8 @@
     save(data.file, [columns.map((one) => one.name), ...rows.map((row) => columns.map((_, place) => full(place, row)))]);
   });
   byId("show-all-rows").addEventListener("click", () => { only = null; apply(); });
+  window.addEventListener("resize", fit);
+  narrow.addEventListener("change", draw);
   window.addEventListener("beforeprint", () => { printing = true; draw(); });
   window.addEventListener("afterprint", () => { printing = false; draw(); });
 

@@ -1,5 +1,5 @@
 "use strict";
-/* Sorting, searching, filtering and saving of tables whose rows the page already holds. */
+/* Sorting, searching, filtering and saving of tables whose rows the page already holds; for the coordinator's report. */
 (() => {
   /* Text that a spreadsheet would run as a formula is quoted, as in every file that fedbary writes. */
   const harmless = /^[+-](\d+(\.\d*)?([eE][+-]?\d+)?)?$/;
@@ -26,46 +26,56 @@
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
+    const sort = (place, down) => {
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      heads[place].setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (row) => row.cells[place].dataset.sort ?? row.cells[place].textContent.trim();
+      const missing = (row) => key(row) === "";
+      const rows = [...body.rows].sort((a, b) =>
+        missing(a) || missing(b) ? missing(a) - missing(b) : (down ? -1 : 1) * compare(key(a), key(b)));
+      body.append(...rows);
+    };
     heads.forEach((head, place) => {
       if (!head.dataset.key) return;
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = head.textContent;
       head.replaceChildren(button);
-      button.addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") === "ascending";
-        heads.forEach((other) => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const key = (row) => row.cells[place].dataset.sort ?? row.cells[place].textContent.trim();
-        const missing = (row) => key(row) === "";
-        const rows = [...body.rows].sort((a, b) =>
-          missing(a) || missing(b) ? missing(a) - missing(b) : (down ? -1 : 1) * compare(key(a), key(b)));
-        body.append(...rows);
-      });
+      button.addEventListener("click", () => { sort(place, head.getAttribute("aria-sort") === "ascending"); apply(); });
     });
 
     const tools = document.querySelector(`.tools[data-for="${table.id}"]`);
-    if (!tools) continue;
     tools.hidden = false;
+    /* Where every row is a card, there are no headings to click on. */
+    const sorted = tools.querySelector("[data-sorted]");
+    sorted.append(...heads.map((head) => new Option(head.textContent)));
+    sorted.addEventListener("change", () => { sort(sorted.selectedIndex, false); apply(); });
+    /* Of very many rows the first, until somebody asks for all or looks for one. */
+    const most = Number(table.dataset.shown), all = document.querySelector(`[data-all="${table.id}"]`);
+    let whole = body.rows.length <= most;
+    all.addEventListener("click", () => { whole = true; apply(); });
+    let printing = false;
+    window.addEventListener("beforeprint", () => { printing = true; apply(); });
+    window.addEventListener("afterprint", () => { printing = false; apply(); });
     const search = tools.querySelector("[data-search]"), filter = tools.querySelector("[data-filter]");
     const count = tools.querySelector("[data-count]");
     const apply = () => {
-      const wanted = search.value.trim().toLowerCase(), kind = filter.value;
+      const wanted = search?.value.trim().toLowerCase() ?? "", kind = filter?.value;
       let shown = 0;
       for (const row of body.rows) {
-        const fits = (!kind || row.dataset[filter.dataset.filter] === kind)
-          && row.textContent.toLowerCase().includes(wanted);
-        row.hidden = !fits;
-        shown += fits;
+        row.fits = (!kind || row.dataset[filter.dataset.filter] === kind) && row.textContent.toLowerCase().includes(wanted);
+        shown += row.fits;
+        row.hidden = !row.fits || (!whole && !printing && !kind && !wanted && shown > most);
       }
-      count.textContent = `${shown} of ${body.rows.length} shown`;
+      all.hidden = whole || Boolean(kind || wanted);
+      count.textContent = `${all.hidden ? shown : most} of ${body.rows.length} shown`;
     };
-    search.addEventListener("input", apply);
-    filter.addEventListener("change", apply);
+    search?.addEventListener("input", apply);
+    filter?.addEventListener("change", apply);
     tools.querySelector("[data-export]").addEventListener("click", (event) => {
       /* Numbers with every digit and names to the letter; what a reader sees is rounded and wrapped. */
       const text = (one) => one.dataset.sort ?? (one.querySelector(".name") ?? one).textContent.trim();
-      const rows = [...body.rows].filter((row) => !row.hidden);
+      const rows = [...body.rows].filter((row) => row.fits);
       save(event.target.dataset.export, [heads.map(text), ...rows.map((row) => [...row.cells].map(text))]);
     });
     apply();

@@ -1,0 +1,109 @@
+"""The table of clients: which columns this run can fill, and each client's numbers as a reader wants to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fedbary.valuation.verdict import Opinion
+from fedbary.views.report.verdict_groups import GROUPS
+from fedbary.views.verdict_lines import problems_first
+from fedbary.wording import dash, number, percent, two_decimals, whole_percent
+
+if TYPE_CHECKING:
+    from fedbary.valuation.result import Valuation
+
+# A page shows so many clients before the reader asks for all.
+SHOWN = 25
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number: as text, the interval below it, and what the browser sorts and saves."""
+
+    text: str
+    interval: str = ""
+    exact: str = ""
+
+
+@dataclass(frozen=True)
+class ClientRow:
+    """A client's place, name and verdict, and its numbers in the order of the columns."""
+
+    place: int
+    rank: str
+    name: str
+    advice: str
+    look: str
+    valued: bool
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class ClientTable:
+    """Headings of the numbers, and the clients."""
+
+    columns: tuple[str, ...]
+    rows: tuple[ClientRow, ...]
+
+
+def client_table(result: Valuation, opinions: Sequence[Opinion]) -> ClientTable:
+    """The clients with every number that any of them has: those with a problem first, then the best."""
+    ranked = result.ranking()
+    records = [{str(key): value for key, value in record.items()} for record in ranked.to_dict("records")]
+    if result.scores is not None:
+        worth = result.scores.intervals()
+        ends = ("value", "value_low", "value_high")
+        records = [record | dict(zip(ends, worth.get(str(record["client"]), ()), strict=False)) for record in records]
+    shown = {title: made for title, (name, made) in _COLUMNS.items() if _says_something(records, name)}
+    rows = [
+        ClientRow(
+            place,
+            str(record["rank"]) if result.outcomes[opinion.client].ok else "–",
+            opinion.client,
+            str(opinion.advice),
+            GROUPS[opinion.advice][1],
+            result.outcomes[opinion.client].ok,
+            tuple(made(record) for made in shown.values()),
+        )
+        for place, (record, opinion) in enumerate(zip(records, opinions, strict=True), start=1)
+    ]
+    rows = [rows[place] for place in problems_first(opinions)]
+    return ClientTable(tuple(shown), tuple(rows))
+
+
+def _says_something(records: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Whether any client has the number; a fault that none has is said above the table."""
+    known = [record[name] for record in records if _known(record, name)]
+    return any(known) if name in ("odd_features", "missing") else bool(known)
+
+
+def _known(record: Mapping[str, Any], name: str) -> bool:
+    return dash(record.get(name)) != "–"
+
+
+def _number(name: str, words: Callable[[Any], str], low: str = "", high: str = "") -> tuple[str, Any]:
+    def cell(record: Mapping[str, Any]) -> Cell:
+        if not _known(record, name):
+            return Cell("–")
+        between = ""
+        if high and _known(record, high):
+            ends = words(record[low]), words(record[high])
+            between = f"{ends[0].removesuffix(' %')} – {ends[1]}"
+        return Cell(words(record[name]), between, repr(float(record[name])))
+
+    return name, cell
+
+
+_COLUMNS = {
+    "Quality": _number("quality", two_decimals, "quality_low", "quality_high"),
+    "Wrong labels": _number("wrong_labels", whole_percent, "wrong_labels_low", "wrong_labels_high"),
+    "Odd features": _number("odd_features", whole_percent, "odd_features_low", "odd_features_high"),
+    "Missing": _number("missing", whole_percent),
+    "Flagged": _number("flagged", number),
+    "Value": _number("value", number, "value_low", "value_high"),
+    "Share": _number("share", percent, "share_low", "share_high"),
+    "Distance": _number("distance", number, "low", "high"),
+    "Rows": _number("rows", number),
+}
