@@ -1,7 +1,8 @@
 """Value clients without any validation set, against what they have in common.
 
 The consensus protocol first makes a target of all clients' averages. No row is flagged, since nothing is known to be
-clean; rows are ranked, and each client gets an estimate of how many of its labels are wrong.
+clean; rows are ranked, each client sees how many of its labels are estimated to be wrong, and as many of its worst rows
+are suspects.
 """
 
 from pathlib import Path
@@ -12,7 +13,7 @@ DATA = Path(__file__).parent / "hospitals"
 
 clients = fb.read_clients(str(DATA / "hospital_*.parquet"), label="diagnosis", id="patient")
 result = fb.value(clients, seed=0)
-print(result.clients[["client", "rows", "distance", "quality", "share"]].round(3).to_string(index=False))
+print(result.clients[["client", "rows", "distance", "closeness", "share"]].round(3).to_string(index=False))
 for name in clients:
-    worst = ", ".join(result.rows(name).nsmallest(3, "value")["row"])
-    print(f"{name}: about {result.row_facts(name).wrong_labels.share:.0%} wrong labels; look at {worst} first")
+    worst, facts = ", ".join(result.rows(name).nsmallest(3, "value")["row"]), result.row_facts(name)
+    print(f"{name}: about {facts.wrong_labels.share:.0%} wrong labels, {facts.suspects} suspects; look at {worst}")

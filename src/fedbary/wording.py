@@ -66,6 +66,17 @@ def whole_percent(share: Any) -> str:
     return "–" if dash(share) == "–" else f"{100 * share:.0f} %"
 
 
+def headline_percent(share: float) -> str:
+    """A share as a headline has it: in whole per cent, below one with a decimal, and a word for nothing.
+
+    Examples
+    --------
+    >>> headline_percent(0.3149), headline_percent(0.0031), headline_percent(1e-7)
+    ('31 %', '0.3 %', 'none')
+    """
+    return "none" if share < 0.0005 else percent(share) if share < 0.01 else whole_percent(share)
+
+
 def counted(count: int, noun: str) -> str:
     """A count with its noun.
 

@@ -70,7 +70,7 @@ def test_lists(parsed):
 def test_the_demo(parsed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = parsed("demo", "-o", "demo")
-    assert content["spoilt_rows"] == {"clinic_c": 50, "clinic_d": 50}
+    assert content["spoilt_rows"] == {"clinic_c": 100, "clinic_d": 100}
     assert len(content["clients"]) == 5
 
 

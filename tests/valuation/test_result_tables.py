@@ -58,6 +58,11 @@ def test_what_repeats_is_said_once(crowd):
     assert len(silent.clients) == 20
 
 
+def test_who_repeats_itself_is_one_client():
+    (said,) = remarks(made(client("c", *[UNKNOWN_CLASSES] * 50, bad=(0.0, 0.0, 0.02))))
+    assert said.startswith("c: ")
+
+
 def test_every_client_is_in_one_group(crowd):
     named = [name for group in groups(crowd) for name in group.clients]
     assert sorted(named) == sorted(crowd.clients["client"])
@@ -68,6 +73,12 @@ def test_a_finding_is_not_repeated_as_a_remark():
     result = made(client("c", finding, UNKNOWN_CLASSES, bad=(0.0, 0.0, 0.02)))
     (remark,) = remarks(result)
     assert remark.startswith("c: has classes unknown")
+
+
+def test_a_remark_about_an_included_client_is_not_lost():
+    copies = Note("schema.many-copies", {"share": 0.5})
+    (remark,) = remarks(made(client("c", copies, bad=(0.0, 0.0, 0.02))))
+    assert "copies" in remark
 
 
 def test_why_a_client_failed_is_said_in_full_to_the_reader_of_the_result_alone():

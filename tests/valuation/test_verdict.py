@@ -1,5 +1,6 @@
 """Verdicts on made-up clients."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -70,6 +71,17 @@ FINDINGS = {
 def test_a_finding_is_looked_at_and_said_once(code):
     result = made(client("c", Note(code, FINDINGS[code]), bad=(0.0, 0.0, 0.02)))
     assert (advice(result), reasons(result)) == ({"c": LOOK}, {"c": [code]})
+
+
+def test_a_small_client_that_lacks_every_class_is_small_and_a_large_one_is_looked_at():
+    """Ten classes, of each of which fewer than five rows count for none: 40 rows may lack them all, 41 may not."""
+    lacks = Note("schema.lacks-every-class", {"least": 5})
+    schema = fb.fit_schema(fb.datasets.load("digits").test)
+    few, many = (made(client("c", lacks, bad=(0.0, 0.0, 0.02), rows=rows)) for rows in (40, 41))
+    assert reasons(replace(few, schema=schema)) == {"c": ["verdict.few-of-every-class"]}
+    assert advice(replace(few, schema=schema)) == {"c": UNKNOWN}
+    assert reasons(replace(many, schema=schema)) == {"c": ["verdict.hardly-a-class"]}
+    assert advice(replace(many, schema=schema)) == {"c": LOOK}
 
 
 def test_copies_are_a_remark():

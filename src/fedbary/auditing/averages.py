@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fedbary.auditing.owner import Owner
 from fedbary.auditing.scene import NOBODY, Scene, written
 from fedbary.protocols.messages import Failure, Message
+from fedbary.space.points import random_points
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -84,7 +85,7 @@ def read_averages(
 def _triangle(scene: Scene, schema: Schema, eta_p: Floats) -> Round:
     """γ comes from the server's own seed, and t is public."""
     rng = np.random.default_rng(int(scene.honest.scalars["gamma_seed"]))
-    gamma = rng.standard_normal((len(eta_p), schema.point_width))
+    gamma = random_points(rng, len(eta_p), schema)
     t = float(scene.defence.asked.t)  # type: ignore[attr-defined]
     return Round(gamma, (eta_p - t * gamma) / (1.0 - t))
 

@@ -20,6 +20,7 @@ SENTENCES = {
         "distance median",
     ),
     "few-bad-rows": say("at most {high:whole_percent} of its rows look bad", "high"),
+    "few-of-every-class": say("it has too few rows of every class: only more would tell"),
     "flagged": say("{flagged:counted row} {flagged:either is are} flagged", "flagged"),
     "hardly-a-class": say("it has hardly a row of any class of the target: check how its labels are written"),
     "harms": say("with it the others do worse: its value is {value:number}", "value"),

@@ -118,6 +118,22 @@ def embed(table: Table, schema: Schema) -> Points:
     return Points(points, weights, point_of_row, values.shape[1])
 
 
+def random_points(rng: np.random.Generator, count: int, schema: Schema) -> Floats:
+    """Standard normal points of the schema's space, at which nothing is missing.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0]}, ["a", "b"]), fb.Space(labels="onehot"))
+    >>> points = random_points(np.random.default_rng(0), 5, schema)
+    >>> points.shape == (5, schema.point_width), points[:, schema.value_width].any()
+    (True, np.False_)
+    """
+    drawn = rng.standard_normal((count, schema.point_width - schema.mark_width))
+    values, labels = np.split(drawn, [schema.value_width], axis=1)
+    return np.hstack([values, np.zeros((count, schema.mark_width)), labels])
+
+
 def class_codes(table: Table, cloud: Points, schema: Schema) -> NDArray[np.int64]:
     """The class of every distinct point of a table's cloud, as its place in the schema; −1 for classes it lacks."""
     first = np.unique(cloud.point_of_row, return_index=True)[1]

@@ -75,7 +75,8 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
       written in another way, a column lies beyond anything in the reference, 5 % more of its cells are missing than of
       the reference's, it has hardly a row of any class of the target, or claims to be less than half as far away as
       rows of the target itself; or its Shapley value is not above zero;
-    - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 30 %;
+    - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 30 %, or its
+      rows are too few to have one class of the target;
     - *not valued*: it failed, refused or did not answer;
     - *include*: everybody else.
 
@@ -101,6 +102,7 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
         reference_missing=float(result.settings.get("reference_missing") or 0.0),
         shapley={} if result.scores is None else result.scores.intervals(),
         others=_Others(valued),
+        classes=0 if result.schema is None else len(result.schema.label.classes),
     )
     opinions = []
     for client in ranked:
@@ -140,26 +142,25 @@ class _Run:
     reference_missing: float
     shapley: Mapping[str, tuple[float, float, float]]
     others: _Others
+    classes: int
 
 
 def _advice(client: dict[str, Any], outcome: Outcome, run: _Run) -> tuple[Advice, list[Note]]:
-    harm: list[Note] = []
-    concerns: list[Note] = []
     bad, worth = _bad_rows(client), run.shapley.get(str(client["client"]))
-    if worth is not None and worth[2] < 0:
-        harm.append(_note("harms", value=worth[0]))
-    elif worth is not None and worth[0] <= 0:
-        concerns.append(_note("adds-nothing", value=worth[0]))
-    if bad is not None and bad.low > LEAVE_OUT_ABOVE + _ROUNDING:
-        harm += _channels(client, bad)
-    elif bad is not None and bad.low > LOOK_ABOVE + _ROUNDING:
+    harms = worth is not None and worth[2] < 0
+    spoilt = bad is not None and bad.low > LEAVE_OUT_ABOVE + _ROUNDING
+    concerns: list[Note] = []
+    if worth is not None and (harms or worth[0] <= 0):
+        concerns.append(_note("harms" if harms else "adds-nothing", value=worth[0]))
+    # A column or a coding says more than the share of rows that it makes odd.
+    concerns += _findings(client, outcome, run)
+    if bad is not None and bad.low > LOOK_ABOVE + _ROUNDING:
         concerns += _channels(client, bad)
-    concerns += _findings(client, outcome, run.reference_missing)
     if not run.estimates:
         concerns += _compared(client, run.others)
-    if harm or concerns:
-        return (Advice.LEAVE if harm else Advice.LOOK), harm + concerns
-    unknown = _unknown(client, bad, run)
+    if concerns:
+        return (Advice.LEAVE if harms or spoilt else Advice.LOOK), concerns
+    unknown = _unknown(client, outcome, bad, run)
     if unknown is not None:
         return Advice.UNKNOWN, [unknown]
     return Advice.INCLUDE, _praise(client, bad, worth)
@@ -184,12 +185,16 @@ def _channels(client: Mapping[str, Any], bad: Estimate) -> list[Note]:
     return [_note("bad-rows", **bad.to_json())]
 
 
-def _findings(client: Mapping[str, Any], outcome: Outcome, reference_missing: float) -> list[Note]:
+def _findings(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> list[Note]:
     found = [note for note in outcome.notes if note.code in (OTHER_CODING, COLUMN_BEYOND)]
     missing = _known(client["missing"])
-    if missing is not None and missing - reference_missing > _MORE_MISSING + _ROUNDING:
-        found.append(_note("much-missing", missing=missing, reference=reference_missing))
-    if outcome.has(LACKS_EVERY_CLASS) and not outcome.has(OTHER_CODING):
+    if missing is not None and missing - run.reference_missing > _MORE_MISSING + _ROUNDING:
+        found.append(_note("much-missing", missing=missing, reference=run.reference_missing))
+    if (
+        outcome.has(LACKS_EVERY_CLASS)
+        and not outcome.has(OTHER_CODING)
+        and not _few_of_every_class(client, outcome, run)
+    ):
         found.append(_note("hardly-a-class"))
     if outcome.has(TOO_GOOD):
         found.append(_note("nearer-than-the-target"))
@@ -211,8 +216,17 @@ def _compared(client: Mapping[str, Any], others: _Others) -> list[Note]:
     return concerns
 
 
-def _unknown(client: Mapping[str, Any], bad: Estimate | None, run: _Run) -> Note | None:
+def _few_of_every_class(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> bool:
+    """Whether a client with known labels may lack every class: because its rows, or its different ones, are few."""
+    least = next((note.facts.get("least") for note in outcome.notes if note.code == LACKS_EVERY_CLASS), None)
+    most = run.classes * ((least if isinstance(least, int) else 1) - 1)
+    return outcome.has(LACKS_EVERY_CLASS) and ((_known(client["rows"]) or 0.0) <= most or outcome.has(MANY_COPIES))
+
+
+def _unknown(client: Mapping[str, Any], outcome: Outcome, bad: Estimate | None, run: _Run) -> Note | None:
     """Why nothing can be said of a client that nothing speaks against; None where something can."""
+    if _few_of_every_class(client, outcome, run):
+        return _note("few-of-every-class")
     if run.estimates:
         if bad is None:
             return _note("no-estimate")

@@ -120,13 +120,18 @@ def _why(result: Valuation, opinion: Opinion, dialect: Dialect) -> str:
 
 def remarks(result: Valuation, dialect: Dialect = PYTHON) -> list[str]:
     """What notes say that the verdict does not, each once, however many clients it is about."""
-    reasons = {(opinion.client, note.to_text()) for opinion in result.verdict() for note in opinion.reasons}
-    clients: dict[str, list[str]] = {}
+    reasons = {
+        (opinion.client, note.to_text())
+        for opinion in result.verdict()
+        for note in opinion.reasons
+        if opinion.advice is not Advice.INCLUDE  # whose reasons are not said
+    }
+    clients: dict[str, dict[str, None]] = {}
     for name, outcome in result.outcomes.items():
         for note in outcome.notes if outcome.ok else ():
             if (name, note.redacted().to_text()) not in reasons:
-                clients.setdefault(note.text(dialect), []).append(shortened(without_control(name), _LONGEST_NAME))
-    return [_same(text, names) for text, names in clients.items()] + [note.text(dialect) for note in result.notes]
+                clients.setdefault(note.text(dialect), {})[shortened(without_control(name), _LONGEST_NAME)] = None
+    return [_same(text, list(names)) for text, names in clients.items()] + [note.text(dialect) for note in result.notes]
 
 
 def _same(text: str, names: Sequence[str]) -> str:

@@ -77,7 +77,7 @@ def promises_of_the_run(work, said):
     for name in CLINICS:
         kept = work / "federation" / "nodes" / name
         (folder,) = (kept / "results").iterdir()
-        assert len(pd.read_csv(folder / "rows.csv")) == len(pd.read_parquet(folder / "rows.parquet")) == 200
+        assert len(pd.read_csv(folder / "rows.csv")) == len(pd.read_parquet(folder / "rows.parquet")) == 400
         state = kept / "state" / name
         assert [entry.what for entry in Ledger(state / "ledger.jsonl").read().entries] == ["question", "reply"]
         assert (state / "runs" / folder.name / "state.npz").is_file()

@@ -153,8 +153,8 @@ def test_a_node_cannot_fill_the_screen_with_notes(federation, capsys):
     context.run_config |= {"output": str(config.output), "timeout": 5.0}
     server_app(grid, context)
     lines = capsys.readouterr().out.splitlines()
-    assert sorted(line.split()[1] for line in lines[2:7]) == list("12345")
-    assert len(lines) < 20  # at most six lines of each noisy client
+    assert {line.split()[1] for line in lines if line.startswith("clinic")} >= set("12345")
+    assert len(lines) < 26  # the verdict, the table, and at most six lines of each noisy client
     assert max(map(len, lines)) <= 80
     saved = fb.Valuation.load(config.output)
     assert Note("schema.ignores-columns", {"count": 2}) in saved.outcomes["clinic 1"].notes

@@ -142,6 +142,8 @@ def test_suspicion_grows_as_values_fall():
     assert (np.diff(bars[np.argsort(value)]) >= 0).all()
     assert (bars.min(), bars.max()) == (0.0, 100.0)
     assert (bars[value < np.median(value)] == 0).all()
+    some = pd.DataFrame({"value": [-3.0, -2.9, -1.0, 5.0], "p_value": [0.001, np.nan, 0.1, np.nan]})
+    assert suspicion(some).tolist() == [100.0, 97.0, 33.0, 33.0]  # two of them could not be tested
     assert suspicion(pd.DataFrame({"value": [2.0, 2.0, np.nan], "p_value": np.nan})).tolist() == [0.0, 0.0, 0.0]
 
 

@@ -37,10 +37,10 @@ def demo(
     show: Open = False,
     json: Json = False,
 ) -> None:
-    """Value five clinics with 200 made-up patients each, and look for what is wrong with three of them.
+    """Value five clinics with 400 made-up patients each, and look for what is wrong with three of them.
 
     clinic_a and clinic_b are clean. In clinic_c a quarter of the glucose values are in another unit, in clinic_d a
-    quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 800 more patients,
+    quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 1200 more patients,
     whose diagnoses are known to be right, are the reference. Everything runs on this machine, without network.
     """
     from fedbary.cli.ui.browser import open_file
@@ -60,7 +60,8 @@ def demo(
             clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
         )
         files = write_clinics(clinics, output / "data")
-        written = write_outcome(with_sources(result, files, LABEL, ROW_ID), output)
+        result = with_sources(result, files, LABEL, ROW_ID)
+        written = write_outcome(result, output)
         mine = result.report(owner_report_file(result, output, _OWNER), client=_OWNER, table=clinics.clients[_OWNER])
         written["owner_report"] = str(mine)
     if json:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
 
 LABEL, ROW_ID = "diagnosis", "patient"
-ROWS, REFERENCE_ROWS = 200, 800
+ROWS, REFERENCE_ROWS = 400, 1200
 CLEAN, OTHER_UNIT, WRONG_LABELS, MISSING = ("clinic_a", "clinic_b"), "clinic_c", "clinic_d", "clinic_e"
 UNIT_COLUMN = "glucose"
 _MILLIGRAMS = 18.0  # in a decilitre, for a millimole of glucose in a litre
@@ -34,7 +34,7 @@ class Clinics:
 
 
 def demo_clinics(seed: int) -> Clinics:
-    """Five clinics of 200 patients, three of them with a fault of its own kind, and 800 patients as the reference."""
+    """Five clinics of 400 patients, three of them with a fault of its own kind, and 1200 patients as the reference."""
     import numpy as np
 
     from fedbary.data import Table, flip_labels

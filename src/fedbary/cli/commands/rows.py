@@ -12,7 +12,7 @@ from fedbary.cli.ui.completion import clients, one_of
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json
 from fedbary.errors import SettingsError
-from fedbary.wording import counted
+from fedbary.wording import counted, whole_percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,15 +170,16 @@ def _estimates(facts: RowFacts) -> list[str]:
 
 
 def between(estimate: Estimate) -> str:
-    """A share with its interval.
+    """A share with its interval, if it has one.
 
     Examples
     --------
     >>> from fedbary.valuation.estimates import Estimate
-    >>> between(Estimate(0.31, 0.244, 0.38))
-    '31 % (24 to 38 %)'
+    >>> between(Estimate(0.31, 0.244, 0.38)), between(Estimate(0.31, 0.31, 0.31))
+    ('31 % (24 to 38 %)', '31 %')
     """
-    return f"{100 * estimate.share:.0f} % ({100 * estimate.low:.0f} to {100 * estimate.high:.0f} %)"
+    interval = f" ({100 * estimate.low:.0f} to {whole_percent(estimate.high)})"
+    return whole_percent(estimate.share) + (interval if estimate.low < estimate.high else "")
 
 
 def _beside(result: Valuation, folder: Path, client: str, export: str, data: Path | None) -> Path:

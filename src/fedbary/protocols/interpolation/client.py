@@ -16,7 +16,7 @@ from fedbary.protocols.first_message import FirstMessage, ReleasedRows
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.space.notes import fit_notes, require_known_labels
-from fedbary.space.points import Points, embed
+from fedbary.space.points import Points, embed, random_points
 from fedbary.space.schema import Schema
 from fedbary.transport import Transport, interpolate, solve
 from fedbary.valuation.row_values import calibrated_gradient, row_frame
@@ -120,7 +120,7 @@ class InterpolationClient:
         self._data = _digest(self._cloud)
         size = self._support_size(int(message.scalars["support"]), self._cloud)
         rng = np.random.default_rng(int(message.scalars["gamma_seed"]))
-        self._gamma = rng.standard_normal((size, schema.point_width))
+        self._gamma = random_points(rng, size, schema)
         self._gamma_weights = np.full(size, 1.0 / size)
         self._measures, self._round, self._plan = {}, 0, None
         notes = fit_notes(released, schema, self._cloud, min_group=self._policy.min_group)

@@ -34,7 +34,7 @@ from fedbary.protocols.messages import (
 from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
-from fedbary.space.points import embed
+from fedbary.space.points import embed, random_points
 from fedbary.space.schema import Schema
 from fedbary.transport import barycentric_projection, solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
@@ -223,7 +223,7 @@ class InterpolationServer:
             self._stage = "done"
         elif self._agreement.schema is not None:
             rng = generator(self._seed, "target")
-            self._target = rng.standard_normal((self._settings.support, self._schema().point_width))
+            self._target = random_points(rng, self._settings.support, self._schema())
             self._target_weights = np.full(self._settings.support, 1.0 / self._settings.support)
             self._stage = "start"
 

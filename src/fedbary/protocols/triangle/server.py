@@ -30,7 +30,7 @@ from fedbary.protocols.triangle import Triangle
 from fedbary.protocols.triangle.forms import EXCHANGES
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
-from fedbary.space.points import embed
+from fedbary.space.points import embed, random_points
 from fedbary.transport import interpolate, solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
@@ -165,7 +165,7 @@ class TriangleServer:
         """The reference's measure on the first ``size`` points of γ, which are a smaller client's γ."""
         if size not in self._etas:
             rng = np.random.default_rng(derived_seed(self._seed, "gamma"))
-            gamma = rng.standard_normal((size, self._schema.point_width))
+            gamma = random_points(rng, size, self._schema)
             plan = solve(gamma, self._target.points, None, self._target.weights, p=self._settings.p)
             self._etas[size] = interpolate(plan, gamma, self._target.points, 1.0 - self._settings.t)[0]
         return self._etas[size]

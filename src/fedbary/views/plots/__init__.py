@@ -1,6 +1,7 @@
 """Pictures of results: objects with `.plot()`, `.frame()` and `.save()`, the same for reports, experiments and docs."""
 
-from fedbary.views.plots.client_plots import client_map, convergence, qualities, shapley_values, shares
+from fedbary.views.plots.client_map import client_map
+from fedbary.views.plots.client_plots import convergence, qualities, shapley_values, shares
 from fedbary.views.plots.curves import curves
 from fedbary.views.plots.display import Display
 from fedbary.views.plots.method_plots import method_aurocs, method_likeness, method_shares

@@ -1,4 +1,4 @@
-"""Pictures of clients: quality, shares and Shapley values with their intervals, a map, and convergence."""
+"""Pictures of clients: quality, shares and Shapley values with their intervals, and convergence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from fedbary.valuation.result import Valuation
 
-_ADVICE = {
+ADVICE_LOOKS = {
     Advice.INCLUDE: (GREEN, "circle"),
     Advice.LOOK: (ORANGE, "diamond"),
     Advice.LEAVE: (RED, "x"),
@@ -45,7 +45,7 @@ def qualities(result: Valuation) -> Display | None:
     Of very many clients those with a problem and the lowest quality are drawn; the table has them all.
     """
     columns = ["client", "quality", "quality_low", "quality_high", "rows", "advice"]
-    table = _advised(result)[columns]
+    table = advised(result)[columns]
     table = table[table["quality"].notna()].reset_index(drop=True)
     if table.empty:
         return None
@@ -61,7 +61,7 @@ def qualities(result: Valuation) -> Display | None:
 def shares(result: Valuation) -> Display:
     """Each valued client's share of the total, best first, with its interval where the protocol has one."""
     columns = ["client", "share", "share_low", "share_high", "rows", "distance"]
-    table = _advised(result)[[*columns, "advice"]]
+    table = advised(result)[[*columns, "advice"]]
     table = table[table["share"].notna()].reset_index(drop=True)
     some = f" The {MANY} of {len(table)} clients that need a look most." if len(table) > MANY else ""
     return Display(
@@ -87,22 +87,6 @@ def shapley_values(result: Valuation) -> Display | None:
     )
 
 
-def client_map(result: Valuation) -> Display | None:
-    """Distance against quality, or closeness where there is none; None where the protocol knows neither."""
-    table = _advised(result)
-    height = "quality" if table["quality"].notna().any() else "closeness"
-    table = table[["client", "rows", "distance", "low", "high", height, "share", "flagged", "advice"]]
-    table = table[table[height].notna() & table["distance"].notna()].reset_index(drop=True)
-    if table.empty:
-        return None
-    return Display(
-        "client-map",
-        f"Every client by its distance from the target and the {height} of its rows; larger marks have more rows.",
-        table,
-        _draw_map,
-    )
-
-
 def convergence(result: Valuation) -> Display | None:
     """The estimate of every client's distance, round by round; None where there were no rounds."""
     table = result.history[["client", "round", "estimate"]].dropna()
@@ -113,7 +97,8 @@ def convergence(result: Valuation) -> Display | None:
     )
 
 
-def _advised(result: Valuation) -> pd.DataFrame:
+def advised(result: Valuation) -> pd.DataFrame:
+    """The ranked clients with the verdict on each."""
     advice = {opinion.client: opinion.advice for opinion in result.verdict()}
     ranked = result.ranking()
     return ranked.assign(advice=[advice[str(name)] for name in ranked["client"]])
@@ -152,7 +137,7 @@ def _dots(table: pd.DataFrame, name: str, *, low: str, high: str, axis: str, for
     ends = [shown[end].to_numpy(float, na_value=np.nan) for end in (low, high)]
     first, last = (np.where(np.isfinite(end), end, value) for end in ends)
     # Traces in the order of the verdict, so that its colours are named once.
-    for advice, (colour, symbol) in _ADVICE.items():
+    for advice, (colour, symbol) in ADVICE_LOOKS.items():
         mine = np.flatnonzero((shown["advice"] == advice).to_numpy())
         if not len(mine):
             continue
@@ -183,7 +168,7 @@ def _dots(table: pd.DataFrame, name: str, *, low: str, high: str, axis: str, for
         )
     figure.update_layout(showlegend=True)
     _names_down(figure, shown["client"])
-    figure.update_xaxes(zeroline=False, range=_padded(np.concatenate([first, last, value]), 0.03))
+    figure.update_xaxes(zeroline=False, range=padded(np.concatenate([first, last, value]), 0.03))
     return figure
 
 
@@ -201,7 +186,7 @@ def _broken(first: np.ndarray, last: np.ndarray) -> list[float | None]:
     return [end for pair in zip(first, last, strict=True) for end in (float(pair[0]), float(pair[1]), None)]
 
 
-def _padded(values: np.ndarray, part: float) -> list[float]:
+def padded(values: np.ndarray, part: float) -> list[float]:
     """The ends of an axis with some room on both sides: marks and names at the edge are cut off otherwise."""
     least, most = float(np.nanmin(values)), float(np.nanmax(values))
     room = part * (most - least) or 0.05 * max(abs(most), 1e-6)
@@ -213,99 +198,9 @@ def _percent_ticks(span: float) -> str:
     return ".0%" if span > 0.06 else ".1%" if span > 0.006 else ".2%"
 
 
-def _draw_map(table: pd.DataFrame) -> Figure:
-    from plotly.graph_objects import Scatter
-
-    height = "quality" if "quality" in table else "closeness"
-    figure = empty_figure(x="distance from the target (left is nearer)", y=f"{height} of the rows", height=440)
-    size = 10.0 + (14.0 if len(table) > MANY else 18.0) * np.sqrt(
-        table["rows"].to_numpy(float) / max(float(table["rows"].max()), 1.0)
-    )
-    places = _name_places(table, height)
-    for advice, (colour, symbol) in _ADVICE.items():
-        mine = (table["advice"] == advice).to_numpy()
-        part = table[mine]
-        if part.empty:
-            continue
-        distance = part["distance"].to_numpy(float)
-        low, high = (part[name].to_numpy(float, na_value=np.nan) for name in ("low", "high"))
-        figure.add_trace(
-            Scatter(
-                name=advice,
-                mode="markers+text",
-                x=distance.tolist(),
-                y=part[height].astype(float).tolist(),
-                text=[as_text(name, 24) if at else "" for name, at in zip(part["client"], places[mine], strict=True)],
-                textposition=[place or "top center" for place in places[mine]],
-                error_x=None
-                if len(table) > MANY or _far_apart(table["distance"].to_numpy(float))
-                else _whiskers(np.nan_to_num(high - distance), np.nan_to_num(distance - low)),
-                marker={"color": colour, "symbol": symbol, "size": size[mine].tolist(), "opacity": 0.85},
-                customdata=[
-                    [as_hover(name), rows, "–" if _missing(flagged) else f"{int(flagged):,}"]
-                    for name, rows, flagged in zip(part["client"], part["rows"], part["flagged"], strict=True)
-                ],
-                hovertemplate=f"%{{customdata[0]}}<br>distance %{{x:.3f}}<br>{height} %{{y:.3f}}<br>"
-                "%{customdata[1]:,} rows, %{customdata[2]} flagged<extra></extra>",
-            )
-        )
-    ends = table[["distance", *(() if len(table) > MANY else ("low", "high"))]].to_numpy(float, na_value=np.nan)
-    if _far_apart(table["distance"].to_numpy(float)):
-        figure.update_xaxes(type="log", dtick=1, range=_padded(np.log10(table["distance"].to_numpy(float)), 0.08))
-    else:
-        figure.update_xaxes(range=_padded(ends, 0.08))
-    figure.update_yaxes(range=_padded(table[height].to_numpy(float), 0.12))
-    figure.update_layout(showlegend=True)
-    return figure
-
-
-def _name_places(table: pd.DataFrame, height: str) -> np.ndarray:
-    """Where each name fits beside its mark without covering another; empty where it does not.
-
-    Of many clients only those are named that are not simply included.
-    """
-    # In parts of the chart's width and height; a character is about a hundredth of the width.
-    distance, quality = (table[name].to_numpy(float) for name in ("distance", height))
-    # Whiskers make the axis wider than the marks do.
-    ends = table[["distance", "low", "high"]].to_numpy(float, na_value=np.nan)
-    if _far_apart(distance):
-        distance = ends = np.log10(distance)
-    x = _unit(distance, float(np.nanmin(ends)), float(np.nanmax(ends)))
-    y = _unit(quality, float(quality.min()), float(quality.max()))
-    taken = np.vstack([np.column_stack([x - 0.02, y - 0.04, x + 0.02, y + 0.04]), np.full((len(table), 4), np.nan)])
-    places = np.full(len(table), "", dtype=object)
-    for index, (name, advice) in enumerate(zip(table["client"], table["advice"], strict=True)):
-        if len(table) > MANY and advice == Advice.INCLUDE:
-            continue
-        wide, tall = 0.0095 * (len(str(name)[:25]) + 1), 0.06
-        for place, across, up in (
-            ("top center", 0.0, 1.0),
-            ("bottom center", 0.0, -1.0),
-            ("top right", 0.6, 1.0),
-            ("bottom left", -0.6, -1.0),
-            ("bottom right", 0.6, -1.0),
-            ("top left", -0.6, 1.0),
-        ):
-            middle = x[index] + across * wide, y[index] + up * (tall / 2 + 0.05)
-            box = middle[0] - wide / 2, middle[1] - tall / 2, middle[0] + wide / 2, middle[1] + tall / 2
-            if not _covers(box, taken):
-                places[index], taken[len(table) + index] = place, box
-                break
-    return places
-
-
-def _far_apart(distances: np.ndarray) -> bool:
+def far_apart(distances: np.ndarray) -> bool:
     """Whether one client is so far away that on an even scale all others would be one mark."""
     return bool(distances.min() > 0 and distances.max() > 20.0 * distances.min())
-
-
-def _unit(values: np.ndarray, least: float, most: float) -> np.ndarray:
-    return (values - least) / (most - least) if most > least else np.full(len(values), 0.5)
-
-
-def _covers(box: tuple[float, float, float, float], taken: np.ndarray) -> bool:
-    left, bottom, right, top = taken.T
-    return bool(np.any((box[0] < right) & (left < box[2]) & (box[1] < top) & (bottom < box[3])))
 
 
 def _lines(table: pd.DataFrame) -> Figure:
@@ -327,7 +222,10 @@ def _lines(table: pd.DataFrame) -> Figure:
             )
         )
     figure.update_layout(showlegend=len(names) <= _LINES_WITH_LEGEND)
-    figure.update_yaxes(rangemode="tozero")
+    if far_apart(table["estimate"].to_numpy(float)):
+        figure.update_yaxes(type="log", dtick=1)
+    else:
+        figure.update_yaxes(rangemode="tozero")
     return figure
 
 
@@ -337,23 +235,3 @@ def _names_down(figure: Any, names: pd.Series) -> None:
     figure.update_yaxes(
         tickvals=places, ticktext=[as_text(name) for name in names], range=[len(names) - 0.5, -0.5], showgrid=False
     )
-
-
-def _whiskers(above: np.ndarray, below: np.ndarray) -> dict[str, Any] | None:
-    above, below = np.maximum(above, 0.0), np.maximum(below, 0.0)
-    if not (above.any() or below.any()):
-        return None
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": above.tolist(),
-        "arrayminus": below.tolist(),
-        "color": GREY,
-        "thickness": 1.2,
-    }
-
-
-def _missing(value: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.isna(value))

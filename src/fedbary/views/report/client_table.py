@@ -76,6 +76,8 @@ def client_table(result: Valuation, opinions: Sequence[Opinion]) -> ClientTable:
 def _says_something(records: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Whether any client has the number; a fault that none has is said above the table."""
     known = [record[name] for record in records if _known(record, name)]
+    if name == "closeness" and _says_something(records, "quality"):
+        return False  # it says the same with less certainty
     return any(known) if name in ("odd_features", "missing") else bool(known)
 
 
@@ -88,7 +90,7 @@ def _number(name: str, words: Callable[[Any], str], low: str = "", high: str = "
         if not _known(record, name):
             return Cell("–")
         between = ""
-        if high and _known(record, high):
+        if high and _known(record, high) and record[low] != record[high]:
             ends = words(record[low]), words(record[high])
             between = f"{ends[0].removesuffix(' %')} – {ends[1]}"
         return Cell(words(record[name]), between, repr(float(record[name])))
@@ -98,6 +100,7 @@ def _number(name: str, words: Callable[[Any], str], low: str = "", high: str = "
 
 _COLUMNS = {
     "Quality": _number("quality", two_decimals, "quality_low", "quality_high"),
+    "Closeness": _number("closeness", two_decimals),
     "Wrong labels": _number("wrong_labels", whole_percent, "wrong_labels_low", "wrong_labels_high"),
     "Odd features": _number("odd_features", whole_percent, "odd_features_low", "odd_features_high"),
     "Missing": _number("missing", whole_percent),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from fedbary.views.report.client_table import SHOWN, client_table
 from fedbary.views.report.learned import has_other_parties, learned
 from fedbary.views.report.verdict_groups import included, problems
 from fedbary.views.verdict_lines import headline
-from fedbary.wording import counted, listed, number, on_one_line, percent, shortened
+from fedbary.wording import counted, headline_percent, listed, number, on_one_line, percent, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,6 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
         "headline": headline(opinions),
         "problems": problems(opinions, result.outcomes, one_process=one_process, folder=folder),
         "included": included(opinions),
-        "included_alone": len(opinions) == len(valued),
         "rules": _rules(result),
         "target": f"{number(reference)} reference rows" if reference else "what the clients have in common",
         "has_reference": bool(reference),
@@ -88,47 +88,48 @@ def _about(result: Valuation, today: date) -> list[str]:
 
 def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
     """What a coordinator asks first: a name, a number, and a line to put it into proportion."""
-    import pandas as pd
-
     ranked = result.ranking()
     part = ranked[[str(name) in valued for name in ranked["client"]]]
-    total = int(part["rows"].sum())
-    tiles = [("clients valued", f"{len(valued)} of {len(ranked)}", f"{counted(total, 'row')} together")]
-    for name, title in (
-        ("wrong_labels", "wrong labels, estimated"),
-        ("odd_features", "rows with odd features, estimated"),
-    ):
-        share, worst = _mean(part, name)
-        if share is not None:
-            many = round(share * total)
-            tiles.append(
-                (title, percent(share), f"about {counted(many, 'row')}; most in {worst}")
-                if many
-                else (title, "none", "")
-            )
-    share, worst = _mean(part, "missing")
-    if share is not None:
+    rows = counted(int(part["rows"].sum()), "row")
+    tiles = [("clients valued", f"{len(valued)} of {len(ranked)}", f"{rows} together")]
+    for name, title in (("wrong_labels", "wrong labels"), ("odd_features", "rows with odd features")):
+        found = _Fault.of(part, name)
+        if found is not None:
+            about = f"about {counted(found.count, 'row')}; most in {found.worst}" if found.count else ""
+            tiles.append((f"{title}, estimated", headline_percent(found.share) if found.count else "none", about))
+    missing = _Fault.of(part, "missing")
+    if missing is not None:
         reference = result.settings.get("reference_missing")
-        beside = "" if reference is None else f"reference {percent(reference)}"
-        most = f"most in {worst}" if share else ""
-        tiles.append(("cells missing", percent(share) if share else "none", "; ".join(filter(None, [beside, most]))))
-    alike = int(part["rank"].str.contains("–").sum())
+        beside = [] if reference is None else [f"reference {headline_percent(reference)}"]
+        beside += [f"most in {missing.worst}"] if missing.share else []
+        tiles.append(("cells missing", headline_percent(missing.share), "; ".join(beside)))
     if len(part) > 1 and (part["quality"].notna().any() or result.scores is not None):
-        told = "they share a rank" if alike else "every rank is certain"
-        tiles.append(("cannot be told apart", f"{counted(alike, 'client')}" if alike else "no client", told))
-    if not pd.isna(result.settings.get("epsilon") or float("nan")):
-        tiles.append(("ε spent by each client", f"{result.settings['epsilon']:g}", "differential privacy"))
+        alike = int(part["rank"].str.contains("–").sum())
+        told = "their intervals overlap" if alike else "every rank is certain"
+        tiles.append(("cannot be told apart", counted(alike, "client") if alike else "no client", told))
+    epsilon = result.settings.get("epsilon")
+    if epsilon is not None:
+        tiles.append(("ε spent by each client", f"{epsilon:g}", "differential privacy"))
     return tiles
 
 
-def _mean(part: pd.DataFrame, name: str) -> tuple[float | None, str]:
-    """The share among all rows of the clients that know it, and the client with the largest."""
-    known = part[part[name].notna() & (part["rows"] > 0)]
-    if known.empty:
-        return None, ""
-    share, rows = known[name].astype(float), known["rows"].astype(float)
-    worst = str(known["client"].iloc[int(share.to_numpy().argmax())])
-    return float((share * rows).sum() / rows.sum()), on_one_line(worst, 24)
+@dataclass(frozen=True)
+class _Fault:
+    """The share of a fault among all rows of the clients that know it, and the client with the largest."""
+
+    share: float
+    count: int
+    worst: str
+
+    @classmethod
+    def of(cls, clients: pd.DataFrame, name: str) -> _Fault | None:
+        known = clients[clients[name].notna() & (clients["rows"] > 0)]
+        if known.empty:
+            return None
+        share, rows = known[name].astype(float), known["rows"].astype(float)
+        bad = float((share * rows).sum())
+        worst = str(known["client"].iloc[int(share.to_numpy().argmax())])
+        return cls(bad / float(rows.sum()), round(bad), on_one_line(worst, 24))
 
 
 def _rules(result: Valuation) -> list[str]:

@@ -17,7 +17,7 @@ from fedbary.views.report.promises import owner_headline, promises
 from fedbary.views.report.row_table import FLAGGED, MOST_PICTURES, SUSPECT, RowTable, findings, row_table
 from fedbary.views.report.thumbnails import images_of
 from fedbary.views.row_map import MOST_ROWS, given_labels, numeric_label, row_points, table_of_rows
-from fedbary.wording import counted, on_one_line, percent
+from fedbary.wording import counted, headline_percent, on_one_line, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,11 +182,10 @@ def _tiles(result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str) 
     for estimate, title in ((facts.wrong_labels, "wrong labels"), (facts.odd_features, "rows with odd features")):
         if estimate is not None:
             between = f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
-            share = percent(estimate.share)
-            tiles.append((f"{title}, estimated", "none" if share == percent(0.0) else share, between))
+            tiles.append((f"{title}, estimated", headline_percent(estimate.share), between))
     missing = result.clients.set_index("client")["missing"].dropna().get(client)
     if missing is not None:
-        tiles.append(("cells missing", percent(missing) if missing else "none", ""))
+        tiles.append(("cells missing", headline_percent(missing), ""))
     return tiles or [("rows", f"{len(rows):,}", "ranked, none flagged")]
 
 

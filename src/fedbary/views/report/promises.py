@@ -99,8 +99,8 @@ def promises(rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any]) -
         said.append(
             {
                 "title": "Not tested",
-                "text": f"{counted(facts.untested, 'row')} could not be tested, because the reference has hardly any "
-                "rows of their class. They are ranked, but never flagged.",
+                "text": f"{counted(facts.untested, 'row')} could not be tested, because hardly any rows of the "
+                "reference count for their class. They are ranked, but never flagged.",
             }
         )
     return said

@@ -123,6 +123,9 @@ def row_table(
         cells = [_odd_cells(names, table, place) for names, place in zip(odd, listed, strict=True)]
         columns.append(Column("why", "Why", "why", [_text(text) for text in map(_why, chosen["reason"], cells)]))
     columns = [replace(column, shown=column.name == "row" or len(chosen) < 2 or column.varies) for column in columns]
+    doubted = sum(map(bool, findings(chosen)))
+    if doubted > 1 and columns[-1].name == "why" and len(set(columns[-1].values[:doubted])) == 1:
+        columns[-1] = replace(columns[-1], shown=False)  # the rest of the rows are not doubted at all
     if chosen["reason"].notna().any():
         texts = ["" if missing else str(text) for text, missing in _with_missing(chosen["reason"])]
         columns.append(Column("reason", "Doubted for", "text", texts, shown=False))
@@ -156,7 +159,8 @@ def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
     """How suspicious each row is, from 0 to 100: by p-values, or where there are none by the values alone.
 
     A third is for what one clean row in ten would reach, two thirds for one in a hundred, the whole for one in a
-    thousand. By values it is 0 for the median row and better ones, and 100 for the worst hundredth.
+    thousand; rows without a p-value stand among the others by their values. By values alone it is 0 for the median row
+    and better ones, and 100 for the worst hundredth.
 
     Examples
     --------
@@ -170,6 +174,9 @@ def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
     p_value, value = (rows[name].to_numpy(dtype=float, na_value=np.nan) for name in ("p_value", "value"))
     if np.isfinite(p_value).any():
         part = np.log10(1.0 / np.clip(p_value, 10.0**-_DECADES, 1.0)) / _DECADES
+        # A row that could not be tested stands where its value does among those that were.
+        tested = np.flatnonzero(np.isfinite(part))[np.argsort(value[np.isfinite(part)], kind="stable")]
+        part = np.where(np.isfinite(part), part, np.interp(value, value[tested], part[tested]))
     else:
         known = np.sort(value[np.isfinite(value)])
         middle, worst = (known[len(known) // 2], known[len(known) // 100]) if len(known) else (0.0, 0.0)

@@ -20,6 +20,16 @@ GROUPS = {
 }
 # So many entries of a group, and names of an entry, are shown before the reader asks for all.
 _ENTRIES, _NAMES = 6, 8
+_LONGEST_TYPED = 60
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: words around a command that can be copied."""
+
+    before: str
+    command: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,7 @@ class Entry:
 
     names: tuple[str, ...]
     reasons: tuple[str, ...]
-    remedy: str = ""
+    remedy: Step | None = None
 
     @property
     def first(self) -> tuple[str, ...]:
@@ -49,7 +59,7 @@ class Group:
     look: str
     count: int
     entries: tuple[Entry, ...]
-    remedy: str = ""
+    remedy: Step | None = None
 
     @property
     def first(self) -> tuple[Entry, ...]:
@@ -76,9 +86,9 @@ def problems(
         if not mine or advice is Advice.INCLUDE:
             continue
         title, look = GROUPS[advice]
-        found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        found: dict[tuple[Step | None, tuple[str, ...]], list[str]] = {}
         for opinion in mine:
-            remedy = _mend(outcomes[opinion.client], one_process, folder) if advice is Advice.NOT_VALUED else ""
+            remedy = _mend(outcomes[opinion.client], one_process, folder) if advice is Advice.NOT_VALUED else None
             found.setdefault((remedy, tuple(map(str, opinion.reasons))), []).append(opinion.client)
         entries = tuple(Entry(tuple(names), reasons, remedy) for (remedy, reasons), names in found.items())
         groups.append(Group(title, look, len(mine), entries, _next_step(advice, mine[0].client, one_process, folder)))
@@ -91,28 +101,36 @@ def included(opinions: Sequence[Opinion]) -> Entry | None:
     return Entry(names, ()) if names else None
 
 
-def _next_step(advice: Advice, client: str, one_process: bool, folder: str | None) -> str:
-    rows = "its owner finds the rows in the report of its own node"
-    if one_process:
-        name = quote(client) if client.isprintable() and len(client) <= 60 else "NAME"
-        rows = f"fedbary report {folder or 'FOLDER'} --client {name} shows the rows"
-    return {
-        Advice.LEAVE: f"Train without it, or have its data mended and value it again: {rows}.",
-        Advice.LOOK: f"Have somebody who knows the data look before it takes part: {rows}.",
-        Advice.UNKNOWN: "Take its numbers neither for good nor for bad. More rows, of the client or of the reference, "
-        "make the intervals narrower.",
-    }.get(advice, "")
+def _next_step(advice: Advice, client: str, one_process: bool, folder: str | None) -> Step | None:
+    if advice is Advice.UNKNOWN:
+        return Step(
+            "Take its numbers neither for good nor for bad. More rows, of the client or of the reference, make the "
+            "intervals narrower."
+        )
+    if advice is Advice.NOT_VALUED:
+        return None
+    todo = {
+        Advice.LEAVE: "Train without it, or have its data mended and value it again: ",
+        Advice.LOOK: "Have somebody who knows the data look before it takes part: ",
+    }[advice]
+    if not one_process:
+        return Step(f"{todo}its owner finds the rows in the report of its own node.")
+    name = quote(client) if client.isprintable() and len(client) <= _LONGEST_TYPED else "NAME"
+    return Step(todo, f"fedbary report {folder or 'FOLDER'} --client {name}", " shows the rows.")
 
 
-def _mend(outcome: Outcome, one_process: bool, folder: str | None) -> str:
-    check = f"fedbary check FILE --schema {folder or 'FOLDER'}/schema.json"
+def _mend(outcome: Outcome, one_process: bool, folder: str | None) -> Step:
     match outcome.status:
         case Status.REFUSED:
-            return (
-                "The rules of its owner forbid the answer: ask for less, or talk to the owner, who changes the policy."
+            return Step(
+                "The rules of its owner forbid the answer: ask for less, or ask the owner to change the policy."
             )
         case Status.SILENT:
-            return "Ask whether its node is running, then repeat the run with resume: the others' answers are kept."
+            return Step(
+                "Ask whether its node is running, then repeat the run with resume: the others' answers are kept."
+            )
     if one_process:
-        return f"{check} says what is wrong with the file; mend it and value again."
-    return f"Ask its owner to run {check}, which says what is wrong with the file, and then repeat the run."
+        check = f"fedbary check FILE --schema {folder or 'FOLDER'}/schema.json"
+        return Step("", check, " says what is wrong with the file; mend it and value again.")
+    check = "fedbary check FILE --schema schema.json"
+    return Step("Ask its owner to run ", check, ", which says what is wrong with the file; then repeat the run.")

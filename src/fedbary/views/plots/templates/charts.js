@@ -3,6 +3,7 @@
 (() => {
   const root = document.documentElement;
   const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+  const paperWidth = 640; /* pixels, on A4 and letter with margins */
   let printing = false;
 
   const dark = () => !printing && (root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches);
@@ -12,6 +13,7 @@
   const themed = (layout) => {
     const ink = printing ? "#1b2430" : colour("--ink"), line = printing ? "#d4dae2" : colour("--line");
     const looks = structuredClone(layout);
+    if (printing) looks.width = paperWidth; /* the page has its width only once it is on paper */
     looks.paper_bgcolor = looks.plot_bgcolor = "rgba(0,0,0,0)";
     looks.font = { ...looks.font, color: ink };
     looks.hoverlabel = { ...looks.hoverlabel, bgcolor: colour("--soft"), bordercolor: line };
