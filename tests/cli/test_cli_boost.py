@@ -43,11 +43,11 @@ def test_json_is_all_of_standard_output_and_test_rows_are_no_client(shell, split
 
 
 def test_a_bad_client_leaves_the_others_alone(fedbary, split, spoil):
-    spoil("[holes]", lambda frame: frame.assign(age=frame["age"].where(frame.index > 3)))
+    spoil("[narrow]", lambda frame: frame.drop(columns="age"))
     code, out, _ = fedbary(*FULL)
     assert code == 3
     assert max(map(len, out.splitlines())) <= 80
-    assert "[holes] takes no part in the training" in " ".join(out.split())
+    assert "[narrow] takes no part in the training" in " ".join(out.split())
     assert pd.read_csv("fedbary-boost/boost.csv")["accuracy"].notna().all()
 
 

@@ -58,10 +58,10 @@ def test_values_add_up_to_the_accuracy_gained_and_shares_follow(result):
     assert result.clients[["low", "high"]].isna().all(axis=None)
 
 
-def test_distance_and_quality_come_near_those_of_the_sketch_protocol(world, result):
+def test_distance_and_closeness_come_near_those_of_the_sketch_protocol(world, result):
     expected = fb.value(*world, protocol=fb.Sketch(), seed=0).clients
     np.testing.assert_allclose(result.clients["distance"], expected["distance"], rtol=0.1)
-    np.testing.assert_allclose(result.clients["quality"], expected["quality"], atol=0.1)
+    np.testing.assert_allclose(result.clients["closeness"], expected["closeness"], atol=0.1)
 
 
 @pytest.mark.parametrize("utility", ["mean", "ridge", "soft", "wasserstein", "coverage"])

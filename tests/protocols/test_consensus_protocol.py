@@ -195,7 +195,7 @@ def test_the_odd_client_out_and_its_bad_rows_are_found(digits):
         tables["client_5"], bad = fb.corruptions.flip_labels(tables["client_5"], share, seed=0)
         result = run(Consensus(), tables)
         assert result.ranking()["client"].iloc[-1] == "client_5"
-        assert result.clients["quality"].idxmin() == 4
+        assert result.clients["closeness"].idxmin() == 4
         rows = result.rows("client_5")
         assert roc_auc_score(bad, rows["label_score"]) >= 0.99
         assert roc_auc_score(bad, -rows["value"]) >= 0.99
@@ -209,7 +209,7 @@ def test_so_they_are_among_few_images_of_many_pixels(fashion):
     tables["client_5"], bad = fb.corruptions.flip_labels(tables["client_5"], 0.5, seed=0)
     result = run(Consensus(), tables)
     assert result.ranking()["client"].iloc[-1] == "client_5"
-    assert result.clients["quality"].idxmin() == 4
+    assert result.clients["closeness"].idxmin() == 4
     rows = result.rows("client_5")
     assert roc_auc_score(bad, rows["label_score"]) >= 0.96
     assert roc_auc_score(bad, -rows["value"]) >= 0.95
@@ -231,7 +231,7 @@ def test_nothing_is_flagged_and_the_result_says_so():
     assert rows["value"].notna().all()
     assert result.row_facts("c0").guarantee == Note("valuation.flags-no-clean-rows")
     assert result.clients[["low", "high", "excess", "flagged"]].isna().all(axis=None)
-    assert result.clients["quality"].between(0, 1).all()
+    assert result.clients["closeness"].between(0, 1).all()
     assert result.clients["share"].sum() == pytest.approx(1)
     assert list(result.history) == ["client", "round", "client_distance", "server_distance", "estimate", "support"]
 

@@ -382,15 +382,17 @@ def test_the_smallest_epsilon_is_answered(victim):
 # --- what the server gives away -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", range(2, 9))
+@pytest.mark.parametrize(
+    ("calibration", "rows"), [*(("split", rows) for rows in range(2, 9)), *(("crossfit", rows) for rows in range(2, 5))]
+)
 @pytest.mark.parametrize("kind", ["classes", "number"])
-def test_a_reference_of_a_few_rows_is_not_sent_as_their_mean(rows, kind):
+def test_a_reference_of_a_few_rows_is_not_sent_as_their_mean(calibration, rows, kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
     y = np.array(["a", "b"] * 50) if kind == "classes" else X[:, 0] + rng.normal(size=100)
     clients, reference = {"c": fb.Table.from_arrays(X[20:], y[20:])}, fb.Table.from_arrays(X[:rows], y[:rows])
     with pytest.raises(DataError, check=coded("protocols.reference-too-small-for-sketch")):
-        fb.value(clients, reference, seed=0)
+        fb.value(clients, reference, calibration=calibration, seed=0)
 
 
 def test_a_reference_of_copies_is_not_sent_either():

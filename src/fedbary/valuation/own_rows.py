@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from fedbary.valuation.bad_rows import label_noise
 
@@ -27,6 +26,8 @@ def blended(log_probabilities: Floats, whitened: Floats, codes: Integers) -> Flo
     judge a row without itself (leave-one-out, in closed form). Their weight is the one at which the labels are
     likeliest, given that some are wrong; it stays 0 unless that gains more than its standard error.
     """
+    from scipy.special import log_softmax
+
     rows, classes = np.arange(len(codes)), log_probabilities.shape[1]
     if len(codes) < 2 or classes < 2:
         return log_probabilities

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from fedbary.notes import Note
 from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_share, wrong_labels
@@ -32,6 +31,8 @@ _ROW_TYPES = {
 }  # fmt: skip
 # Times that class shares are corrected for labels that are probably wrong.
 _CORRECTIONS = 2
+# Where the features are broken, all labels of a class may look wrong; it is still there.
+_LEAST_TRUST = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,8 @@ def classified_rows(
     that are probably wrong, become the prior, and calibration rows are weighted by class. Both stay with the client.
     Without it, ``null`` makes the test the one that is proved (`combined_test`).
     """
+    from scipy.special import log_softmax
+
     known, count = rows.codes != UNKNOWN, len(classes)
     codes = rows.codes[known]
     shift, weights = np.zeros(count), np.ones(count)
@@ -162,12 +165,15 @@ def _own_mix(
 
     Wrong labels would make rare classes look frequent, and the clean rows of frequent ones count too little.
     """
+    from scipy.special import log_softmax
+
     theirs = np.bincount(reference_codes, minlength=classes).astype(float)
-    counts = np.bincount(codes, minlength=classes).astype(float)
+    counts = there = np.bincount(codes, minlength=classes).astype(float)
     shift = _prior_shift(counts, theirs)
     for _ in range(_CORRECTIONS):
         right = np.exp(log_softmax(log_probabilities + shift, axis=1)[np.arange(len(codes)), codes])
-        counts = np.bincount(codes, 1.0 - label_noise(right, classes).blamed, minlength=classes).astype(float)
+        trusted = np.bincount(codes, 1.0 - label_noise(right, classes).blamed, minlength=classes)
+        counts = np.maximum(trusted, _LEAST_TRUST * there)
         shift = _prior_shift(counts, theirs)
     return shift, class_weights(counts, theirs)
 
@@ -184,6 +190,8 @@ def _label_scores(log_probabilities: Floats, codes: Integers) -> Floats:
 
 
 def _clean_scores(clean: CleanRows, shift: Floats, weights: Floats) -> Scores:
+    from scipy.special import log_softmax
+
     logs = log_softmax(clean.log_probabilities + shift, axis=1)
     return Scores(_label_scores(logs, clean.codes), clean.feature_scores, weights[clean.codes])
 

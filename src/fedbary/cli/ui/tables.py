@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fedbary.cli.ui.terminal_text import one_line, visible
-from fedbary.valuation.verdict import Advice
 from fedbary.wording import COMMAND
 
 if TYPE_CHECKING:
@@ -20,12 +19,13 @@ if TYPE_CHECKING:
 
 _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+# By the words of `fedbary.valuation.verdict.Advice`.
 _STYLES = {
-    Advice.INCLUDE: "green",
-    Advice.LOOK: "yellow",
-    Advice.LEAVE: "red",
-    Advice.UNKNOWN: "dim",
-    Advice.NOT_VALUED: "red",
+    "include": "green",
+    "look at first": "yellow",
+    "leave out": "red",
+    "nothing can be said": "dim",
+    "not valued": "red",
 }
 _WORTH_OPENING = ("report", "owner_report", "clients", "rows", "schema", "data")
 
@@ -101,7 +101,7 @@ def clients(result: Valuation) -> Table:
     header, rows, more = clients_on_a_screen(result)
     shown = table(
         [name.replace(" ", "\n") for name in header],
-        [(*cells, Text(advice, style=_STYLES[Advice(advice)])) for *cells, advice in rows],
+        [(*cells, Text(advice, style=_STYLES[advice])) for *cells, advice in rows],
         numeric=[name.replace(" ", "\n") for name in header if name not in ("client", "verdict")],
     )
     shown.caption, shown.caption_justify = more or None, "left"

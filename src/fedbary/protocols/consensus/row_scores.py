@@ -95,7 +95,7 @@ def usual_profile(profiles: Sequence[Floats]) -> Floats:
 def value_rows(table: Table, scores: RowScores, arrays: Mapping[str, np.ndarray], rules: RowRules) -> ScoredRows:
     """Values rank rows; p-values and flags stay NA, because they would need rows known to be clean."""
     label, feature = (arrays.get(f"others.{name}", np.zeros(0)) for name in ("label", "feature"))
-    if not (scores.comparable and len(label) and len(feature)):
+    if not (scores.comparable and label.size and label.ndim == 1 and label.shape == feature.shape):
         value = -(scores.feature + np.nan_to_num(scores.label))
         frame = row_frame(table.row_names, value, feature_score=scores.feature, label_score=scores.label)
         return ScoredRows(frame, RowFacts(Note("valuation.flags-no-other-clients")))

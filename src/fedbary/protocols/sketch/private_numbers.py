@@ -19,7 +19,7 @@ from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.privacy.row_costs import GRID
 from fedbary.protocols.messages import Scalar
-from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
+from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
 from fedbary.space.points import Points, missing_cells
 from fedbary.space.row_points import label_places, mapped, row_values
 from fedbary.space.schema import Schema
@@ -34,7 +34,6 @@ Integers = NDArray[np.int64]
 ODD = 0.1
 # What each release gets of ε, where there are estimates about rows; half of it is the distance's, as without them.
 PARTS = {"transport": 1 / 2, "doubted": 3 / 16, "odd": 3 / 16, "nearest": 1 / 16, "missing": 1 / 16}
-_FOLDS = 5
 # Standard errors, and the probability that noise exceeds its part of the interval.
 _Z, _MISS = 2.0, 0.05
 _LONGEST_NAMES = 2**24
@@ -143,16 +142,8 @@ def clean_rates(
 ) -> CleanRates:
     """Judge the server's rows by sketches of the others, in folds; ``agreed`` says whom the linear model got right."""
     together, alone = np.zeros(cloud.distinct), np.zeros(cloud.distinct)
-    fold = np.random.default_rng(seed).permutation(cloud.distinct) % _FOLDS
-    for number in range(_FOLDS):
-        out = fold == number
-        if not out.any() or (~out).sum() < min_group:
-            continue
-        weights = cloud.weights[~out] / cloud.weights[~out].sum()
-        others = make_sketch(
-            cloud.points[~out], weights, codes[~out], len(sketch.weights), min_group=min_group, seed=seed
-        )
-        width = cloud.feature_width
+    width = cloud.feature_width
+    for out, others in sketches_without(cloud, codes, sketch, min_group, seed):
         together[out] = cost_matrix(cloud.points[out], others.points, 2).min(axis=1)
         alone[out] = cost_matrix(cloud.points[out, :width], others.points[:, :width], 2).min(axis=1)
     rows = cloud.point_of_row

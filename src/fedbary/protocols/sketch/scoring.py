@@ -13,7 +13,7 @@ from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.messages import below
-from fedbary.protocols.sketch.sketch import SketchPoints
+from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
 from fedbary.space.missing import missing_coordinates
@@ -62,8 +62,9 @@ def fit_scoring(
     Classes under ``min_group`` different rows are left out of the model: no mean or covariance of theirs leaves.
     """
     if schema.label.kind == "number":
-        arrays = _numbers("clean", clean_cloud, schema, sketch)
-        return FittedScoring(arrays if calibration is None else arrays | _numbers("null", cloud, schema, sketch))
+        if calibration is None:
+            return FittedScoring(_numbers_out_of_fold(cloud, schema, sketch, min_group=min_group, seed=seed))
+        return FittedScoring(_numbers("clean", clean_cloud, schema, sketch) | _numbers("null", cloud, schema, sketch))
     names = class_names(fitted.labels)
     copies = cloud.point_of_row
     counts = {name: len(np.unique(copies[names == name])) for name in np.unique(names)}
@@ -167,6 +168,18 @@ def score_rows(
 def _numbers(name: str, cloud: Points, schema: Schema, sketch: SketchPoints) -> dict[str, np.ndarray]:
     label, feature, _ = _regression_scores(cloud, schema, sketch)
     return {f"{name}.label": label, f"{name}.feature": feature}
+
+
+def _numbers_out_of_fold(
+    cloud: Points, schema: Schema, sketch: SketchPoints, *, min_group: int, seed: int
+) -> dict[str, np.ndarray]:
+    """Scores of rows by sketches of the others: a row is nearer to means that it is part of."""
+    scores = {name: np.zeros(cloud.rows) for name in ("clean.label", "clean.feature")}
+    for out, others in sketches_without(cloud, np.zeros(cloud.distinct, dtype=np.int64), sketch, min_group, seed):
+        held_out = np.flatnonzero(out[cloud.point_of_row])
+        for name, found in _numbers("clean", cloud, schema, others).items():
+            scores[name][held_out] = found[held_out]
+    return scores
 
 
 def _number_scores(name: str, arrays: Mapping[str, np.ndarray]) -> Scores:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.space.points import Points
 from fedbary.space.schema_bounds import LARGEST, SMALLEST
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring.mixture import grouped_by_class
@@ -20,6 +21,7 @@ _MOST_POINTS = 20_000
 _LEAST_MASS = 1e-9
 _MOST_GROUPS = 300
 _CAP_QUANTILE = 0.99
+_PARTS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,21 @@ def make_sketch(
     if private:
         cap = min(cap, 2.0 * float(np.quantile(costs.min(axis=1), _CAP_QUANTILE))) or cap
     return SketchPoints(means, masses, variances, cap)
+
+
+def sketches_without(
+    cloud: Points, classes: NDArray[np.int64], like: SketchPoints, min_group: int, seed: int
+) -> Iterator[tuple[NDArray[np.bool_], SketchPoints]]:
+    """For each of a few parts of the points, a sketch of as many groups of all others."""
+    part = np.random.default_rng(seed).permutation(cloud.distinct) % _PARTS
+    for number in range(_PARTS):
+        out = part == number
+        if not out.any() or (~out).sum() < min_group:
+            yield out, like
+            continue
+        weights = cloud.weights[~out] / cloud.weights[~out].sum()
+        size = len(like.weights)
+        yield out, make_sketch(cloud.points[~out], weights, classes[~out], size, min_group=min_group, seed=seed)
 
 
 def coarsened(sketch: SketchPoints, least_mass: float) -> SketchPoints:
