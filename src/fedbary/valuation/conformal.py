@@ -54,7 +54,7 @@ class Calibration:
         """Conformal p-values of scores, NaN without one; ``weights`` are those of the tested rows."""
         own = np.ones(len(scores)) if weights is None else weights
         reached = self.above[np.searchsorted(self.scores, scores, side="left")]
-        p = np.minimum((reached + own) / (self.total + own), 1.0)
+        p = np.minimum((reached + own) / np.maximum(self.total + own, 1e-300), 1.0)
         return np.asarray(np.where(np.isfinite(scores), p, np.nan))
 
     def surprise(self, scores: Floats) -> Floats:

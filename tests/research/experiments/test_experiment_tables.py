@@ -66,7 +66,10 @@ def test_the_ceiling_is_that_of_the_better_score_and_value_may_be_behind_it():
     found = judged(client, rows, "features 1 σ", 0.1)
     assert (found["channel"], found["ceiling"], found["recall"]) == (1.0, 1.0, 0.4)
     assert found["behind"] == pytest.approx(1.0 - found["auroc"]) == pytest.approx(3 / 75)
-    assert "channel" not in judged(client, rows.drop(columns="feature_score").assign(feature_score=np.nan), "f", 0.1)
+    partly = judged(client, rows.assign(feature_score=np.where(np.arange(20) < 2, np.nan, 0.0)), "features 1 σ", 0.1)
+    assert partly["unscored"] == 0.1
+    assert not {"channel", "behind", "ceiling"} & set(partly)
+    assert "unscored" not in judged(client, rows.assign(feature_score=np.nan), "features 1 σ", 0.1)
 
 
 def test_what_misses_a_floor_of_detection_is_bold_and_listed():
@@ -80,13 +83,14 @@ def test_what_misses_a_floor_of_detection_is_bold_and_listed():
     cleanlab = record(
         "cleanlab", 0.93, np.nan, np.nan
     )  # needs no reference, so it is beside methods with few rows, too
-    final = detection.table(pd.DataFrame([kept, kept, missed, missed, cleanlab, *few]))
+    final = detection.table(pd.DataFrame([*[kept] * 5, *[missed] * 5, cleanlab, *few]))
     assert final[["auroc_missed", "power_missed", "fdr_missed"]].to_numpy()[:2].tolist() == [[False] * 3, [True] * 3]
     text = detection.markdown(final)
     assert "- sketch split, digits, labels 10 %, α = 1: behind 0.020" in text
     assert "- sketch split, 300 reference rows, behind logistic: digits, labels 10 %, α = 1 (0.050)" in text
     assert "- sketch split, 300 reference rows, behind cleanlab: digits, labels 10 %, α = 1 (0.030)" in text
     assert "- sketch crossfit" not in text
+    assert not detection.table(pd.DataFrame([missed, missed]))["fdr_missed"].any()  # two draws say little of a mean
 
 
 @pytest.mark.parametrize(

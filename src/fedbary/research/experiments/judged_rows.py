@@ -20,7 +20,8 @@ def judged(client: Spoilt, rows: pd.DataFrame | Note, noise: str, fdr: float) ->
     """How well values, scores and flags agree with what was really spoilt.
 
     ``channel`` and ``ceiling`` are the AUROC of the better one of label score and feature score, and its `best_recall`;
-    ``behind`` is how much less the AUROC of ``value`` is, which does not know what kind of noise to look for.
+    ``behind`` is how much less the AUROC of ``value`` is, which does not know what kind of noise to look for. Where
+    some rows have no score of this kind (``unscored``, their share) these three are left out.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -32,6 +33,9 @@ def judged(client: Spoilt, rows: pd.DataFrame | Note, noise: str, fdr: float) ->
     # Ties are broken at random, so that no method gains from the order of the rows.
     worst = np.lexsort([np.random.default_rng(0).random(len(value)), value])[: int(mask.sum())]
     record: Record = {"auroc": float(roc_auc_score(mask, -value)), "precision": float(mask[worst].mean())}
+    missing = rows["label_score" if noise.startswith("labels") else "feature_score"].isna()
+    if not missing.all():
+        record["unscored"] = float(missing.mean())
     if known := _scores(rows, noise):
         record["channel"] = max(float(roc_auc_score(mask, score)) for score in known)
         record["behind"] = record["channel"] - record["auroc"]
