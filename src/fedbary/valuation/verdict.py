@@ -9,12 +9,12 @@ lines: a report that is shown to a board must not rest on a hidden judgement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import median
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from fedbary.notes import Note
 from fedbary.valuation.estimates import Estimate
@@ -266,11 +266,11 @@ def _estimate(client: Mapping[str, Any], name: str) -> Estimate | None:
 
 def _middle(values: list[float | None]) -> tuple[float, float]:
     """Median and robust deviation of the known values."""
-    known = np.array([value for value in values if value is not None])
-    if not len(known):
-        return np.nan, np.nan
-    middle = float(np.median(known))
-    return middle, _MAD_TO_SIGMA * float(np.median(np.abs(known - middle)))
+    known = [value for value in values if value is not None]
+    if not known:
+        return math.nan, math.nan
+    middle = median(known)
+    return middle, _MAD_TO_SIGMA * median(abs(value - middle) for value in known)
 
 
 def _known(value: Any) -> float | None:
