@@ -22,6 +22,8 @@ _PLACES = np.array([0.005, 0.01, 0.02, 0.05, 0.1])
 # Up to here a row counts as odd where nothing else is known of how odd the odd ones are.
 _ODD = 0.05
 _STEPS, _STOP = 300, 1e-7
+# Fisher's information of a row about the share of wrong labels, below which an estimate does not leave.
+_LEAST_INFORMATION = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,8 @@ def _one_row_decides(right: Floats, classes: int, least: int) -> bool:
     """Whether one row can move the share as much as a group should: the model says nothing of most of the others.
 
     Near the best share a row moves it by its score over Fisher's information. A row that is plainly wrong among plainly
-    right ones moves it by 1/m; where most rows are as likely right as wrong, a single one decides.
+    right ones moves it by 1/m; where most rows are as likely right as wrong, a single one decides, also by what it does
+    to the class shares of all others. So a row must tell as much as one of a model that is right two times in three.
     """
     rows = len(right)
     if classes < 2 or not rows:
@@ -132,8 +135,8 @@ def _one_row_decides(right: Floats, classes: int, least: int) -> bool:
     share = min(max(label_noise(right, classes).share, least / rows), 1.0 - 1e-9)
     wrong = (1.0 - right) / (classes - 1)
     scores = (wrong - right) / np.maximum(share * wrong + (1.0 - share) * right, 1e-300)
-    most = max(float(least), float(np.sqrt(rows)))
-    return float(np.abs(scores).max()) * rows >= most * float((scores**2).sum())
+    information = float((scores**2).mean())
+    return information < _LEAST_INFORMATION or float(np.abs(scores).max()) >= max(least, np.sqrt(rows)) * information
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:

@@ -57,6 +57,16 @@ class Groups:
             return 0
         return len(rows) if self.different(~rows) < self.least else int(rows.sum())
 
+    def whole(self, counts: Floats) -> Floats:
+        """Counts in steps of ``least`` rows, so that one row hardly ever shows in what is made of them.
+
+        Examples
+        --------
+        >>> Groups(np.arange(9), 5).whole(np.array([4.0, 9.9, 10.0]))
+        array([ 0.,  5., 10.])
+        """
+        return np.asarray(np.floor(counts / self.least) * self.least)
+
     def different(self, rows: NDArray[np.bool_]) -> int:
         """How many of these rows are different."""
         return len(np.unique(self.copies[rows]))
