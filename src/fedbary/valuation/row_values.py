@@ -184,8 +184,9 @@ def _own_mix(
     for _ in range(_CORRECTIONS):
         right = np.exp(log_softmax(log_probabilities + shift, axis=1)[np.arange(len(codes)), codes])
         right = right if groups is None else groups.ends_shared(right)
-        trusted = np.bincount(codes, 1.0 - label_noise(right, classes).blamed, minlength=classes)
-        trusted = trusted if groups is None else groups.whole(trusted)
+        trusted = np.bincount(codes, 1.0 - label_noise(right, classes).blamed, minlength=classes).astype(float)
+        if groups is not None:
+            trusted = groups.whole(trusted)
         counts = np.maximum(trusted, _LEAST_TRUST * there)
         shift = _prior_shift(counts, theirs)
     return shift, class_weights(counts, theirs)
