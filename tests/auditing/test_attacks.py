@@ -203,3 +203,14 @@ def test_the_form_of_an_answer_is_everything_but_its_numbers():
     assert isinstance(again, Failure)
     assert form(first) != form(again)
     assert form(first)[0] == sorted(first.scalars)
+
+
+def test_a_model_that_speaks_of_one_row_tells_its_label_to_a_server_that_is_trusted_only():
+    """All numbers about rows are among what an audit looks at, and the model is the attacker's."""
+    data = fb.datasets.load("breast-cancer")
+    trusted, guarded = (
+        attribute(Scene(data.train, data.test, Defence(fb.Sketch(policy=policy), None), 60, 0))
+        for policy in ("trusted", "coarsen")
+    )
+    assert trusted.value > 0.95
+    assert guarded.value < 0.7

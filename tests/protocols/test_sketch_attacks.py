@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
+from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import Message, array_text
 from fedbary.protocols.sketch.answer import guarded_answer
 from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_shared, singled_out
+from fedbary.protocols.sketch.scoring import judged_rows
 from fedbary.protocols.sketch.sketch import make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
@@ -434,3 +436,97 @@ def test_no_centroid_of_the_scoring_model_is_one_row_copied():
         assert cost_matrix(place, centroids.points, 2).min() > 1e-3
     assert cost_matrix(fb.embed(fb.Table.from_arrays(np.array([row]), ["a"]), server._schema).points,
                        arrays["points"], 2).min() > 1e-3  # fmt: skip
+
+
+# --- a model of the server's choice -------------------------------------------------------------------
+
+
+def asked_with(table, honest, settings, **arrays):
+    """What a client answers to the honest question with other arrays."""
+    changed = {name.replace("__", "."): array for name, array in arrays.items()}
+    question = Message(honest.kind, 0, honest.scalars, {**honest.arrays, **changed})
+    return settings.client(table, rules=RowRules(), seed=0).answer(question).scalars
+
+
+@pytest.fixture(scope="module")
+def tumours():
+    """Two clients that differ in one row, which lies farther out than any other, and an honest question."""
+    data = fb.datasets.load("breast-cancer")
+    settings = fb.Sketch(policy="coarsen")
+    server = settings.server(["me"], data.test, settings.space(None), rules=RowRules(), seed=0)
+    honest = server.tasks()["me"]
+    scores = judged_rows(data.train, server.schema, honest.arrays).rows.feature_scores
+    farthest, second = np.argsort(scores)[[-1, -2]]
+    rest = np.setdiff1d(np.arange(150), [farthest, second])[:100]
+    tables = data.train.take(rest), data.train.take(np.append(rest[:-1], farthest))
+    return tables, honest, float(scores[[farthest, second]].mean())
+
+
+@pytest.mark.parametrize("clean", [19, 25, 60])
+@pytest.mark.parametrize(("policy", "reads"), [("trusted", True), ("coarsen", False)])
+def test_few_clean_rows_below_one_row_show_that_it_is_there(tumours, policy, reads, clean):
+    """The fewer clean rows there are, the higher the upper end, so that no rounding to zero hides a count of one."""
+    tables, honest, between = tumours
+    arrays = {
+        "clean__feature": np.full(clean, between),
+        "clean__codes": np.arange(clean) % 2,
+        "clean__log_probabilities": np.full((clean, 2), np.log(0.5)),
+    }
+    without, within = (asked_with(table, honest, fb.Sketch(policy=policy), **arrays) for table in tables)
+    about = ["odd_features", "odd_features_low", "odd_features_high"]
+    assert ([without[name] for name in about] != [within[name] for name in about]) == reads
+
+
+@pytest.mark.parametrize("policy", ["trusted", "coarsen"])
+def test_a_model_that_leaves_the_finite_numbers_for_some_rows_is_answered(tumours, policy):
+    """Whether there is an answer must not tell that there is such a row."""
+    tables, honest, _ = tumours
+    loud = np.sign(honest.arrays["model.coefficients"]) * 1e100
+    scalars = asked_with(tables[0], honest, fb.Sketch(policy=policy), model__coefficients=loud,
+                         model__scales=np.full_like(honest.arrays["model.scales"], 1e100),
+                         model__blend=np.full_like(honest.arrays["model.blend"], 1e100))  # fmt: skip
+    assert 0.0 <= scalars["wrong_labels"] <= 1.0
+
+
+@pytest.mark.parametrize("few", [1, 4])
+def test_few_missing_or_few_present_cells_are_not_told(few):
+    reference = fb.Table({"a": np.arange(60.0), "b": np.arange(60.0) % 7}, ["x", "y"] * 30)
+    settings = fb.Sketch(policy="coarsen")
+    server = settings.server(["me"], reference, settings.space(None), rules=RowRules(), seed=0)
+    for lacking, expected in ((few, 0.0), (60 - few, 0.5), (30, 0.25)):
+        cells = np.where(np.arange(60) < lacking, np.nan, reference.columns["b"])
+        table = reference.replace(columns={**reference.columns, "b": cells})
+        answer = settings.client(table, rules=RowRules(), seed=0).answer(server.tasks()["me"])
+        assert answer.scalars["missing"] == expected
+
+
+def test_an_owner_who_withholds_numbers_withholds_findings_from_which_they_can_be_guessed():
+    reference = fb.Table({"a": np.arange(60.0)}, ["yes", "no"] * 30)
+    own = fb.Table({"a": 1e4 * (np.arange(60.0) % 30)}, ["yes", "NO"] * 30)
+    settings = OwnerPolicy(share_numbers=False).applied(fb.Sketch())
+    server = fb.Sketch().server(["me"], reference, fb.Sketch().space(None), rules=RowRules(), seed=0)
+    reply = settings.client(own, rules=RowRules(), seed=0).answer(server.tasks()["me"])
+    assert sorted(reply.scalars) == ["cost", "error", "lower", "relaxed", "rows"]
+    assert [note.code for note in reply.notes] == ["schema.lacks-classes"]
+
+
+def test_a_model_of_more_classes_than_memory_holds_is_refused():
+    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(1000, 1)), np.array(["a", "b"] * 500))
+    settings = fb.Sketch(epsilon=1.0)
+    server = settings.server(["me"], table, settings.space(None), rules=RowRules(), seed=0)
+    honest, classes = server.tasks()["me"], 2**20
+    names = np.frombuffer(json.dumps(["a"] * classes, separators=(",", ":")).encode(), dtype=np.uint8)
+    arrays = {
+        "model__classes": names,
+        "model__coefficients": np.zeros((classes, 1)),
+        "model__offsets": np.zeros(classes),
+    }
+    with pytest.raises(ProtocolError, check=coded("protocols.sketch-too-large")):
+        asked_with(table, honest, settings, **arrays)
+
+
+def test_the_least_epsilon_is_answered():
+    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(50, 1)), np.array(["a", "b"] * 25))
+    settings = fb.Sketch(epsilon=1e-4)
+    server = settings.server(["me"], table, settings.space(None), rules=RowRules(), seed=0)
+    assert settings.client(table, rules=RowRules(), seed=0).answer(server.tasks()["me"]).scalars["rows"] == 50

@@ -1,5 +1,7 @@
 """Findings about a table: columns beyond the reference, labels in another coding, copies; nothing of small groups."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
+from fedbary.notes import Note
 from fedbary.protocols.messages import Reply, reply_notes
 from fedbary.space.label_coding import other_coding
 from fedbary.space.notes import FIT_CODES, MOST_COLUMNS, fit_notes
@@ -96,7 +99,7 @@ def test_missing_cells_lie_beyond_nothing():
 def test_many_copies_are_told_by_the_share_of_different_rows():
     table = people(seed=1)
     assert not found(table.take(np.r_[np.arange(200), np.arange(20)]), "many-copies")
-    assert found(table.take(np.arange(200) % 123), "many-copies") == [{"share": 0.61}]
+    assert found(table.take(np.arange(200) % 123), "many-copies") == [{"share": 0.6}]  # 123 rows, in steps of five
 
 
 CODINGS = [
@@ -163,3 +166,28 @@ def test_the_refusal_names_the_label_column():
     with pytest.raises(fb.DataError, check=coded("schema.no-known-label")) as raised:
         require_known_labels(table, SCHEMA, fb.embed(table, SCHEMA), min_group=5)
     assert raised.value.public == {"label": "label", "found": ("cat",), "classes": ("no", "yes"), "meant": None}
+
+
+def test_few_rows_within_the_limits_are_not_counted():
+    """A server that sets the limits of a column around one row's number does not see whether it is there."""
+    age = SCHEMA.columns[0]
+    around = replace(SCHEMA, columns=(replace(age, low=(1e6,), high=(1e6 + 1,)), *SCHEMA.columns[1:]))
+    here = people(50, 1)
+    there = here.replace(columns={**here.columns, "age": np.append(here.columns["age"][:-1], 1e6)})
+    notes = [fit_notes(table, around, min_group=5) for table in (here, there)]
+    assert notes[0] == notes[1]
+
+
+def test_one_row_that_equals_no_other_does_not_show_in_the_share_of_different_rows():
+    table = people(seed=1)
+    shares = {found(table.take(np.arange(100) % few), "many-copies")[0]["share"] for few in (20, 21, 24)}
+    assert shares == {0.2}
+
+
+@pytest.mark.parametrize(
+    "fact", [float("nan"), 1e308, -1, "x" * 5000, (1, 2), True, 10**309, ("x",) * 100], ids=lambda fact: str(fact)[:9]
+)
+def test_notes_that_no_client_makes_are_dropped(fact):
+    for code, name in [("column-beyond", "share"), ("column-beyond", "times"), ("column-beyond", "column"),
+                       ("many-copies", "share"), ("other-coding", "found"), ("unknown-classes", "count")]:  # fmt: skip
+        assert not reply_notes(Reply(0, {}, notes=(Note(f"schema.{code}", {name: fact}),)))

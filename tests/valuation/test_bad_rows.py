@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_share, wrong_labels
 from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.groups import Groups
 
 
 def labelled(true, *, rows=4000, seed=0):
@@ -70,3 +71,52 @@ def test_no_rows_and_one_class_say_nothing():
     assert label_noise(np.zeros(0), 3).share == 0.0
     assert wrong_labels(np.zeros(0), 3, clean_rows=0).share == 0.0
     assert label_noise(np.ones(5), 1).share == 0.0
+
+
+EACH = Groups(np.arange(200), 5)
+
+
+def test_in_groups_one_row_decides_nothing_where_the_model_says_nothing_of_the_others():
+    nobody = np.full(200, 0.5)
+    one = np.where(np.arange(200) == 7, 0.0, nobody)
+    moved = wrong_labels(one, 2, clean_rows=300).share - wrong_labels(nobody, 2, clean_rows=300).share
+    assert moved > 0.5
+    assert wrong_labels(one, 2, clean_rows=300, groups=EACH) == wrong_labels(nobody, 2, clean_rows=300, groups=EACH)
+
+
+@pytest.mark.parametrize("clean_rows", [10, 20, 300])
+def test_in_groups_few_doubted_rows_show_in_no_end_of_the_interval(clean_rows):
+    right = np.full(200, 0.999)
+    one, five = (np.where(np.arange(200) < few, 0.001, right) for few in (1, 5))
+    none_, single, group = (
+        np.round([found.share * 200, found.low * 200, found.high * 200])
+        for found in (wrong_labels(p, 2, clean_rows=clean_rows, groups=EACH) for p in (right, one, five))
+    )
+    assert (none_ == single).all()
+    assert (none_ != group).any()
+
+
+@pytest.mark.parametrize("clean_rows", [19, 30, 300])
+def test_in_groups_few_odd_rows_show_in_no_end_of_the_interval(clean_rows):
+    """With few clean rows the upper end lies so high that no rounding hides one row more."""
+    usual = np.ones(200)
+    one, copies, group = (np.where(np.arange(200) < few, 1e-3, usual) for few in (1, 5, 6))
+    five_copies = Groups(np.maximum(np.arange(200), 4), 5)
+    none_ = odd_share(usual, clean_rows=clean_rows, groups=EACH)
+    assert odd_share(one, clean_rows=clean_rows, groups=EACH) == none_
+    assert odd_share(copies, clean_rows=clean_rows, groups=five_copies) == none_
+    assert odd_share(1.001 - one, clean_rows=clean_rows, groups=EACH) == odd_share(
+        np.full(200, 1e-3), clean_rows=clean_rows, groups=EACH
+    )
+    if clean_rows < 300:
+        assert odd_share(group, clean_rows=clean_rows, groups=EACH) != none_
+
+
+@pytest.mark.parametrize("true", [0.0, 0.1, 0.3])
+def test_groups_hardly_change_an_honest_estimate(true):
+    for seed in range(10):
+        right, _ = labelled(true, rows=200, seed=seed)
+        exact = wrong_labels(right, 4, clean_rows=300)
+        grouped = wrong_labels(right, 4, clean_rows=300, groups=EACH)
+        assert grouped.share == pytest.approx(exact.share, abs=0.03)
+        assert grouped.high < 1.0

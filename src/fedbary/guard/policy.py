@@ -281,7 +281,8 @@ _WORDS = {
     ),
     "share_numbers": (
         "true: the server learns the estimated shares of wrong labels, odd features and missing cells, and columns or",
-        "label texts that are unlike the reference's. Its verdict on your data needs them. false: distances only.",
+        "label texts that are unlike the reference's. Its verdict on your data needs them. false: distances, and",
+        "which of the reference's classes you lack.",
     ),
     "max_rounds": (
         "Most rounds of one run (consensus, coalition, interpolation). Without trust_server interpolation has fewer",

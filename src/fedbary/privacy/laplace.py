@@ -15,7 +15,7 @@ from fractions import Fraction
 from fedbary.errors import PrivacyError, wrong_parameter
 
 # Below, the noise drowns any answer; a protocol that splits a budget may go under its own least epsilon.
-_LEAST_EPSILON = 1e-5
+_LEAST_EPSILON = 1e-6
 
 
 @dataclass(frozen=True)

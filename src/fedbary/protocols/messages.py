@@ -15,7 +15,7 @@ import numpy as np
 from fedbary.errors import PrivacyError, ProtocolError, as_note
 from fedbary.notes import Fact, Note
 from fedbary.protocols.host import ALONE, Host
-from fedbary.space.notes import FIT_CODES, MOST_COLUMNS
+from fedbary.space.notes import FIT_CODES, MOST_COLUMNS, is_plausible
 from fedbary.valuation.outcome import Outcome, Status
 from fedbary.wording import on_one_line
 
@@ -279,6 +279,5 @@ def reply_notes(reply: Reply) -> tuple[Note, ...]:
     Each code comes once; of columns there may be several.
     """
     public = [note.redacted() for note in reply.notes if note.code in FIT_CODES]
-    own = {(note.code, str(note.facts.get("column"))): note for note in public}
-    plain = [note for note in own.values() if not any(isinstance(fact, Note) for fact in note.facts.values())]
-    return tuple(plain[: len(FIT_CODES) - 1 + MOST_COLUMNS])
+    own = {(note.code, str(note.facts.get("column"))): note for note in public if is_plausible(note)}
+    return tuple(list(own.values())[: len(FIT_CODES) - 1 + MOST_COLUMNS])

@@ -13,6 +13,7 @@ from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.space.label_coding import other_coding
 from fedbary.space.labels import class_names
+from fedbary.space.limits import limits
 from fedbary.space.points import Points, embed
 from fedbary.space.schema import ColumnSpec, Schema
 from fedbary.wording import on_one_line
@@ -29,14 +30,16 @@ FIT_CODES = frozenset(
         "schema.unknown-classes",
     }
 )
-# Those that say what is wrong with rows; an owner may withhold them.
-FINDINGS = frozenset({"schema.column-beyond", "schema.many-copies", "schema.other-coding"})
+# Those that say what is wrong with rows; an owner may withhold them. Unknown classes give another coding away.
+FINDINGS = frozenset({"schema.column-beyond", "schema.many-copies", "schema.other-coding", "schema.unknown-classes"})
 # Columns of which a client says that they lie beyond the reference.
 MOST_COLUMNS = 5
 # Names in a note; there may be thousands of classes.
 _MOST_NAMED = 20
 # A column is odd from this share of its rows on, as a client is; so many of a heavy tail lie beyond no reference.
 _LEAST_BEYOND = 0.05
+# Letters of a name in a note, and the largest number.
+_LONGEST_NAME, _LARGEST = 1000, 1e300
 # Copies are worth a word where fewer rows than this share are different.
 _FEW_DIFFERENT = 0.9
 
@@ -45,8 +48,9 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
     """Ordinary but noteworthy facts, and findings: of columns, of labels, of copies.
 
     These notes leave the owner's machine, so a class is told apart from an absent one only from ``min_group`` different
-    rows on, be it the target's or unknown to it, and so many must lie beyond the limits of a column; shares have two
-    digits, and how a median differs is a power of ten. ``cloud`` is the table's embedding, if it is at hand; it knows
+    rows on, be it the target's or unknown to it, and so many must lie beyond the limits of a column (all do, where
+    fewer do not); shares have two digits, that of different rows in steps of so many, and how a median differs is a
+    power of ten. ``cloud`` is the table's embedding, if it is at hand; it knows
     which rows are equal.
 
     Examples
@@ -70,8 +74,37 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
         notes += _class_notes(_label_counts(table, cloud, min_group), schema.label.classes, min_group)
     notes += _column_notes(table, schema, cloud, min_group)
     if cloud.distinct < _FEW_DIFFERENT * cloud.rows:
-        notes.append(Note("schema.many-copies", {"share": round(cloud.distinct / cloud.rows, 2)}))
+        # One row more or less must not show, whatever a server takes for equal.
+        different = cloud.distinct - cloud.distinct % max(min_group, 1)
+        notes.append(Note("schema.many-copies", {"share": round(different / cloud.rows, 2)}))
     return tuple(notes)
+
+
+def is_plausible(note: Note) -> bool:
+    """Whether a note that another party sent has a code and facts that `fit_notes` could have made.
+
+    Examples
+    --------
+    >>> is_plausible(Note("schema.many-copies", {"share": 0.5})), is_plausible(Note("schema.many-copies", {"share": 7}))
+    (True, False)
+    """
+    return note.code in FIT_CODES and all(_is_fact(name, fact) for name, fact in note.facts.items())
+
+
+def _is_fact(name: str, fact: object) -> bool:
+    if name in ("classes", "found", "meant"):
+        return isinstance(fact, tuple | list) and len(fact) <= _MOST_NAMED and all(_is_name(one) for one in fact)
+    if name == "column":
+        return _is_name(fact)
+    if fact is None:
+        return name in ("least", "times")
+    if isinstance(fact, bool) or not isinstance(fact, int | float):
+        return False
+    return 0 <= fact <= (1.0 if name == "share" else _LARGEST)
+
+
+def _is_name(fact: object) -> bool:
+    return isinstance(fact, str) and len(fact) <= _LONGEST_NAME
 
 
 def require_known_labels(table: Table, schema: Schema, cloud: Points, *, min_group: int) -> None:
@@ -150,15 +183,22 @@ def _column_notes(table: Table, schema: Schema, cloud: Points, min_group: int) -
         beyond = (numbers < np.array(column.low)) | (numbers > np.array(column.high))
         shares = beyond.mean(axis=0)
         for place in np.flatnonzero(shares >= _LEAST_BEYOND):
-            if len(np.unique(cloud.point_of_row[beyond[:, place]])) >= min_group:
-                found.append((float(shares[place]), column, int(place), numbers[:, place]))
+            outside, inside = (_different(cloud, rows) for rows in (beyond[:, place], ~beyond[:, place]))
+            if outside >= min_group:
+                share = 1.0 if inside < min_group else float(shares[place])
+                found.append((share, column, int(place), numbers[:, place]))
     worst = sorted(found, key=lambda one: -one[0])[:MOST_COLUMNS]
-    return [_beyond(share, column, place, numbers) for share, column, place, numbers in worst]
+    return [_beyond(share, column, place, numbers, min_group) for share, column, place, numbers in worst]
 
 
-def _beyond(share: float, column: ColumnSpec, place: int, numbers: NDArray[np.float64]) -> Note:
+def _different(cloud: Points, rows: NDArray[np.bool_]) -> int:
+    return len(np.unique(cloud.point_of_row[rows]))
+
+
+def _beyond(share: float, column: ColumnSpec, place: int, numbers: NDArray[np.float64], min_group: int) -> Note:
     name = on_one_line(column.name) + (f"[{place}]" if column.kind == "block" else "")
-    times = _power_of_ten(float(np.nanmedian(numbers)), column.middle[place])
+    middle = float(limits(numbers[:, None], min_group=min_group).middle[0])  # a median is one row's number
+    times = _power_of_ten(middle, column.middle[place])
     return Note("schema.column-beyond", {"column": name, "share": round(share, 2), "times": times})
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.groups import Groups
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,6 +22,8 @@ _PLACES = np.array([0.005, 0.01, 0.02, 0.05, 0.1])
 # Up to here a row counts as odd where nothing else is known of how odd the odd ones are.
 _ODD = 0.05
 _STEPS, _STOP = 300, 1e-7
+# Fisher's information of a row about the share of wrong labels, below which an estimate does not leave.
+_LEAST_INFORMATION = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +60,17 @@ def label_noise(right: Floats, classes: int) -> Noise:
     return Noise(share, blamed)
 
 
-def wrong_labels(right: Floats, classes: int, *, clean_rows: float) -> Estimate:
+def wrong_labels(right: Floats, classes: int, *, clean_rows: float, groups: Groups | None = None) -> Estimate:
     """The share of *these* labels that are wrong: what is unknown of single rows and of ρ makes the interval.
 
     The count is N(ρ) = Σ P(row is wrong | ρ), so its variance is Σ r·(1 − r) + N'(ρ)²/I(ρ), r the probabilities and I
-    Fisher's information; ``clean_rows``, on which the model was judged, add what could have escaped them.
+    Fisher's information; ``clean_rows``, on which the model was judged, add what could have escaped them. With
+    ``groups``, no fewer rows than one of them move it.
     """
+    if groups is not None:
+        right = groups.ends_shared(right)
+        if _one_row_decides(right, classes, groups.least):
+            return Estimate(0.0, 0.0, 1.0)
     found, rows = label_noise(right, classes), len(right)
     wrong = (1.0 - right) / max(classes - 1, 1)
     likely = np.maximum(found.share * wrong + (1.0 - found.share) * right, 1e-300)
@@ -73,11 +81,12 @@ def wrong_labels(right: Floats, classes: int, *, clean_rows: float) -> Estimate:
     return _around(found.share, _Z * float(np.sqrt(variance + 1.0 / max(clean_rows, 1.0) ** 2)))
 
 
-def odd_share(p_values: Floats, *, clean_rows: float) -> Estimate:
+def odd_share(p_values: Floats, *, clean_rows: float, groups: Groups | None = None) -> Estimate:
     """The share of rows that are unusual beyond chance, by the p-values of one channel.
 
     At each of a few places t the share F(t) of p-values up to t exceeds t by at most the share of unusual rows; where
-    it does so most clearly, (F(t) − t)/(1 − t) is the estimate, and 0 where chance explains all.
+    it does so most clearly, (F(t) − t)/(1 − t) is the estimate, and 0 where chance explains all. With ``groups``, F(t)
+    counts whole groups.
 
     Examples
     --------
@@ -88,7 +97,10 @@ def odd_share(p_values: Floats, *, clean_rows: float) -> Estimate:
     0.2
     """
     rows = max(len(p_values), 1)
-    reached = (p_values[:, None] <= _PLACES + 1e-12).sum(axis=0) / rows
+    unusual = p_values[:, None] <= _PLACES + 1e-12
+    reached = unusual.sum(axis=0) / rows
+    if groups is not None:
+        reached = np.array([groups.count(column) for column in unusual.T]) / rows
     error = _Z * np.sqrt(_PLACES * (1.0 - _PLACES) * (1.0 / rows + 1.0 / max(clean_rows, 1.0)))
     sure = (reached - _PLACES - error) / (1.0 - _PLACES)
     at = int(np.argmax(sure))
@@ -108,6 +120,23 @@ def bad_rows(odd: Estimate, wrong: Estimate) -> Estimate:
 def among_all(estimate: Estimate, part: float) -> Estimate:
     """A share of some rows as one of all rows, of which these are a ``part``."""
     return Estimate(*(float(part * share) for share in _ends(estimate)))
+
+
+def _one_row_decides(right: Floats, classes: int, least: int) -> bool:
+    """Whether one row can move the share as much as a group should: the model says nothing of most of the others.
+
+    Near the best share a row moves it by its score over Fisher's information. A row that is plainly wrong among plainly
+    right ones moves it by 1/m; where most rows are as likely right as wrong, a single one decides, also by what it does
+    to the class shares of all others. So a row must tell as much as one of a model that is right two times in three.
+    """
+    rows = len(right)
+    if classes < 2 or not rows:
+        return False
+    share = min(max(label_noise(right, classes).share, least / rows), 1.0 - 1e-9)
+    wrong = (1.0 - right) / (classes - 1)
+    scores = (wrong - right) / np.maximum(share * wrong + (1.0 - share) * right, 1e-300)
+    information = float((scores**2).mean())
+    return information < _LEAST_INFORMATION or float(np.abs(scores).max()) >= max(least, np.sqrt(rows)) * information
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:

@@ -14,6 +14,7 @@ from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_sha
 from fedbary.valuation.combined_test import Scores, Tested, combined_test
 from fedbary.valuation.conformal import class_weights
 from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.groups import Groups
 from fedbary.valuation.own_rows import blended
 from fedbary.valuation.result import ROW_COLUMNS
 from fedbary.valuation.rules import RowRules
@@ -69,12 +70,14 @@ def classified_rows(
     rules: RowRules,
     adapt: bool = True,
     calibrated_gradient: Floats | None = None,
+    groups: Groups | None = None,
 ) -> ScoredRows:
     """Row values of a table with classes.
 
     ``adapt`` corrects for a class mix that differs from the reference's: the client's own class shares, without labels
     that are probably wrong, become the prior, and calibration rows are weighted by class. Both stay with the client.
-    Without it, ``null`` makes the test the one that is proved (`combined_test`).
+    Without it, ``null`` makes the test the one that is proved (`combined_test`). With ``groups`` the estimated
+    shares may leave.
     """
     from scipy.special import log_softmax
 
@@ -82,7 +85,9 @@ def classified_rows(
     codes = rows.codes[known]
     shift, weights = np.zeros(count), np.ones(count)
     if adapt:
-        shift, weights = _own_mix(rows.log_probabilities[known], codes, clean.codes, count)
+        shift, weights = _own_mix(
+            rows.log_probabilities[known], codes, clean.codes, count, groups and groups.among(known)
+        )
     own = log_softmax(rows.log_probabilities + shift, axis=1)
     better = own.copy()
     if rows.whitened is not None:
@@ -92,10 +97,12 @@ def classified_rows(
     theirs = _clean_scores(clean, shift, weights)
     exact = null if rules.calibration == "split" and not adapt else None
     tested = combined_test(mine, theirs, None if exact is None else _clean_scores(exact, shift, weights), ranked=ranked)
-    odd = odd_share(tested.feature_p[np.isfinite(tested.feature_p)], clean_rows=theirs.effective)
+    seen = np.isfinite(tested.feature_p)
+    odd = odd_share(tested.feature_p[seen], clean_rows=theirs.effective, groups=groups and groups.among(seen))
     judged = known & ~_worst(np.where(known, rows.feature_scores, -np.inf), round(odd.share * codes.size))
     # The label of a row whose features are odd says nothing.
-    wrong = wrong_labels(np.exp(-mine.label[judged]), count, clean_rows=theirs.effective)
+    right = np.exp(-mine.label[judged])
+    wrong = wrong_labels(right, count, clean_rows=theirs.effective, groups=groups and groups.among(judged))
     wrong = among_all(wrong, judged.sum() / max(codes.size, 1))
     better[known, codes] = -np.inf
     details = {
@@ -116,12 +123,14 @@ def measured_rows(
     suggestions: NDArray[np.generic],
     rules: RowRules,
     calibrated_gradient: Floats | None = None,
+    groups: Groups | None = None,
 ) -> ScoredRows:
     """Row values of a table whose label is a number: no classes, so that all rows count the same."""
     tested = combined_test(scores, clean, null)
-    odd = odd_share(tested.feature_p, clean_rows=clean.effective)
+    odd = odd_share(tested.feature_p, clean_rows=clean.effective, groups=groups)
     usual = ~_worst(scores.feature, round(odd.share * len(row_names)))
-    wrong = among_all(odd_share(tested.label_p[usual], clean_rows=clean.effective), float(usual.mean()))
+    wrong = odd_share(tested.label_p[usual], clean_rows=clean.effective, groups=groups and groups.among(usual))
+    wrong = among_all(wrong, float(usual.mean()))
     facts = RowFacts(_guarantee(rules, proved=null is not None), wrong, odd, bad_rows(odd, wrong))
     details = {"label_score": scores.label, "feature_score": scores.feature, "suggested_label": suggestions}
     return _scored(row_names, tested, rules, calibrated_gradient, facts=facts, details=details)
@@ -159,7 +168,7 @@ def suspects(values: Floats, flagged: NDArray[np.bool_], bad: Estimate) -> NDArr
 
 
 def _own_mix(
-    log_probabilities: Floats, codes: Integers, reference_codes: Integers, classes: int
+    log_probabilities: Floats, codes: Integers, reference_codes: Integers, classes: int, groups: Groups | None
 ) -> tuple[Floats, Floats]:
     """Shift of log-probabilities to the client's class shares, and weights of classes, both by labels that are right.
 
@@ -169,10 +178,15 @@ def _own_mix(
 
     theirs = np.bincount(reference_codes, minlength=classes).astype(float)
     counts = there = np.bincount(codes, minlength=classes).astype(float)
+    if groups is not None:
+        counts = there = groups.whole(counts)
     shift = _prior_shift(counts, theirs)
     for _ in range(_CORRECTIONS):
         right = np.exp(log_softmax(log_probabilities + shift, axis=1)[np.arange(len(codes)), codes])
-        trusted = np.bincount(codes, 1.0 - label_noise(right, classes).blamed, minlength=classes)
+        right = right if groups is None else groups.ends_shared(right)
+        trusted = np.bincount(codes, 1.0 - label_noise(right, classes).blamed, minlength=classes).astype(float)
+        if groups is not None:
+            trusted = groups.whole(trusted)
         counts = np.maximum(trusted, _LEAST_TRUST * there)
         shift = _prior_shift(counts, theirs)
     return shift, class_weights(counts, theirs)

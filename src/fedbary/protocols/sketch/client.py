@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# Costs of all rows at all points: four gigabytes. Merging points one after the other: some ten seconds.
+# Costs of all rows at all points, or votes for all classes: four gigabytes. Merging points one after the other: some
+# ten seconds.
 _MOST_COSTS, _MOST_DIFFERENCES = 2**29, 2**33
 
 
@@ -73,9 +74,10 @@ class SketchClient:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         require_columns(self._table, schema)
         points, rows = len(sketch.weights), len(self._table)
+        most = max(points, 0 if judge is None else len(judge.classes))
         merging = points**2 * schema.point_width if self._policy.policy == "coarsen" else 0
-        if points * rows > _MOST_COSTS or merging > _MOST_DIFFERENCES:
-            raise ProtocolError("protocols.sketch-too-large", points=points, rows=rows)
+        if most * rows > _MOST_COSTS or merging > _MOST_DIFFERENCES:
+            raise ProtocolError("protocols.sketch-too-large", points=most, rows=rows)
         # From here on even a refusal depends on the rows, so the message is counted first.
         self._first.check(message)
         if self._schema is None:
@@ -144,15 +146,17 @@ class SketchClient:
 
     def _numbers(self, schema: Schema, sketch: SketchPoints) -> dict[str, Scalar]:
         """Estimates of how many rows are bad; none where the server's model is no use."""
+        least = self._policy.min_group if self._policy.policy == "coarsen" else 1
         try:
-            facts = self._scored(schema, sketch).facts
+            facts = self._scored(schema, sketch, min_group=least).facts
         except FedbaryError as error:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
             return {}
-        least = self._policy.min_group if self._policy.policy == "coarsen" else 1
-        return about_rows(facts, self._table, schema, min_group=least)
+        return about_rows(facts, self._table, schema, self._cloud(schema), min_group=least)
 
-    def _scored(self, schema: Schema, sketch: SketchPoints, gradient: Floats | None = None) -> ScoredRows:
+    def _scored(
+        self, schema: Schema, sketch: SketchPoints, *, gradient: Floats | None = None, min_group: int = 1
+    ) -> ScoredRows:
         if self._judged is None:
             self._judged = judged_rows(self._table, schema, self._arrays)
         return score_rows(
@@ -165,6 +169,7 @@ class SketchClient:
             rules=self._rules,
             adapt=self._policy.adapt,
             gradient=gradient,
+            min_group=min_group,
         )
 
     def _cloud(self, schema: Schema) -> Points:

@@ -16,6 +16,7 @@ from fedbary.space.points import Points, cells_of_a_row, missing_cells
 from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.combined_test import Scores
+from fedbary.valuation.groups import Groups
 from fedbary.valuation.row_values import measured_rows
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import ScoredRows
@@ -64,8 +65,9 @@ def score_numbers(
     *,
     rules: RowRules,
     gradient: Floats | None,
+    groups: Groups | None = None,
 ) -> ScoredRows:
-    """A client's row values from what the server sent."""
+    """A client's row values from what the server sent; with ``groups`` the facts may leave."""
     line = Line.from_arrays(arrays, schema.encoded_width)
     label, feature, better = _scores(table, cloud, schema, sketch, line)
     # What is imputed says nothing of a label.
@@ -79,6 +81,7 @@ def score_numbers(
         suggestions=np.array([f"{value:.6g}" for value in better]),
         rules=rules,
         calibrated_gradient=gradient,
+        groups=groups,
     )
 
 

@@ -8,10 +8,12 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.protocols.messages import Scalar
-from fedbary.space.points import missing_cells, missing_share
+from fedbary.space.missing import missing_by_column
+from fedbary.space.points import Points, cells_of_a_row, missing_share
 from fedbary.space.schema import Schema
 from fedbary.valuation.bad_rows import bad_rows
 from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.groups import Groups
 from fedbary.valuation.scored_rows import RowFacts
 
 ESTIMATES = ("wrong_labels", "odd_features")
@@ -23,10 +25,11 @@ NOISY = ("doubted", "odd")
 _DIGITS = 2
 
 
-def about_rows(facts: RowFacts, table: Table, schema: Schema, *, min_group: int) -> dict[str, Scalar]:
+def about_rows(facts: RowFacts, table: Table, schema: Schema, cloud: Points, *, min_group: int) -> dict[str, Scalar]:
     """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
 
-    A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there.
+    A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
+    the facts must have been made for that ``min_group`` (`fedbary.valuation.groups`).
     """
     found: dict[str, Scalar] = {}
     for name in ESTIMATES:
@@ -35,8 +38,7 @@ def about_rows(facts: RowFacts, table: Table, schema: Schema, *, min_group: int)
             found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
     share = missing_share(table, schema)
     if min_group > 1:
-        lacking = int((missing_cells(table, schema) > 0).sum())
-        share = 0.0 if lacking < min_group else round(share, _DIGITS)
+        share = _missing_in_groups(table, schema, Groups(cloud.point_of_row, min_group))
     return {**found, "missing": share}
 
 
@@ -55,3 +57,14 @@ def _in_groups(share: float, rows: int, min_group: int) -> float:
         return share
     count = round(share * rows)
     return 0.0 if count < min_group else 1.0 if rows - count < min_group else count / rows
+
+
+def _missing_in_groups(table: Table, schema: Schema, groups: Groups) -> float:
+    """The share of missing cells, where no column says of few rows that they lack one, or that they have one."""
+    cells, total = missing_by_column(table, schema), 0
+    for column, missing in zip(schema.columns, cells.T, strict=True):
+        if groups.different(missing < column.width) < groups.least:
+            total += column.width * len(table)
+        elif groups.different(missing > 0) >= groups.least:
+            total += int(missing.sum())
+    return round(total / (len(table) * cells_of_a_row(schema)), _DIGITS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
+from fedbary.protocols.forms import LARGEST
 from fedbary.protocols.messages import below
 from fedbary.protocols.sketch.number_scoring import finite_array, fit_number_scoring, score_numbers
 from fedbary.protocols.sketch.sketch import SketchPoints
@@ -20,6 +21,7 @@ from fedbary.space.labels import class_names, class_positions
 from fedbary.space.missing import missing_coordinates
 from fedbary.space.points import Points, cells_of_a_row, missing_cells
 from fedbary.space.schema import Schema
+from fedbary.valuation.groups import Groups
 from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows, row_frame
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
@@ -109,7 +111,7 @@ def judged_rows(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) 
         return None
     model = ScoringModel.from_arrays(model_arrays)
     values = encode(table, schema)
-    log_p, feature = model.scores(values)
+    log_p, feature = _finite_scores(model, values)
     missing = missing_cells(table, schema)
     if missing.any():
         # What is imputed says nothing of a label: the more a row lacks, the less the model doubts it. And it is no
@@ -117,7 +119,7 @@ def judged_rows(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) 
         lacking = (missing / cells_of_a_row(schema))[:, None]
         log_p = log_softmax((1.0 - lacking) * log_p + lacking * model.log_prior, axis=1)
         values = lent(values, missing_coordinates(table, schema), model)
-        feature = model.scores(values)[1]
+        feature = _finite_scores(model, values)[1]
     rows = OwnRows(
         table.row_names,
         log_p,
@@ -127,6 +129,19 @@ def judged_rows(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) 
         columns=lambda chosen: odd_columns(values[chosen], schema, model),
     )
     return Judged(rows, model)
+
+
+def _finite_scores(model: ScoringModel, values: Floats) -> tuple[Floats, Floats]:
+    """Scores of rows; where a server's numbers leave the finite ones, a row is as far away as can be, and no failure.
+
+    A failure would tell that there is such a row.
+    """
+    with np.errstate(all="ignore"):
+        log_p, feature = model.scores(values)
+    sound = np.asarray(np.isfinite(log_p).all(axis=1))[:, None]
+    return np.where(sound, log_p, log_softmax(model.log_prior)), np.nan_to_num(
+        feature, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST
+    )
 
 
 def score_rows(
@@ -140,24 +155,34 @@ def score_rows(
     rules: RowRules,
     adapt: bool,
     gradient: Floats | None = None,
+    min_group: int = 1,
 ) -> ScoredRows:
-    """A client's row values from what the server sent."""
+    """A client's row values from what the server sent; with ``min_group`` the facts may leave, the rest is rough."""
+    groups = Groups(cloud.point_of_row, min_group) if min_group > 1 else None
     if schema.label.kind == "number":
-        return score_numbers(table, cloud, schema, sketch, arrays, rules=rules, gradient=gradient)
+        return score_numbers(table, cloud, schema, sketch, arrays, rules=rules, gradient=gradient, groups=groups)
     if judged is None:
         nothing = np.zeros(len(table)) if gradient is None else gradient
         frame = row_frame(table.row_names, -nothing, calibrated_gradient=nothing)
         return ScoredRows(frame, RowFacts(Note("valuation.flags-one-class")))
     classes = judged.model.classes
     return classified_rows(
-        judged.rows,
+        judged.rows if groups is None else _without_rare_classes(judged.rows, groups),
         classes,
         _clean_rows("clean", arrays, len(classes)),
         null=_clean_rows("null", arrays, len(classes)) if "null.codes" in arrays else None,
         rules=rules,
         adapt=adapt,
         calibrated_gradient=gradient,
+        groups=groups,
     )
+
+
+def _without_rare_classes(rows: OwnRows, groups: Groups) -> OwnRows:
+    """Rows of classes that few rows have are not judged: the mix of classes would show them."""
+    known = np.unique(rows.codes[rows.codes != UNKNOWN])
+    rare = [code for code in known if groups.different(rows.codes == code) < groups.least]
+    return replace(rows, codes=np.where(np.isin(rows.codes, rare), UNKNOWN, rows.codes), whitened=None, columns=None)
 
 
 def _clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
