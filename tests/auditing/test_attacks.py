@@ -131,7 +131,10 @@ def test_noise_that_is_too_small_breaks_the_promise(monkeypatch):
 
     honest = Sketch.client
     monkeypatch.setattr(
-        Sketch, "client", lambda self, *a, **k: honest(fb.Sketch(epsilon=8.0, policy="dp"), *a, **k), raising=True
+        Sketch,
+        "client",
+        lambda self, *a, **k: honest(fb.Sketch(epsilon=8.0, policy="dp", numbers=False), *a, **k),
+        raising=True,
     )
     _, epsilon, _ = neighbours(scene(PRIVATE, trials=120))
     assert epsilon.holds is False

@@ -74,6 +74,8 @@ EXCHANGES = {
                 "weights": Numbers(("points",), 0.0, 1.0),
                 "variances": Numbers(("points",), 0.0),
                 **SCORING_MODEL,
+                "line.coefficients": Numbers(("encoded",), optional=True),
+                "line.numbers": Numbers((2,), optional=True),
                 **_scored_rows("clean"),
                 **_scored_rows("null"),
             },

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.messages import below
-from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
+from fedbary.protocols.sketch.number_scoring import finite_array, fit_number_scoring, score_numbers
+from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
 from fedbary.space.missing import missing_coordinates
 from fedbary.space.points import Points, cells_of_a_row, missing_cells
 from fedbary.space.schema import Schema
-from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.combined_test import Scores
-from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows, measured_rows, row_frame
+from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows, row_frame
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
@@ -30,8 +29,6 @@ from fedbary.valuation.scoring.lending import lent
 from fedbary.valuation.scoring.odd_columns import odd_columns
 
 Floats = NDArray[np.float64]
-
-_REGRESSION_EPSILON = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +59,17 @@ def fit_scoring(
     Classes under ``min_group`` different rows are left out of the model: no mean or covariance of theirs leaves.
     """
     if schema.label.kind == "number":
-        if calibration is None:
-            return FittedScoring(_numbers_out_of_fold(cloud, schema, sketch, min_group=min_group, seed=seed))
-        return FittedScoring(_numbers("clean", clean_cloud, schema, sketch) | _numbers("null", cloud, schema, sketch))
+        numbers = fit_number_scoring(
+            fitted,
+            calibration,
+            schema,
+            sketch,
+            cloud=cloud,
+            clean_cloud=clean_cloud,
+            min_group=min_group,
+            seed=seed,
+        )
+        return FittedScoring(numbers)
     names = class_names(fitted.labels)
     copies = cloud.point_of_row
     counts = {name: len(np.unique(copies[names == name])) for name in np.unique(names)}
@@ -138,17 +143,7 @@ def score_rows(
 ) -> ScoredRows:
     """A client's row values from what the server sent."""
     if schema.label.kind == "number":
-        label, feature, suggestions = _regression_scores(cloud, schema, sketch)
-        exact = rules.calibration == "split" and "null.label" in arrays
-        return measured_rows(
-            table.row_names,
-            Scores(label, feature, np.ones(len(label))),
-            _number_scores("clean", arrays),
-            null=_number_scores("null", arrays) if exact else None,
-            suggestions=suggestions,
-            rules=rules,
-            calibrated_gradient=gradient,
-        )
+        return score_numbers(table, cloud, schema, sketch, arrays, rules=rules, gradient=gradient)
     if judged is None:
         nothing = np.zeros(len(table)) if gradient is None else gradient
         frame = row_frame(table.row_names, -nothing, calibrated_gradient=nothing)
@@ -165,30 +160,6 @@ def score_rows(
     )
 
 
-def _numbers(name: str, cloud: Points, schema: Schema, sketch: SketchPoints) -> dict[str, np.ndarray]:
-    label, feature, _ = _regression_scores(cloud, schema, sketch)
-    return {f"{name}.label": label, f"{name}.feature": feature}
-
-
-def _numbers_out_of_fold(
-    cloud: Points, schema: Schema, sketch: SketchPoints, *, min_group: int, seed: int
-) -> dict[str, np.ndarray]:
-    """Scores of rows by sketches of the others: a row is nearer to means that it is part of."""
-    scores = {name: np.zeros(cloud.rows) for name in ("clean.label", "clean.feature")}
-    for out, others in sketches_without(cloud, np.zeros(cloud.distinct, dtype=np.int64), sketch, min_group, seed):
-        held_out = np.flatnonzero(out[cloud.point_of_row])
-        for name, found in _numbers("clean", cloud, schema, others).items():
-            scores[name][held_out] = found[held_out]
-    return scores
-
-
-def _number_scores(name: str, arrays: Mapping[str, np.ndarray]) -> Scores:
-    label, feature = _finite(arrays, f"{name}.label"), _finite(arrays, f"{name}.feature")
-    if label.shape != feature.shape:
-        raise ProtocolError("protocols.server-array", name=f"{name}.label")
-    return Scores(label, feature, np.ones(len(label)))
-
-
 def _clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
     return {
         f"{name}.log_probabilities": rows.log_probabilities,
@@ -197,25 +168,8 @@ def _clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
     }
 
 
-def _regression_scores(
-    cloud: Points, schema: Schema, sketch: SketchPoints
-) -> tuple[Floats, Floats, NDArray[np.generic]]:
-    """f(x, y) − min_y' f(x, y'), f(x), and the label of the nearest sketch point."""
-    width = cloud.feature_width
-    features = cost_matrix(cloud.points[:, :width], sketch.points[:, :width], 2)
-    labels = cost_matrix(cloud.points[:, width:], sketch.points[:, width:], 2)
-    joint, free = (
-        -_REGRESSION_EPSILON * logsumexp(-costs / _REGRESSION_EPSILON + np.log(sketch.weights), axis=1)
-        for costs in (features + labels, features)
-    )
-    spec = schema.label
-    values = sketch.points[np.argmin(features, axis=1), -1] / np.sqrt(max(spec.weight, 1e-12)) * spec.scale + spec.mean
-    rows = cloud.point_of_row
-    return (joint - free)[rows], free[rows], np.array([f"{value:.6g}" for value in values])[rows]
-
-
 def _clean_rows(name: str, arrays: Mapping[str, np.ndarray], classes: int) -> CleanRows:
-    log_p, feature = _finite(arrays, f"{name}.log_probabilities", ndim=2), _finite(arrays, f"{name}.feature")
+    log_p, feature = finite_array(arrays, f"{name}.log_probabilities", ndim=2), finite_array(arrays, f"{name}.feature")
     if log_p.shape != (len(feature), classes):
         raise ProtocolError("protocols.server-array", name=f"{name}.log_probabilities")
     codes = arrays.get(f"{name}.codes")
@@ -224,10 +178,3 @@ def _clean_rows(name: str, arrays: Mapping[str, np.ndarray], classes: int) -> Cl
     if codes.min() < 0 or codes.max() >= classes:
         raise ProtocolError("protocols.server-array", name=f"{name}.codes")
     return CleanRows(log_p, codes.astype(np.int64), feature)
-
-
-def _finite(arrays: Mapping[str, np.ndarray], name: str, ndim: int = 1) -> Floats:
-    array = arrays.get(name)
-    if array is None or array.dtype.kind != "f" or array.ndim != ndim or not array.size or not np.isfinite(array).all():
-        raise ProtocolError("protocols.server-array", name=name)
-    return np.asarray(array, dtype=float)

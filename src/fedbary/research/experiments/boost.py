@@ -41,10 +41,10 @@ FLAGS: dict[str, dict[str, Any]] = {
 }
 # Column of the table → whose flags, and what is done about them.
 WAYS = {
-    "drop": ("split", "drop"),
-    "relabel": ("split", "relabel"),
-    "drop, crossfit": ("crossfit", "drop"),
-    "relabel, crossfit": ("crossfit", "relabel"),
+    "drop": ("crossfit", "drop"),
+    "relabel": ("crossfit", "relabel"),
+    "drop, split": ("split", "drop"),
+    "relabel, split": ("split", "relabel"),
     "drop, paper's rule": ("paper's rule", "drop"),
 }
 JUDGED = ("flagged", "recall", "precision", "mended")

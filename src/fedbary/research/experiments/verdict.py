@@ -179,13 +179,13 @@ def _judged(result: fb.Valuation, alpha: str) -> list[Record]:
 
 def _said(opinions: Sequence[Opinion]) -> Record:
     """What is said of any of these clients, with the words of those that are not included."""
-    advices, concern = {opinion.advice for opinion in opinions}, {Advice.LOOK, Advice.LEAVE}
+    advice_of, concern = {opinion.advice for opinion in opinions}, {Advice.LOOK, Advice.LEAVE}
     words = dict.fromkeys(f"{one.advice}: {one.why}" for one in opinions if one.advice != Advice.INCLUDE)
     return {
-        "seen": bool(advices & concern),
+        "seen": bool(advice_of & concern),
         "clients_seen": float(np.mean([opinion.advice in concern for opinion in opinions])),
-        "left_out": Advice.LEAVE in advices,
-        "unknown": bool(advices - concern - {Advice.INCLUDE, Advice.NOT_VALUED}),
+        "left_out": Advice.LEAVE in advice_of,
+        "unknown": bool(advice_of - concern - {Advice.INCLUDE, Advice.NOT_VALUED}),
         "said": " | ".join(words),
     }
 

@@ -1,0 +1,138 @@
+"""Scores of rows whose label is a number: by a line or by the sketch, whichever predicts labels better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from fedbary.data.table import Table
+from fedbary.errors import ProtocolError
+from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
+from fedbary.space.encode import encode
+from fedbary.space.points import Points, cells_of_a_row, missing_cells
+from fedbary.space.schema import Schema
+from fedbary.transport.cost import cost_matrix
+from fedbary.valuation.combined_test import Scores
+from fedbary.valuation.row_values import measured_rows
+from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.scoring.line import Line, fit_line
+
+Floats = NDArray[np.float64]
+
+_EPSILON = 2.0
+
+
+def fit_number_scoring(
+    fitted: Table,
+    calibration: Table | None,
+    schema: Schema,
+    sketch: SketchPoints,
+    *,
+    cloud: Points,
+    clean_cloud: Points,
+    min_group: int,
+    seed: int,
+) -> dict[str, np.ndarray]:
+    """A line where it predicts held-out labels better than the nearest group of the sketch, and scores of clean rows.
+
+    Without calibration rows (crossfit) the rows to fit on are scored by lines and sketches that have not seen them.
+    """
+    label, feature, nearest = _out_of_fold(cloud, schema, sketch, min_group=min_group, seed=seed)
+    own, found = _labels(fitted), fit_line(encode(fitted, schema), _labels(fitted), seed=seed)
+    arrays: dict[str, np.ndarray] = {}
+    if found is not None and ((found.predicted - own) ** 2).mean() < ((nearest - own) ** 2).mean():
+        arrays = found.line.to_arrays()
+        label = np.abs(own - found.predicted) / found.line.spread
+    if calibration is None:
+        return arrays | {"clean.label": label, "clean.feature": feature}
+    line = Line.from_arrays(arrays, schema.encoded_width)
+    held_out = _scores(calibration, clean_cloud, schema, sketch, line)[:2]
+    clean = dict(zip(("clean.label", "clean.feature"), held_out, strict=True))
+    return arrays | clean | {"null.label": label, "null.feature": feature}
+
+
+def score_numbers(
+    table: Table,
+    cloud: Points,
+    schema: Schema,
+    sketch: SketchPoints,
+    arrays: Mapping[str, np.ndarray],
+    *,
+    rules: RowRules,
+    gradient: Floats | None,
+) -> ScoredRows:
+    """A client's row values from what the server sent."""
+    line = Line.from_arrays(arrays, schema.encoded_width)
+    label, feature, better = _scores(table, cloud, schema, sketch, line)
+    # What is imputed says nothing of a label.
+    label = label * (1.0 - missing_cells(table, schema) / cells_of_a_row(schema))
+    exact = rules.calibration == "split" and "null.label" in arrays
+    return measured_rows(
+        table.row_names,
+        Scores(label, feature, np.ones(len(label))),
+        _sent("clean", arrays),
+        null=_sent("null", arrays) if exact else None,
+        suggestions=np.array([f"{value:.6g}" for value in better]),
+        rules=rules,
+        calibrated_gradient=gradient,
+    )
+
+
+def finite_array(arrays: Mapping[str, np.ndarray], name: str, ndim: int = 1) -> Floats:
+    """An array of a message with finite numbers."""
+    array = arrays.get(name)
+    if array is None or array.dtype.kind != "f" or array.ndim != ndim or not array.size or not np.isfinite(array).all():
+        raise ProtocolError("protocols.server-array", name=name)
+    return np.asarray(array, dtype=float)
+
+
+def _sent(name: str, arrays: Mapping[str, np.ndarray]) -> Scores:
+    label, feature = finite_array(arrays, f"{name}.label"), finite_array(arrays, f"{name}.feature")
+    if label.shape != feature.shape:
+        raise ProtocolError("protocols.server-array", name=f"{name}.label")
+    return Scores(label, feature, np.ones(len(label)))
+
+
+def _scores(
+    table: Table, cloud: Points, schema: Schema, sketch: SketchPoints, line: Line | None
+) -> tuple[Floats, Floats, Floats]:
+    """Label and feature scores, and what the labels should be."""
+    label, feature, nearest = _by_sketch(cloud, schema, sketch)
+    if line is None:
+        return label, feature, nearest
+    values = encode(table, schema)
+    return line.scores(values, _labels(table)), feature, line.predicted(values)
+
+
+def _out_of_fold(
+    cloud: Points, schema: Schema, sketch: SketchPoints, *, min_group: int, seed: int
+) -> tuple[Floats, Floats, Floats]:
+    """The same by sketches of other rows: a row is nearer to means that it is part of."""
+    found = np.zeros((3, cloud.rows))
+    for out, others in sketches_without(cloud, np.zeros(cloud.distinct, dtype=np.int64), sketch, min_group, seed):
+        held_out = np.flatnonzero(out[cloud.point_of_row])
+        found[:, held_out] = np.array(_by_sketch(cloud, schema, others))[:, held_out]
+    return found[0], found[1], found[2]
+
+
+def _by_sketch(cloud: Points, schema: Schema, sketch: SketchPoints) -> tuple[Floats, Floats, Floats]:
+    """f(x, y) − min_y' f(x, y'), f(x), and the label of the nearest sketch point."""
+    width = cloud.feature_width
+    features = cost_matrix(cloud.points[:, :width], sketch.points[:, :width], 2)
+    labels = cost_matrix(cloud.points[:, width:], sketch.points[:, width:], 2)
+    joint, free = (
+        -_EPSILON * logsumexp(-costs / _EPSILON + np.log(sketch.weights), axis=1)
+        for costs in (features + labels, features)
+    )
+    spec = schema.label
+    values = sketch.points[np.argmin(features, axis=1), -1] / np.sqrt(max(spec.weight, 1e-12)) * spec.scale + spec.mean
+    rows = cloud.point_of_row
+    return (joint - free)[rows], free[rows], values[rows]
+
+
+def _labels(table: Table) -> Floats:
+    return np.asarray(table.labels, dtype=float)
