@@ -158,7 +158,15 @@ def test_where_no_share_is_estimated_there_are_no_suspects(fedbary, refused, val
     options = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--protocol", "interpolation")
     assert fedbary("value", "sites", *options, "-o", "paper")[0] == 0
     command = ("rows", "paper", "--client", "bad", "--export", "clean", "--suspects")
-    assert refused(*command, says="rows of bad are flagged").code == "valuation.no-suspects"
+    assert refused(*command, says="No row of bad was tested").code == "valuation.no-suspects"
+
+
+def test_an_empty_table_does_not_go_unnoticed(fedbary, valued):
+    patients(80, seed=3).assign(m0=1e6).to_csv("sites/bad.csv", index=False)
+    assert fedbary("value", "sites", *VALUE, "-o", "units")[0] == 0
+    code, out, _ = fedbary("rows", "units", "--client", "bad", "--export", "clean")
+    assert code == 0
+    assert "It is empty: all 80 rows were left out." in out
 
 
 def test_a_folder_with_foreign_files_is_left_alone(fedbary, refused, valued):

@@ -366,3 +366,16 @@ def test_claims_outside_their_own_interval_are_refused(federation):
     reply = settings.client(table, rules=RowRules(), seed=0).answer(server.tasks()["a"])
     server.absorb({"a": replace(reply, scalars={**reply.scalars, "wrong_labels": 0.9})})
     assert server.result().outcomes["a"].has("protocols.claim-share")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_reference_rows_with_numbers_as_labels_do_not_make_clean_features_odd(seed):
+    rng = np.random.default_rng(seed)
+
+    def table(rows: int) -> fb.Table:
+        features = rng.normal(size=(rows, 10))
+        columns = {f"x{place}": column for place, column in enumerate(features.T)}
+        return fb.Table(columns, features[:, 0] + rng.normal(size=rows))
+
+    result = fb.value({"clean": table(300)}, table(30), seed=seed)
+    assert result.clients["odd_features"].item() < 0.05

@@ -68,6 +68,21 @@ def test_every_client_is_in_one_group(crowd):
     assert sorted(named) == sorted(crowd.clients["client"])
 
 
+def test_no_client_of_many_is_to_be_looked_at_without_a_reason():
+    shares = [0.1 + 0.004 * place for place in range(40)]
+    result = made(*(client(f"c{place}", bad=(share, 0.06, 0.3)) for place, share in enumerate(shares)))
+    looked_at = groups(result)
+    assert all(group.why for group in looked_at)
+    assert str(looked_at[-1]).endswith("more) first: for each, about 10 to 18 % of its labels are wrong")
+
+
+def test_whoever_compares_clients_with_each_other_says_so():
+    compared = made(client("a", closeness=0.9), client("b", closeness=0.9))
+    assert "compared with each other" in str(compared)
+    assert "compared with each other" not in str(made(client("a", bad=(0.0, 0.0, 0.02)), client("b")))
+    assert "compared with each other" not in str(made(client("a"), client("b"), reference_missing=0.0))
+
+
 def test_a_finding_is_not_repeated_as_a_remark():
     finding = Note("schema.column-beyond", {"column": "income", "share": 1.0, "times": None})
     result = made(client("c", finding, UNKNOWN_CLASSES, bad=(0.0, 0.0, 0.02)))

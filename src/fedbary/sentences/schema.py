@@ -20,7 +20,7 @@ SENTENCES = {
         "column kind",
     ),
     "column-beyond": say(
-        "{share:percent} of its rows lie beyond anything in the reference in column '{column}'[[; its median is {times} times the reference's]]",
+        "{share:whole_percent} of its rows lie beyond anything in the reference in column '{column}'[[; its median is {times:number} times the reference's]]",
         "column share times",
     ),
     "columns-missing": say(
@@ -81,7 +81,7 @@ SENTENCES = {
     "looks-like-an-id": say(
         "column '{column}' has {different} different texts in {rows} rows, so it looks like an identifier or free text: drop it, or name it as the id."
     ),
-    "many-copies": say("many rows are copies: {share:percent} of them are different", "share"),
+    "many-copies": say("many rows are copies: only {share:whole_percent} of all rows are different", "share"),
     "missing-values": say(
         "column '{column}' has [[{count} ]]missing [[{count:either value values}|values]][[ in {rows} rows]]: fill in the gaps, drop those rows, or ask for <missing=indicate>.",
         "column",
@@ -107,7 +107,7 @@ SENTENCES = {
         "column known",
     ),
     "other-coding": say(
-        "writes {found:listed} where the target has {meant:listed}: did you mean these? Use the target's names of classes",
+        "has labels {found:listed} (did you mean {meant:listed}?): use the names of the target's classes",
         "found meant",
     ),
     "other-fingerprint": say(

@@ -33,7 +33,7 @@ SENTENCES = {
         "flagged rows share",
     ),
     "much-missing": say(
-        "{missing:whole_percent} of its cells are missing, of the reference's {reference:whole_percent}",
+        "{missing:whole_percent} of its cells are missing (in the reference {reference:whole_percent})",
         "missing reference",
     ),
     "near": say("its distance, {distance:number}, is like the others'", "distance"),
@@ -48,6 +48,11 @@ SENTENCES = {
         "about {share:whole_percent} of its rows have odd features ({low:hundredths}–{high:whole_percent})",
         "share low high",
     ),
+    "some-bad-rows": say("about {least:hundredths} to {most:whole_percent} of its rows look bad", "least most"),
+    "some-odd-features": say(
+        "about {least:hundredths} to {most:whole_percent} of its rows have odd features", "least most"
+    ),
+    "some-wrong-labels": say("about {least:hundredths} to {most:whole_percent} of its labels are wrong", "least most"),
     "wrong-labels": say(
         "about {share:whole_percent} of its labels are wrong ({low:hundredths}–{high:whole_percent})",
         "share low high",

@@ -62,7 +62,7 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
     >>> for note in fit_notes(client, fb.fit_schema(reference)):
     ...     print(note)
     lacks class b
-    100.0 % of its rows lie beyond anything in the reference in column 'age'; its median is 1000 times the reference's
+    100 % of its rows lie beyond anything in the reference in column 'age'; its median is 1,000 times the reference's
     """
     cloud = cloud or embed(table, schema)
     notes = []

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# How often an interval holds the share that it is about, where its assumptions hold.
-LEVEL = 0.9
-
 
 @dataclass(frozen=True)
 class Estimate:

@@ -156,6 +156,11 @@ class Valuation:
         return {name: outcome.text for name, outcome in self.outcomes.items() if not outcome.ok}
 
     @property
+    def predicts_number(self) -> bool:
+        """Whether labels are a quantity, not classes."""
+        return self.schema is not None and self.schema.label.kind == "number"
+
+    @property
     def without_rows(self) -> tuple[str, ...]:
         """Clients that were valued, but whose rows could not be."""
         return tuple(name for name, outcome in self.outcomes.items() if outcome.ok and outcome.has(NO_ROW_VALUES))

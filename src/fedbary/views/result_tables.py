@@ -63,6 +63,8 @@ def valuation_text(result: Valuation) -> str:
     2 clients valued by the triangle protocol against 540 reference rows.
     client_1: has fewer than 5 rows of classes 4, 6 and 8
     client_2: has fewer than 5 rows of classes 1 and 5
+    Clients were compared with each other: a fault that most of them share is not
+      seen.
     """
     header, rows, more = clients_on_a_screen(result)
     rows = [[shortened(without_control(name), _LONGEST_NAME), *cells] for name, *cells in rows]
@@ -80,7 +82,7 @@ def valuation_text(result: Valuation) -> str:
     parts = [
         [headline(result.verdict()), *map(str, groups(result))],
         [*lines, *([more] if more else [])],
-        [summary(result), *remarks(result), *column_notes(header)],
+        [summary(result), *remarks(result), *column_notes(result, header)],
     ]
     return "\n\n".join("\n".join(part if part is parts[1] else map(_folded, part)) for part in parts)
 
@@ -123,9 +125,13 @@ def clients_table(result: Valuation, *, intervals: bool = False) -> tuple[list[s
     return [*(name.replace("_", " ") for name, _ in shown), "verdict"], rows
 
 
-def column_notes(header: Sequence[str]) -> list[str]:
-    """What the columns of such a table mean, where their names may mislead."""
-    return [words for name, words in _COLUMN_NOTES.items() if name in header]
+def column_notes(result: Valuation, header: Sequence[str]) -> list[str]:
+    """How to read such a table, where it may mislead."""
+    if "wrong labels" not in header:
+        # A protocol that estimates shares says how much its reference lacks, also where it could estimate none.
+        judged = "reference_missing" in result.settings or result.scores is not None
+        return [] if judged or len(result.clients) < 2 else [_COMPARED_ONLY]
+    return [_WRONG_NUMBERS if result.predicts_number else _WRONG_CLASSES]
 
 
 def summary(result: Valuation) -> str:
@@ -181,9 +187,9 @@ _COMPARED: dict[str, Callable[[Any], str]] = {
     "value": number,
     "share": percent,
 }
-_COLUMN_NOTES = {
-    "wrong labels": "Wrong labels: those replaced at random; systematic confusions count less.",
-}
+_WRONG_CLASSES = "Wrong labels: those replaced at random; systematic confusions count less."
+_COMPARED_ONLY = "Clients were compared with each other: a fault that most of them share is not seen."
+_WRONG_NUMBERS = "Wrong labels: numbers that clean rows hardly have; smaller errors do not count."
 
 
 def _says_something(column: pd.Series[Any], name: str) -> bool:

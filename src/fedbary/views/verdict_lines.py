@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fedbary.notes import Note
 from fedbary.valuation.verdict import PROBLEMS_FIRST, Advice, Opinion
 from fedbary.wording import PYTHON, Dialect, counted, listed, shortened, without_control
 
@@ -31,11 +32,11 @@ class Group:
         Examples
         --------
         >>> str(Group(Advice.LOOK, ("a", "b"), "30 % of its cells are missing"))
-        'Look at a and b first: each, 30 % of its cells are missing'
+        'Look at a and b first: for each, 30 % of its cells are missing'
         """
         names = listed([shortened(without_control(name), _LONGEST_NAME) for name in self.clients], most=_MOST_NAMES)
         many = f"{counted(len(self.clients), 'client')} ({names})" if len(self.clients) > _MOST_NAMES else names
-        each = "each, " if len(self.clients) > 1 and self.advice is not Advice.NOT_VALUED else ""
+        each = "for each, " if len(self.clients) > 1 and self.advice is not Advice.NOT_VALUED else ""
         return _SAID[self.advice].format(many) + (f": {each}{self.why}" if self.why else "")
 
 
@@ -48,12 +49,17 @@ def headline(opinions: Sequence[Opinion]) -> str:
     'Include 2 of 3 clients, look at 1 first.'
     >>> headline([Opinion("a", Advice.UNKNOWN, ())])
     'Nothing can be said of the only client.'
+    >>> headline([Opinion("a", Advice.UNKNOWN, ()), Opinion("b", Advice.UNKNOWN, ())])
+    'Nothing can be said of either client.'
     """
     total = len(opinions)
     count = {advice: sum(opinion.advice == advice for opinion in opinions) for advice in Advice}
     alone = next((advice for advice in Advice if count[advice] == total), None)
     if total and alone is not None:
-        parts = [_SAID[alone].format({1: "the only client", 2: "both clients"}.get(total, f"all {total:,} clients"))]
+        all_of_them = {1: "the only client", 2: "both clients"}.get(total, f"all {total:,} clients")
+        if alone is Advice.UNKNOWN and total > 1:
+            all_of_them = "either client" if total == 2 else f"any of the {total:,} clients"
+        parts = [_SAID[alone].format(all_of_them)]
     else:
         of_all = f" of {total:,} clients"
         parts = [f"include {f'{count[Advice.INCLUDE]:,}' if count[Advice.INCLUDE] else 'none'}{of_all}"]
@@ -91,22 +97,44 @@ def problems_first(opinions: Sequence[Opinion]) -> list[int]:
 def groups(result: Valuation, dialect: Dialect = PYTHON) -> list[Group]:
     """Clients by advice and reasons, problems first and the worst of them first; those to include in one group.
 
-    With many clients only the first groups of a kind have their reasons; the rest of it is one group without. Why a
-    client failed is said in full, to the reader who has the result.
+    With many clients only the first groups of a kind have their reasons in full; the rest of it is grouped by kinds of
+    reasons. Why a client failed is said in full, to the reader who has the result.
     """
     opinions = result.verdict()
-    found: dict[tuple[Advice, str], list[str]] = {}
-    for opinion in (opinions[place] for place in problems_first(opinions)):
-        found.setdefault((opinion.advice, _why(result, opinion, dialect)), []).append(opinion.client)
-    said = [Group(advice, tuple(names), why) for (advice, why), names in found.items()]
+    ordered = [opinions[place] for place in problems_first(opinions)]
+    found: dict[tuple[Advice, str], list[Opinion]] = {}
+    for opinion in ordered:
+        found.setdefault((opinion.advice, _why(result, opinion, dialect)), []).append(opinion)
+    said = [(Group(advice, _names(those), why), those) for (advice, why), those in found.items()]
     if len(opinions) <= _MANY_CLIENTS:
-        return said
+        return [group for group, _ in said]
     shown = []
     for advice in PROBLEMS_FIRST:
-        mine = [group for group in said if group.advice == advice]
-        rest = tuple(client for group in mine[_MOST_GROUPS:] for client in group.clients)
-        shown += [*mine[:_MOST_GROUPS], *([Group(advice, rest)] if rest else [])]
+        mine = [pair for pair in said if pair[0].advice == advice]
+        shown += [group for group, _ in mine[:_MOST_GROUPS]]
+        shown += _by_kind(advice, [opinion for _, those in mine[_MOST_GROUPS:] for opinion in those])
     return shown
+
+
+def _by_kind(advice: Advice, opinions: Sequence[Opinion]) -> list[Group]:
+    """One group for each share that is the only reason, with the range of it, and one for all other clients."""
+    kinds: dict[str, list[Opinion]] = {}
+    for opinion in opinions:
+        codes = [note.code for note in opinion.reasons]
+        kinds.setdefault(_SOME.get(codes[0], "") if len(codes) == 1 else "", []).append(opinion)
+    shown = []
+    for code, those in sorted(kinds.items(), key=lambda kind: not kind[0]):
+        shares = [share for one in those for note in one.reasons if isinstance(share := note.facts.get("share"), float)]
+        why = str(Note(code, {"least": min(shares), "most": max(shares)})) if code and shares else ""
+        shown.append(Group(advice, _names(those), why))
+    return shown
+
+
+_SOME = {f"verdict.{what}": f"verdict.some-{what}" for what in ("bad-rows", "odd-features", "wrong-labels")}
+
+
+def _names(opinions: Sequence[Opinion]) -> tuple[str, ...]:
+    return tuple(opinion.client for opinion in opinions)
 
 
 def _why(result: Valuation, opinion: Opinion, dialect: Dialect) -> str:

@@ -18,11 +18,11 @@ FACTS = RowFacts(Note(PROVED, {"rate": 0.1}), wrong_labels=Estimate(0.1, 0.05, 0
 
 
 def values_of(table: fb.Table, *, flagged: int, suspects: int = 0, classes=("cat", "dog")):
-    """Row k has value k − rows; the first ``flagged`` rows are flagged, in turn for label, features and both.
+    """Row k has value k − rows; the first ``flagged`` rows are flagged, in turn for label and features.
 
     The next ``suspects`` rows are suspects.
     """
-    rows, reasons = len(table), np.array(["label", "features", "label and features"], dtype=object)
+    rows, reasons = len(table), np.array(["label", "features"], dtype=object)
     return row_frame(
         table.row_names,
         np.arange(rows, dtype=float) - rows,
@@ -31,7 +31,7 @@ def values_of(table: fb.Table, *, flagged: int, suspects: int = 0, classes=("cat
         p_value=np.minimum(1.0, 2 * (np.arange(rows) + 1) / (rows + 2)),
         flag=np.arange(rows) < flagged,
         suspect=(np.arange(rows) >= flagged) & (np.arange(rows) < flagged + suspects),
-        reason=reasons[np.arange(rows) % 3],
+        reason=reasons[np.arange(rows) % 2],
         suggested_label=np.array(classes, dtype=object)[np.arange(rows) % len(classes)],
     )
 

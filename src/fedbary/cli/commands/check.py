@@ -113,8 +113,8 @@ def _show_fit(console: Console, table: Table, schema: Schema) -> None:
     learned, refusals = _learned(table, schema)
     console.print(f"\nThe table fits the schema {schema.fingerprint}.", style="bold")
     console.print(
-        "In a run with default settings the coordinator would be told, besides a distance, its lower end and a mean "
-        "cost:"
+        "In a run with default settings the coordinator would be told, besides a distance, its lower end, a mean "
+        "cost and estimated shares of wrong labels and odd features:"
     )
     console.print(bulleted(learned))
     for refusal in refusals:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
+    from fedbary.data import table as data_table
     from fedbary.valuation.estimates import Estimate
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scored_rows import RowFacts
@@ -77,7 +78,7 @@ def rows(
     result = load_result(folder)
     frame, facts = result.rows(client), result.row_facts(client)
     if not json:
-        _show(frame, facts, client, most)
+        _show(frame, facts, client, most, numbers=result.predicts_number)
     written = None
     if export is not None:
         if not suspects and frame["flag"].isna().any():
@@ -90,13 +91,15 @@ def rows(
         write_json(_for_programs(frame, facts, client, most, written))
     elif written is not None:
         screen().print(f"\nwritten  {visible(written)}", soft_wrap=True)
-        left = _still_in(frame, facts, suspects=suspects)
+        left = _still_in(table, frame, facts, suspects=suspects)
         if left:
             screen().print(left)
 
 
-def _still_in(frame: pd.DataFrame, facts: RowFacts, *, suspects: bool) -> str:
+def _still_in(table: data_table.Table, frame: pd.DataFrame, facts: RowFacts, *, suspects: bool) -> str:
     """What a table that was just written still holds, where that may surprise."""
+    if not len(table):
+        return f"It is empty: all {counted(len(frame), 'row')} were left out."
     if facts.suspects and not suspects:
         return f"It still holds {counted(facts.suspects, 'suspect')}: --suspects leaves them out, too."
     return "" if frame["flag"].any() or facts.suspects else "Nothing is flagged, so it holds all rows as they were."
@@ -116,14 +119,16 @@ def _marked(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     return frame[frame[column].fillna(False).astype(bool)]
 
 
-def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
+def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, *, numbers: bool) -> None:
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
     from fedbary.wording import COMMAND
 
     console = screen()
     flagged, suspected = _marked(frame, "flag"), _marked(frame, "suspect")
-    console.print(f"{len(flagged)} of {len(frame)} rows of {visible(client)} are flagged", style="bold")
+    tested = bool(frame["flag"].notna().any())
+    many = f"{len(flagged)} of {len(frame)} rows of {visible(client)} are flagged"
+    console.print(many if tested else f"No row of {visible(client)} was tested", style="bold")
     if len(flagged):
         console.print(worst_rows(flagged, most))
     console.print(f"flags: {facts.guarantee.text(COMMAND)}")
@@ -136,9 +141,9 @@ def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int) -> None:
     elif not len(flagged):
         console.print("\nIts least valuable rows", style="bold")
         console.print(worst_rows(frame, most))
-    for line in _estimates(facts):
+    for line in _estimates(facts, numbers=numbers):
         console.print(line)
-    if facts.untested and frame["flag"].notna().any():
+    if facts.untested and tested:
         console.print(f"never flagged: {facts.untested} rows of classes that the reference hardly has")
 
 
@@ -159,11 +164,12 @@ def worst_rows(rows: pd.DataFrame, most: int) -> Table:
     return table(columns, zip(*columns.values(), strict=True), numeric=("value",))
 
 
-def _estimates(facts: RowFacts) -> list[str]:
+def _estimates(facts: RowFacts, *, numbers: bool) -> list[str]:
     """The shares of bad rows that were estimated, with their intervals."""
     lines = []
     if facts.wrong_labels is not None:
-        lines.append(f"estimated share of wrong labels: {between(facts.wrong_labels)}, if wrong at random")
+        which = "large errors only" if numbers else "if wrong at random"
+        lines.append(f"estimated share of wrong labels: {between(facts.wrong_labels)}, {which}")
     if facts.odd_features is not None:
         lines.append(f"estimated share of rows with odd features: {between(facts.odd_features)}")
     return lines

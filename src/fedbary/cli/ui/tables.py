@@ -139,7 +139,7 @@ def remarks(result: Valuation) -> Table | None:
     from fedbary.views import result_tables, verdict_lines
 
     header = result_tables.clients_on_a_screen(result)[0]
-    lines = verdict_lines.remarks(result, COMMAND) + result_tables.column_notes(header)
+    lines = verdict_lines.remarks(result, COMMAND) + result_tables.column_notes(result, header)
     return bulleted(lines) if lines else None
 
 

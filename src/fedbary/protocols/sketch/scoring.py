@@ -19,6 +19,7 @@ from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
 from fedbary.space.missing import missing_coordinates
+from fedbary.space.options import Space
 from fedbary.space.points import Points, cells_of_a_row, missing_cells
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
@@ -47,6 +48,7 @@ def fit_scoring(
     schema: Schema,
     sketch: SketchPoints,
     *,
+    space: Space,
     cloud: Points,
     clean_cloud: Points,
     adapt: bool,
@@ -66,6 +68,7 @@ def fit_scoring(
             calibration,
             schema,
             sketch,
+            space=space,
             cloud=cloud,
             clean_cloud=clean_cloud,
             min_group=min_group,

@@ -223,6 +223,7 @@ class SketchServer:
             calibration,
             self._schema,
             self._sketch,
+            space=self._space,
             cloud=cloud,
             clean_cloud=self._clean,
             adapt=settings.adapt,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.views.plots.display import Display
-from fedbary.views.plots.look import BLUE, GREY, ORANGE, PURPLE, RED, as_hover, as_text, empty_figure, finite
+from fedbary.views.plots.look import BLUE, GREY, ORANGE, PURPLE, as_hover, as_text, empty_figure, finite
 from fedbary.views.row_map import FLAGGED, NOT_FLAGGED, SUSPECT, TARGET, UNFLAGGED
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _KINDS: dict[str, tuple[str, str, str, int, float]] = {
     FLAGGED: ("flagged", ORANGE, "diamond", 9, 0.95),
     "label": ("flagged: label", ORANGE, "diamond", 9, 0.95),
     "features": ("flagged: features", PURPLE, "x", 9, 0.95),
-    "label and features": ("flagged: both", RED, "cross", 10, 0.95),
 }
 _MOST_LABELS = 30
 

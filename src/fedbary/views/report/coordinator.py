@@ -105,7 +105,7 @@ def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
         tiles.append(("cells missing", headline_percent(missing.share), "; ".join(beside)))
     if len(part) > 1 and (part["quality"].notna().any() or result.scores is not None):
         alike = int(part["rank"].str.contains("–").sum())
-        told = "their intervals overlap" if alike else "every rank is certain"
+        told = "from some other: their intervals overlap" if alike else "every rank is certain"
         tiles.append(("cannot be told apart", counted(alike, "client") if alike else "no client", told))
     epsilon = result.settings.get("epsilon")
     if epsilon is not None:
@@ -143,7 +143,10 @@ def _rules(result: Valuation) -> list[str]:
             "the coding of its labels or its missing cells are unlike the reference's. The rest is included."
         )
         said.append(
-            "Wrong labels are estimated as labels that were replaced at random: where two classes are mixed up "
+            "Wrong labels are numbers that clean rows with such features hardly have: smaller errors are not seen, so "
+            "more may be wrong than is said here."
+            if result.predicts_number
+            else "Wrong labels are estimated as labels that were replaced at random: where two classes are mixed up "
             "throughout, more may be wrong than is said here."
         )
     else:

@@ -64,6 +64,11 @@ def _sketch(settings: Mapping[str, Any]) -> Learned:
         if private
         else "Which classes a client has too few rows of, which of its classes the reference lacks (named from "
         f"{settings.get('min_group')} different rows on), and how many of its columns are ignored.",
+        ""
+        if private
+        else "Unless its owner keeps them, findings: which columns lie beyond anything in the reference, in what share "
+        "of the rows and by which power of ten; labels that are written in another way; and the share of different "
+        "rows, where many are copies.",
         "How far each client merged the sketch's points, by the error of what it used."
         if settings.get("policy") == "coarsen"
         else "",

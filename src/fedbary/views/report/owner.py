@@ -110,7 +110,7 @@ def _facts(
         "client": client,
         "about": _about(result, client, reference=reference),
         "headline": owner_headline(rows, facts),
-        "promises": promises(rows, facts, settings),
+        "promises": promises(rows, facts, settings, numbers=result.predicts_number),
         "tiles": _tiles(result, rows, facts, client),
         "has_flags": bool(rows["flag"].notna().any()),
         "has_p": bool(rows["p_value"].notna().any()),

@@ -7,14 +7,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedbary.valuation.scored_rows import PROVED, RowFacts
-from fedbary.wording import counted, number, percent
+from fedbary.wording import counted, number, whole_percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.valuation.estimates import Estimate
 
-_REASONS = (("label", "by their label"), ("features", "by their features"), ("label and features", "by both"))
+_REASONS = (("label", "by their label"), ("features", "by their features"))
+_WRONG_CLASSES = (
+    " It is an estimate of labels that were replaced at random, without a guarantee; where two classes are mixed up "
+    "throughout, more may be wrong."
+)
+_WRONG_NUMBERS = (
+    " It is an estimate of numbers that clean rows hardly have, without a guarantee; smaller errors are not seen, so "
+    "more may be wrong."
+)
 
 
 def owner_headline(rows: pd.DataFrame, facts: RowFacts) -> str:
@@ -67,7 +75,9 @@ def _nothing_flagged(total: int, suspects: int, facts: RowFacts) -> str:
     return f"{none}, but about {doubted:,} of the labels {'is' if doubted == 1 else 'are'} estimated to be wrong."
 
 
-def promises(rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any]) -> list[dict[str, str]]:
+def promises(
+    rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any], *, numbers: bool = False
+) -> list[dict[str, str]]:
     """Titles and sentences: what a flag means, what it does not, and what was not tested."""
     said = [_rate(rows, facts, settings.get("fdr"))]
     if rows["flag"].notna().any():
@@ -91,8 +101,7 @@ def promises(rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any]) -
         said.append(
             {
                 "title": "Wrong labels, estimated",
-                "text": _estimated(facts.wrong_labels, len(rows)) + " It is an estimate of labels that were replaced "
-                "at random, without a guarantee; where two classes are mixed up throughout, more may be wrong.",
+                "text": _estimated(facts.wrong_labels, len(rows)) + (_WRONG_NUMBERS if numbers else _WRONG_CLASSES),
             }
         )
     if facts.untested and rows["flag"].notna().any():
@@ -111,7 +120,7 @@ def _estimated(wrong: Estimate, rows: int) -> str:
     if not many:
         return "No label is estimated to be wrong."
     return (
-        f"About {percent(wrong.share)} of the labels ({100 * wrong.low:.0f}–{100 * wrong.high:.0f} %), "
+        f"About {whole_percent(wrong.share)} of the labels ({100 * wrong.low:.0f}–{100 * wrong.high:.0f} %), "
         f"{counted(many, 'row')}, {'is' if many == 1 else 'are'} estimated to be wrong, flagged or not."
     )
 
