@@ -32,7 +32,7 @@ def values_of(table: fb.Table, *, flagged: int, suspects: int = 0, classes=("cat
         flag=np.arange(rows) < flagged,
         suspect=(np.arange(rows) >= flagged) & (np.arange(rows) < flagged + suspects),
         reason=reasons[np.arange(rows) % 2],
-        suggested_label=np.array(classes, dtype=object)[np.arange(rows) % len(classes)],
+        suggested_label=np.array(classes, dtype=object)[np.arange(rows) // 2 % len(classes)],
     )
 
 

@@ -58,10 +58,10 @@ def test_rows_are_sorted_by_any_column_and_missing_values_stay_last(shelter):
 def test_filters_and_search_narrow_the_rows_and_the_count_follows(shelter):
     assert count(shelter) == "20 of 90 rows"
     shelter.select_option("[data-filter=reason] select", "features")
-    assert names(shelter) == [f"a{i}" for i in range(1, 20, 3)]
+    assert names(shelter) == [f"a{i}" for i in range(1, 20, 2)]
     shelter.select_option("[data-filter=reason] select", "label")
     shelter.select_option("[data-filter=suggested_label] select", "cat")
-    assert names(shelter) == ["a0", "a6", "a12", "a18"]
+    assert names(shelter) == [f"a{i}" for i in range(0, 20, 4)]
     shelter.select_option("[data-filter=reason] select", "any")
     shelter.select_option("[data-filter=suggested_label] select", "any")
     shelter.select_option("[data-filter=given_label] select", "dog")
@@ -236,7 +236,7 @@ def test_two_thousand_rows_with_pictures_stay_quick(tmp_path, opened):
     timed("and back", page.get_by_role("button", name="Suspicion", exact=True).click)
     assert names(page)[:2] == ["0", "1"]
     timed("filter", lambda: page.select_option("[data-filter=reason] select", "features"))
-    assert count(page) == "667 of 2,000 rows"
+    assert count(page) == "1,000 of 2,000 rows"
     timed("search", lambda: page.locator("#find-row").fill("19"))
     assert all("19" in name for name in names(page)[:5])
     timed("select all", page.get_by_label("Select all rows that fit the filters").check)

@@ -168,8 +168,9 @@ def markdown(final: pd.DataFrame) -> str:
         "between both should be large. A gap alone can mislead: leaving out what is unusual harms in either order, and "
         "whoever wants to clean rows needs the first area. *oracle* leaves out the rows that were spoilt, then any; "
         "*random* any. Rows with equal values are in random order. AUROC is that of spoilt rows by value.\n",
-        "`sketch` and `interpolation` are our protocols and do not hand over rows (`sketch-crossfit` is the sketch "
-        "with all reference rows used for fitting, out of fold); all other methods have both tables in one place. "
+        "`sketch` and `interpolation` are our protocols and do not hand over rows (`sketch-split` is the sketch "
+        "with half of the reference for fitting and half for calibration); all other methods have both tables in one "
+        "place. "
         f"{', '.join(f'`{name}`' for name in LEAN)} refit thousands of models: here with {PERMUTATIONS} permutations, "
         f"{SAMPLES} samples and {UPDATES} updates per row (by default 30, 1500 and 16), on {FEW.projection} principal "
         "directions of the features and a residual, with which the regression is 0.005 less accurate on average than "
@@ -249,7 +250,7 @@ METHODS: dict[str, Values] = {
     "random": lambda client, _, __: np.zeros(len(client.mask)),
     "oracle": lambda client, _, __: -client.mask.astype(float),
     "sketch": _protocol("sketch"),
-    "sketch-crossfit": _protocol("sketch", calibration="crossfit"),
+    "sketch-split": _protocol("sketch", calibration="split"),
     "interpolation": _protocol("interpolation"),
     **{name: _baseline(method.compute) for name, method in ROW_METHODS.items() if name not in LEAN},
     **LEAN,
