@@ -81,7 +81,7 @@ class GuardedClient:
     >>> rows, policy = digits.train.take(range(50)), OwnerPolicy(epsilon_budget=1.0)
     >>> mine = GuardedClient.for_table(rows, asked, policy=policy, ledger=ledger, run="may", seed=7)
     >>> sorted(mine.answer(server.tasks()["me"]).scalars)
-    ['cost', 'error', 'lower', 'noise', 'relaxed', 'rows']
+    ['cost', 'doubted', 'error', 'lower', 'missing', 'noise', 'odd', 'relaxed', 'rows']
     >>> ledger.spent()
     1.0
     """

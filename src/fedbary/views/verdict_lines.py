@@ -130,7 +130,11 @@ def _by_kind(advice: Advice, opinions: Sequence[Opinion]) -> list[Group]:
     return shown
 
 
-_SOME = {f"verdict.{what}": f"verdict.some-{what}" for what in ("bad-rows", "odd-features", "wrong-labels")}
+_SOME = {
+    "verdict.bad-rows": "verdict.some-bad-rows",
+    "verdict.odd-features": "verdict.some-odd-features",
+    "verdict.wrong-labels": "verdict.some-wrong-labels",
+}
 
 
 def _names(opinions: Sequence[Opinion]) -> tuple[str, ...]:

@@ -71,8 +71,6 @@ def cells(smoke: bool) -> list[Cell]:
 
 def compute(cell: Cell) -> list[Record]:
     """One record per ε."""
-    from scipy.stats import spearmanr
-
     data = split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed)
     asked, server = _servers(cell.dataset, cell.reference_rows, cell.seed)
     schema, sketch, question, rates = server.schema, server.sketch, server.question(), server.rates
@@ -98,15 +96,24 @@ def compute(cell: Cell) -> list[Record]:
     for epsilon in EPSILONS:
         ranks = [
             (
-                spearmanr([quality(one, epsilon) for one in sums], without_noise)[0],
-                spearmanr([noisy_costs(one, cell.rows, sketch, epsilon).cost for one in sums], exact)[0],
+                _order_kept([quality(one, epsilon) for one in sums], without_noise),
+                _order_kept([noisy_costs(one, cell.rows, sketch, epsilon).cost for one in sums], exact),
             )
             for _ in range(cell.draws)
         ]
-        good, distance = np.nan_to_num(np.array(ranks)).mean(axis=0)
+        good, distance = np.array(ranks).mean(axis=0)
         advantage = membership_advantage(*neighbours, sketch, rows=cell.rows, epsilon=epsilon, trials=cell.trials)
         records.append({"epsilon": epsilon, "quality": good, "distance": distance, "advantage": advantage})
     return records
+
+
+def _order_kept(noisy: list[float], exact: list[float]) -> float:
+    """Spearman correlation; 0 where all are alike, as where noise puts everybody beyond the bounds."""
+    from scipy.stats import spearmanr
+
+    if len(set(noisy)) == 1 or len(set(exact)) == 1:
+        return 0.0
+    return float(spearmanr(noisy, exact)[0])
 
 
 def without_dearest(table: fb.Table, schema: Schema, sketch: SketchPoints) -> Sums:
