@@ -72,7 +72,7 @@ def descendants(pid):
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory, digits):
     home = tmp_path_factory.mktemp("federation")
-    *parts, reference = fb.partitions.by_size(digits, [120, 120, 120, 400], seed=0).clients.values()
+    *parts, reference = fb.partitions.by_size(digits, [120, 120, 120, 400], seed=1).clients.values()
     port = free_ports(4)
     options = ["--nodes", ",".join(NAMES), "--port", str(port), "--node-port", str(port + 1)]
     assert main(["federation", "init", str(home / "fed"), *options]) == 0
