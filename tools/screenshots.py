@@ -189,7 +189,7 @@ def published(path: Path) -> pd.DataFrame:
             metric = {"AUROC of": "auroc", "AUROC by": "channel"}.get(line[2:10], "")
             header = []
         elif line.startswith("|") and metric:
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]
             if not header:
                 header = cells
             elif not cells[0].startswith("---"):
