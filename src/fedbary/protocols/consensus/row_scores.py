@@ -20,7 +20,7 @@ from fedbary.protocols.consensus.groups import scored_features
 from fedbary.protocols.consensus.party import PROFILE
 from fedbary.protocols.messages import below
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space.labels import class_names
+from fedbary.space.labels import class_names, class_positions
 from fedbary.space.points import embed
 from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
@@ -117,12 +117,11 @@ def value_rows(table: Table, scores: RowScores, arrays: Mapping[str, np.ndarray]
 
 
 def _by_model(table: Table, schema: Schema, model: ScoringModel) -> RowScores:
-    position = {name: index for index, name in enumerate(model.classes)}
-    codes = np.array([position.get(str(name), UNKNOWN) for name in class_names(table.labels)], dtype=np.int64)
+    codes = class_positions(class_names(table.labels), model.classes)
     known = np.flatnonzero(codes != UNKNOWN)
     model_log_p, feature = model.scores(scored_features(table, schema))
     # The client's own smoothed class counts are the better prior, and leave it for nobody (DESIGN 2.6).
-    own = np.bincount(codes[known], minlength=len(position)) + 1.0
+    own = np.bincount(codes[known], minlength=len(model.classes)) + 1.0
     log_p = log_softmax(model_log_p + np.log(own / own.sum()) - model.log_prior, axis=1)
     share = _tempered_noise_share(log_p[known], codes[known])
     label = np.full(len(codes), np.nan)
