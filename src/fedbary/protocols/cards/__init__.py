@@ -1,0 +1,127 @@
+"""Cards: every client uploads class moments once; whatever is asked later is answered by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from fedbary.checks import whole
+from fedbary.errors import SettingsError, wrong_parameter
+from fedbary.protocols.host import ALONE, Host
+from fedbary.space.options import Space
+from fedbary.valuation.rules import RowRules
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+    from fedbary.protocols.cards.client import CardsClient
+    from fedbary.protocols.cards.server import CardsServer
+
+Policy = Literal["trusted", "guarded", "dp"]
+
+_LEAST_EPSILON = 1e-4
+# 2^20 coalitions take minutes; every further client doubles that.
+_MOST_EXACT = 20
+
+
+@dataclass(frozen=True)
+class Cards:
+    """One upload: every client sends the class moments of its rows, from which the others' model judges its rows.
+
+    The default without a reference; with one, the reference is one more card, and its rows calibrate flags.
+
+    Parameters
+    ----------
+    min_group : int
+        Fewest different rows behind anything that leaves a guarded client.
+    epsilon, delta : float, optional
+        Differential privacy of the card. Needs public coordinates: a ``schema``, or a reference to fit one on.
+    policy : {"trusted", "guarded", "dp"}
+        What a client does about a server that may be dishonest: send exact moments; leave out what single rows could
+        be read from (docs/cards.md; a guard, not a proof); or refuse to send anything without ``epsilon``.
+    worth : bool
+        Also play coalitions of the clients' cards, judged by the reference: ``worth`` is a client's Shapley value.
+    exact_up_to : int
+        Up to so many clients all 2^N coalitions are played, beyond that random permutations, with standard errors.
+    permutations : int
+        Most permutations; fewer when all standard errors are below a hundredth of what there is to share.
+    coordinates : int, optional
+        Public coordinates, with ``epsilon`` and for ``worth``: principal directions of the reference.
+    robust : bool
+        Give cards that contradict the others less weight in the others' models.
+    numbers : bool
+        Clients answer the model with estimated shares of wrong labels and odd features. Without them, and with
+        ``epsilon``, the shares are those that the cards themselves tell, compared with the other clients.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> fb.Cards(epsilon=1.0).delta
+    1e-06
+    """
+
+    min_group: int = 5
+    epsilon: float | None = None
+    delta: float = 1e-6
+    policy: Policy = "trusted"
+    worth: bool = False
+    exact_up_to: int = 14
+    permutations: int = 1000
+    coordinates: int | None = None
+    robust: bool = True
+    numbers: bool = True
+
+    name: ClassVar[str] = "cards"
+    needs_reference: ClassVar[bool] = False
+    row_values_after: ClassVar[frozenset[str]] = frozenset({"model"})
+
+    def __post_init__(self) -> None:
+        for field in ("min_group", "exact_up_to", "permutations"):
+            whole(getattr(self, field), field, "Cards", least=1)
+        if self.coordinates is not None:
+            whole(self.coordinates, "coordinates", "Cards", least=1)
+        if self.exact_up_to > _MOST_EXACT:
+            expected = f"at most {_MOST_EXACT}, for it takes 2^N evaluations"
+            raise wrong_parameter("exact_up_to", "Cards", expected, self.exact_up_to)
+        if self.epsilon is not None and not (_is_number(self.epsilon) and self.epsilon >= _LEAST_EPSILON):
+            raise wrong_parameter("epsilon", "Cards", f"a finite number of at least {_LEAST_EPSILON:g}", self.epsilon)
+        if not (_is_number(self.delta) and 0.0 < self.delta < 1.0):
+            raise wrong_parameter("delta", "Cards", "a number between 0 and 1", self.delta)
+        if self.policy not in ("trusted", "guarded", "dp"):
+            raise wrong_parameter("policy", "Cards", "one of trusted, guarded, dp", self.policy)
+        for field in ("worth", "robust", "numbers"):
+            if not isinstance(getattr(self, field), bool):
+                raise wrong_parameter(field, "Cards", "True or False", getattr(self, field))
+        if self.policy == "dp" and self.epsilon is None:
+            raise SettingsError("protocols.dp-without-epsilon")
+
+    def space(self, space: Space | None) -> Space:
+        """The space in which labels and features weigh the same, where the user did not choose another."""
+        return (space or Space()).with_defaults(metric="within", labels="onehot")
+
+    def server(
+        self,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        rules: RowRules,
+        seed: int,
+        host: Host = ALONE,
+    ) -> CardsServer:
+        """The coordinator's half."""
+        from fedbary.protocols.cards.server import CardsServer
+
+        return CardsServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
+
+    def client(self, table: Table, *, rules: RowRules, seed: int) -> CardsClient:
+        """A data owner's half."""
+        from fedbary.protocols.cards.client import CardsClient
+
+        return CardsClient(self, table, rules=rules, seed=seed)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

@@ -1,0 +1,202 @@
+"""Cards in one space: what they agree on as a schema, and each card's moments in its coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.notes import Note
+from fedbary.protocols.cards.card import Card, CardColumn
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments, Noise
+from fedbary.space.description import ColumnDescription, Description
+from fedbary.space.encode import between_categories
+from fedbary.space.fit import agree
+from fedbary.space.labels import class_positions
+from fedbary.space.options import Space
+from fedbary.space.schema import ColumnSpec, Schema
+
+Floats = NDArray[np.float64]
+
+
+def agreed_schema(cards: Mapping[str, Card], space: Space) -> tuple[Schema, dict[str, Note]]:
+    """The schema of the cards, and why some cards have no place in it.
+
+    Cards whose columns differ from the majority's are left out. Where cards come in public coordinates, these are the
+    schema.
+    """
+    public = {name: card for name, card in cards.items() if card.schema is not None}
+    if len(public) * 2 > len(cards):
+        schema = next(iter(public.values())).schema
+        assert schema is not None
+        reasons = {
+            name: Note("protocols.card-other-coordinates")
+            for name, card in cards.items()
+            if card.schema is None or card.schema.fingerprint != schema.fingerprint
+        }
+        return schema, reasons
+    reasons = {name: Note("protocols.card-other-coordinates") for name in public}
+    described = {name: _described(card) for name, card in cards.items() if name not in public}
+    schema, unlike = agree(described, Space(task=space.task, scaling=space.scaling, projection="none", labels="onehot"))
+    return schema, {**reasons, **unlike}
+
+
+def placed(card: Card, schema: Schema) -> ClassMoments:
+    """The moments of a card in the schema's coordinates (before any projection, where they are the table's own).
+
+    A label that is a number follows as the last coordinate, standardised.
+    """
+    if card.schema is not None:
+        return _in_public_coordinates(card, schema)
+    matrix, offset = _affine(card, schema)
+    second = card.second if card.full else _columnwise(card)
+    total, count = card.sums.sum(axis=0) @ matrix.T, float(card.counts.sum())
+    cross = np.outer(total, offset)
+    moved = matrix @ second @ matrix.T + cross + cross.T + count * np.outer(offset, offset)
+    sums = card.sums @ matrix.T + card.counts[:, None] * offset
+    return _by_class(card, schema, sums, moved if card.full else np.diag(moved).copy(), EXACT)
+
+
+def missing_share(card: Card) -> float:
+    """The share of cells without a value, by the coordinates that mark them."""
+    if card.schema is not None:
+        marks = card.sums[:, card.schema.value_width :].sum(axis=0)
+        widths = [column.width for column in card.schema.columns if column.may_lack]
+        others = sum(column.width for column in card.schema.columns) - sum(widths)
+        cells = sum(mark * width for mark, width in zip(marks, [*widths, others], strict=False))
+        return float(np.clip(cells / max(card.rows * (sum(widths) + others), 1), 0.0, 1.0))
+    missing, cells, start, rows = 0.0, 0, 0, float(card.counts.sum())
+    means = card.centre + card.sums.sum(axis=0) / max(rows, 1.0)
+    for column in card.columns:
+        cells += column.width
+        missing += float(means[start + column.values : start + column.coordinates].sum())
+        start += column.coordinates
+    return missing / max(cells, 1)
+
+
+def _described(card: Card) -> Description:
+    """What a schema can be agreed by, read off the moments."""
+    columns, start, rows = [], 0, float(card.counts.sum())
+    total = card.sums.sum(axis=0)
+    squares = np.diag(card.second) if card.full else card.second
+    for column in card.columns:
+        own = slice(start, start + column.values)
+        marks = slice(start + column.values, start + column.coordinates)
+        start += column.coordinates
+        if column.kind == "categorical":
+            columns.append(ColumnDescription(column.name, column.kind, 1, categories=column.levels, lacks=column.lacks))
+            continue
+        missing = card.centre[marks] * rows + total[marks] if column.lacks else 0.0
+        there = np.maximum(rows - missing, 1.0)
+        shift = total[own] / there
+        mean, variance = card.centre[own] + shift, np.maximum(squares[own] / there - shift**2, 0.0)
+        moments = tuple(mean.tolist()), tuple(variance.tolist())
+        columns.append(ColumnDescription(column.name, column.kind, column.width, *moments, lacks=column.lacks))
+    if card.kind == "classes":
+        return Description(card.rows, tuple(columns), card.label, card.kind, card.classes)
+    shift = float(total[-1]) / max(rows, 1.0)
+    spread = max(float(squares[-1]) / max(rows, 1.0) - shift**2, 0.0)
+    return Description(card.rows, tuple(columns), card.label, card.kind, (), float(card.centre[-1]) + shift, spread)
+
+
+def _affine(card: Card, schema: Schema) -> tuple[Floats, Floats]:
+    """The matrix and the offset that take z − centre to the schema's coordinates."""
+    numeric = card.kind == "number"
+    width = schema.encoded_width + numeric
+    matrix, offset = np.zeros((width, card.width)), np.zeros(width)
+    starts = dict(
+        zip([c.name for c in card.columns], np.cumsum([0, *(c.coordinates for c in card.columns)]), strict=False)
+    )
+    by_name = {column.name: column for column in card.columns}
+    row = 0
+    for spec in schema.columns:
+        own, start = by_name[spec.name], int(starts[spec.name])
+        lines = slice(row, row + spec.coordinates)
+        place = _place_levels if spec.kind == "categorical" else _place_numbers
+        place(matrix[lines], offset[lines], spec, own, card.centre, start)
+        row += spec.coordinates
+    offset += matrix @ card.centre
+    if numeric:
+        matrix[-1, -1] = 1.0 / schema.label.scale
+        offset[-1] = (card.centre[-1] - schema.label.mean) / schema.label.scale
+    return matrix, offset
+
+
+def _place_numbers(
+    matrix: Floats, offset: Floats, spec: ColumnSpec, own: CardColumn, centre: Floats, start: int
+) -> None:
+    scale, lines = np.array(spec.scale), np.arange(spec.width)
+    matrix[lines, start + lines] = 1.0 / scale
+    offset[:] = -np.array(spec.mean) / scale
+    if own.lacks:  # what is missing lies at the centre, and is to lie at the schema's middle
+        filled = centre[start : start + own.width]
+        matrix[lines, start + own.width + lines] = (np.array(spec.middle) - filled) / scale
+
+
+def _place_levels(
+    matrix: Floats,
+    offset: Floats,
+    spec: ColumnSpec,
+    own: CardColumn,
+    centre: Floats,
+    start: int,  # noqa: ARG001
+) -> None:
+    other = len(spec.categories)
+    offset[other] = 1.0
+    for index, level in enumerate(own.levels):
+        if level in spec.categories:
+            matrix[spec.categories.index(level), start + index] = 1.0
+            matrix[other, start + index] = -1.0
+    if own.lacks:
+        matrix[:, start + len(own.levels)] = between_categories(spec)
+        matrix[other, start + len(own.levels)] -= 1.0
+
+
+def _columnwise(card: Card) -> Floats:
+    """A second moment with the products that are known without being told: those inside a column.
+
+    A missing cell has no value, and a row has one level: such products of coordinates are 0 in every row.
+    """
+    total, count = card.sums.sum(axis=0), float(card.counts.sum())
+    second, start = np.diag(card.second), 0
+    for column in card.columns:
+        pairs: list[tuple[int, int]] = []
+        places = list(range(start, start + column.coordinates))
+        if column.kind == "categorical":
+            pairs = [(one, two) for one in places for two in places if one < two]
+        elif column.lacks:
+            pairs = [(places[at], places[at + column.width]) for at in range(column.width)]
+        for one, two in pairs:
+            # Σ(a − α)(b − β) for Σ(a − α₀)b = 0: values are about their filling, which is their centre.
+            if column.kind == "categorical":
+                product = -card.centre[one] * total[two] - card.centre[two] * total[one]
+                product -= count * card.centre[one] * card.centre[two]
+            else:
+                product = -card.centre[two] * total[one]
+            second[one, two] = second[two, one] = product
+        start += column.coordinates
+    return second
+
+
+def _in_public_coordinates(card: Card, schema: Schema) -> ClassMoments:
+    moments = card.about(np.zeros(card.width))
+    keep = schema.value_width
+    noise = EXACT
+    if (made := card.release) is not None:
+        variance = made.sigma**2
+        noise = Noise(2.0 * variance, variance * made.clip**2, variance * made.clip**4)
+    second = moments.second[:keep, :keep] if moments.full else moments.second[:keep]
+    return _by_class(card, schema, moments.sums[:, :keep], second, noise)
+
+
+def _by_class(card: Card, schema: Schema, sums: Floats, second: Floats, noise: Noise) -> ClassMoments:
+    """In the order of the schema's classes."""
+    if card.kind == "number":
+        return ClassMoments(card.counts, sums, second, noise)
+    places = class_positions(np.array(card.classes, dtype=np.str_), schema.label.classes)
+    known = places >= 0
+    counts = np.zeros(len(schema.label.classes))
+    ordered = np.zeros((len(schema.label.classes), sums.shape[1]))
+    counts[places[known]], ordered[places[known]] = card.counts[known], sums[known]
+    return ClassMoments(counts, ordered, second, noise)
