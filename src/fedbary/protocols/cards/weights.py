@@ -153,9 +153,7 @@ def _without(part: ClassMoments, dropped: Bools) -> ClassMoments:
     dropped = dropped & (part.counts > 0)
     if not dropped.any():
         return part
-    left = replace(
-        part, counts=np.where(dropped, 0.0, part.counts), sums=np.where(dropped[:, None], 0.0, part.sums)
-    )
+    left = replace(part, counts=np.where(dropped, 0.0, part.counts), sums=np.where(dropped[:, None], 0.0, part.sums))
     within = part.within() * (left.rows / max(part.rows, np.finfo(float).tiny))
     return replace(left, second=within - replace(left, second=np.zeros_like(part.second)).within())
 
