@@ -140,7 +140,7 @@ def _place_levels(
     spec: ColumnSpec,
     own: CardColumn,
     centre: Floats,
-    start: int,  # noqa: ARG001
+    start: int,
 ) -> None:
     other = len(spec.categories)
     offset[other] = 1.0
