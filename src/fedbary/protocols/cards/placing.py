@@ -181,13 +181,13 @@ def _columnwise(card: Card) -> Floats:
 
 def _in_public_coordinates(card: Card, schema: Schema) -> ClassMoments:
     moments = card.about(np.zeros(card.width))
-    keep = schema.value_width
+    keep = [*range(schema.value_width), *([card.width - 1] if card.kind == "number" else [])]
     noise = EXACT
     if (made := card.release) is not None:
         variance = made.sigma**2
         noise = Noise(2.0 * variance, variance * made.clip**2, variance * made.clip**4)
-    second = moments.second[:keep, :keep] if moments.full else moments.second[:keep]
-    return _by_class(card, schema, moments.sums[:, :keep], second, noise)
+    second = moments.second[np.ix_(keep, keep)] if moments.full else moments.second[keep]
+    return _by_class(card, schema, moments.sums[:, keep], second, noise)
 
 
 def _by_class(card: Card, schema: Schema, sums: Floats, second: Floats, noise: Noise) -> ClassMoments:
