@@ -10,15 +10,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.errors import PrivacyError
+from fedbary.errors import FedbaryError, PrivacyError
 from fedbary.guard.account import FAILURE, FLAGS, REFUSAL, REPLY, Entry
 from fedbary.guard.declared import Declared
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_log import log_error
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.questions import asked_digest, epsilon_of, message_key, most_messages, settings_digest
+from fedbary.guard.questions import (
+    asked_digest,
+    delta_of,
+    epsilon_of,
+    message_key,
+    most_messages,
+    settings_digest,
+    tells_nothing,
+)
+from fedbary.guard.released_cards import ReleasedCards
 from fedbary.guard.what_leaves import as_error, failure, refusal
 from fedbary.notes import notes_to_text
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.scored_rows import ScoredRows
 
 _GUARD = "guard"
+_CARDS = "cards"
 
 
 class GuardedClient:
@@ -49,6 +60,10 @@ class GuardedClient:
     leaves, before it leaves. The last message gets the same bytes again. Once the question is open, an error of the
     half leaves as one of a few codes that tell nothing of the rows, and the question is used up all the same. Why, in
     full, is in the owner's log (`fedbary.guard.owner_log`).
+
+    A card that left for a question leaves again for the same one, in any run, until the owner decides otherwise, and
+    counts once. The model that comes back is looked at also where nothing about it may leave: the owner's rows are
+    valued by it at home.
 
     Parameters
     ----------
@@ -66,6 +81,8 @@ class GuardedClient:
         What is declared of the table.
     rules : RowRules, optional
         How the server wants rows flagged; part of the question, as counts of flags may leave.
+    cards : ReleasedCards, optional
+        The table's cards that left before.
 
     Examples
     --------
@@ -97,10 +114,12 @@ class GuardedClient:
         data: str = "",
         declared: Declared | None = None,
         rules: RowRules | None = None,
+        cards: ReleasedCards | None = None,
     ) -> None:
         policy.check(settings)
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
         self._run, self._data, self._declared, self._rules = run, data, declared, rules or RowRules()
+        self._cards = cards
         self._question = 0
         self._messages = 0
         self._last: tuple[str, Reply | Failure] | None = None
@@ -126,8 +145,17 @@ class GuardedClient:
             inner = settings.client(table, rules=rules or RowRules(), seed=secret)
         except Exception as error:
             inner = UnusableClient(error)
-        data, declared = content_digest(table), Declared.of(table)
-        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data, declared=declared, rules=rules)
+        return cls(
+            inner,
+            settings,
+            policy=policy,
+            ledger=ledger,
+            run=run,
+            data=content_digest(table),
+            declared=Declared.of(table),
+            rules=rules,
+            cards=ReleasedCards(ledger.path.parent / _CARDS, table, secret=seed),
+        )
 
     def respond(self, message: Message) -> Reply | Failure:
         """What leaves for a message, whatever happens: the answer, or a code that tells nothing of the rows."""
@@ -135,14 +163,21 @@ class GuardedClient:
         if self._last is not None and self._last[0] == key:
             return self._last[1]
         try:
+            if (again := self._card_again(message)) is not None:
+                self._last = key, again
+                return again
+            if self._declared is not None and tells_nothing(self._settings, message):
+                return self._looked_at(message)
             self._admit(message)
         except Exception as error:
+            if self._declared is not None and _only_numbers_refused(error, self._settings, message):
+                return self._looked_at(message)
             log_error(error, "refused")
             return self._refused(message, refusal(error))
         self._messages += 1
         found: Reply | Failure
         try:
-            found = self._inner.answer(message)
+            found = self._kept(message, self._inner.answer(message))
         except Exception as error:
             log_error(error, "failed")
             found = failure(Failure.of(error))
@@ -168,7 +203,7 @@ class GuardedClient:
         It is told once for a question. A server that chose the scoring model could single out rows by a smaller
         count. With ε nothing is said, as it would not be covered.
         """
-        if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told:
+        if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told or not self._question:
             return None
         flags = self._inner.row_values().frame["flag"]
         if flags.isna().any():
@@ -240,9 +275,44 @@ class GuardedClient:
         waiting = self._ledger.read().unanswered(self._run, asked)
         if waiting is not None:
             return waiting
-        entry = replace(self._entry(message), asked=asked, data=self._data, epsilon=epsilon_of(self._settings))
-        most = self._policy.most_questions
-        return self._ledger.open_question(entry, budget=self._policy.epsilon_budget, most=most).question
+        cost = {"epsilon": epsilon_of(self._settings), "delta": delta_of(self._settings)}
+        entry = replace(self._entry(message), asked=asked, data=self._data, **cost)
+        own = self._policy
+        opened = self._ledger.open_question(
+            entry, budget=own.epsilon_budget, most=own.most_questions, most_delta=own.max_delta
+        )
+        return opened.question
+
+    def _card_again(self, message: Message) -> Reply | None:
+        """The card that left for this very question since the owner's last decision."""
+        if self._cards is None or not isinstance(self._settings, Cards) or message.kind != "card":
+            return None
+        asked = asked_digest(self._settings, message)
+        if self._question or self._ledger.read(head_needed=True).answered(asked) is None:
+            return None
+        kept = self._cards.again(self._settings, asked)
+        return None if kept is None else replace(kept, round=message.round)
+
+    def _kept(self, message: Message, made: Reply) -> Reply:
+        """A card that is about to leave is kept before; where it may not, the last one leaves instead."""
+        if self._cards is None or not isinstance(self._settings, Cards) or message.kind != "card":
+            return made
+        before = [entry for entry in self._ledger.read().current if entry.what == REPLY]
+        alone = not any(entry.protocol == self._settings.name and entry.kind == message.kind for entry in before)
+        asked = asked_digest(self._settings, message)
+        return replace(self._cards.keep(self._settings, asked, made, alone=alone), round=message.round)
+
+    def _looked_at(self, message: Message) -> Reply:
+        """Let the owner's half read a message of which nothing may leave but that it has come."""
+        assert self._declared is not None
+        self._declared.check(message, self._settings.min_group)
+        try:
+            self._inner.answer(message)
+        except Exception as error:
+            log_error(error, "failed")
+        found = Reply(message.round, {"rows": self._declared.rows})
+        self._last = message_key(message), found
+        return found
 
     def _refused(self, message: Message, found: Failure) -> Failure:
         try:
@@ -272,6 +342,12 @@ class GuardedClient:
         scalars = tuple(_scalars(found))
         digest, size = reply_digest(found), reply_bytes(found)
         return replace(entry, what=REPLY, bytes=size, arrays=shapes, scalars=scalars, digest=digest)
+
+
+def _only_numbers_refused(error: Exception, settings: Settings, message: Message) -> bool:
+    """Whether a model of cards comes when no question is left: no number leaves, but the owner has use for it."""
+    spent = isinstance(error, FedbaryError) and error.code == "guard.no-further-question"
+    return spent and isinstance(settings, Cards) and message.kind == "model"
 
 
 def reply_bytes(reply: Reply) -> int:
