@@ -20,8 +20,8 @@ def cgsv(setting: Setting, *, alpha: float = 0.95, length: float = 0.5, least: f
     """Cosine-gradient Shapley value (Xu et al. 2021); no test set is used.
 
     Every round: u_i = Γ·Δ_i/‖Δ_i‖, u_N = Σ w_i·u_i, φ_i = cos(u_i, u_N), r ← normalise(max(α·r + (1 − α)·φ, least));
-    w are the shares of rows while all clients of a round are new, and r afterwards. r starts at zero, as in the authors'
-    code: started at the shares of rows it would keep most of them, and copying rows would pay.
+    w are the shares of rows while all clients of a round are new, and r afterwards. r starts at zero, as in the
+    authors' code: started at the shares of rows it would keep most of them, and copying rows would pay.
     """
     log, budget = setting.log, Budget.of(setting)
     counts = np.asarray(log.counts, dtype=float)
