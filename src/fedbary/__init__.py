@@ -15,7 +15,6 @@ _HOMES = {
     "CNN": "fedbary.research.training.models",
     "Cards": "fedbary.protocols.cards",
     "ClientScores": "fedbary.valuation.scores",
-    "Cards": "fedbary.protocols.cards",
     "Coalition": "fedbary.protocols.coalition",
     "Comparison": "fedbary.research.comparison",
     "Consensus": "fedbary.protocols.consensus",

@@ -166,6 +166,13 @@ def test_a_model_is_looked_at_but_nothing_about_it_leaves(ledger, asked, policy,
     assert (found.scalars, dict(found.arrays), lines(ledger)) == ({"rows": 100}, {}, [])
 
 
+@pytest.mark.parametrize("asked", [fb.Cards(epsilon=1.0), fb.Cards(numbers=False)], ids=["epsilon", "no numbers"])
+def test_no_temperature_leaves_beside_the_card(ledger, asked):
+    inner = Model()
+    assert with_model(ledger, asked, inner).respond(Message("fit", 0)).note == Note("guard.card-alone")
+    assert inner.seen == []
+
+
 def test_numbers_leave_once_and_later_models_are_read_at_home(ledger):
     inner, model = Model(), Message("model", 0)
     first = with_model(ledger, fb.Cards(), inner).respond(model)

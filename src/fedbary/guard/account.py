@@ -84,7 +84,8 @@ class Entry:
         content = json.loads(line)
         if not isinstance(content, dict):
             raise ValueError("not a line of a ledger")
-        content = {"delta": 0.0, "more_delta": 0.0} | content  # an owner's older lines have none
+        for name in ("delta", "more_delta"):  # an owner's older lines have none
+            content.setdefault(name, 0.0)
         if set(content) != {f.name for f in fields(cls)}:
             raise ValueError("not a line of a ledger")
         shapes = {str(name): tuple(map(int, shape)) for name, shape in dict(content["arrays"]).items()}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.errors import FedbaryError, PrivacyError
+from fedbary.errors import PrivacyError
 from fedbary.guard.account import FAILURE, FLAGS, REFUSAL, REPLY, Entry
 from fedbary.guard.declared import Declared
 from fedbary.guard.ledger import Ledger
@@ -163,17 +163,15 @@ class GuardedClient:
         if self._last is not None and self._last[0] == key:
             return self._last[1]
         try:
-            if (again := self._card_again(message)) is not None:
-                self._last = key, again
-                return again
-            if self._declared is not None and tells_nothing(self._settings, message):
-                return self._looked_at(message)
-            self._admit(message)
+            free = self._without_a_question(message)
+            if free is None:
+                self._admit(message)
         except Exception as error:
-            if self._declared is not None and _only_numbers_refused(error, self._settings, message):
-                return self._looked_at(message)
             log_error(error, "refused")
             return self._refused(message, refusal(error))
+        if free is not None:
+            self._last = key, free
+            return free
         self._messages += 1
         found: Reply | Failure
         try:
@@ -203,7 +201,9 @@ class GuardedClient:
         It is told once for a question. A server that chose the scoring model could single out rows by a smaller
         count. With ε nothing is said, as it would not be covered.
         """
-        if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told or not self._question:
+        if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told:
+            return None
+        if isinstance(self._settings, Cards) and not self._question:  # the card left before, and no question is open
             return None
         flags = self._inner.row_values().frame["flag"]
         if flags.isna().any():
@@ -265,6 +265,8 @@ class GuardedClient:
             most = most_messages(self._settings)
             if self._messages >= most:
                 raise PrivacyError("guard.no-further-message", protocol=self._settings.name, most=most)
+        if message.kind == "fit" and tells_nothing(self._settings, message):
+            raise PrivacyError("guard.card-alone")
         if self._declared is not None:
             self._declared.check(message, self._settings.min_group)
         if not self._question:
@@ -275,20 +277,30 @@ class GuardedClient:
         waiting = self._ledger.read().unanswered(self._run, asked)
         if waiting is not None:
             return waiting
-        cost = {"epsilon": epsilon_of(self._settings), "delta": delta_of(self._settings)}
-        entry = replace(self._entry(message), asked=asked, data=self._data, **cost)
+        entry = replace(self._entry(message), asked=asked, data=self._data)
+        entry = replace(entry, epsilon=epsilon_of(self._settings), delta=delta_of(self._settings))
         own = self._policy
         opened = self._ledger.open_question(
             entry, budget=own.epsilon_budget, most=own.most_questions, most_delta=own.max_delta
         )
         return opened.question
 
+    def _without_a_question(self, message: Message) -> Reply | None:
+        """What leaves though no question is counted: a card that left before, or that a model has come."""
+        if not isinstance(self._settings, Cards) or self._declared is None:
+            return None
+        if message.kind == "card":
+            return self._card_again(message)
+        if message.kind != "model":
+            return None
+        spent = not self._question and self._ledger.read().left(self._settings.name, self._policy.most_questions) == 0
+        return self._looked_at(message) if spent or tells_nothing(self._settings, message) else None
+
     def _card_again(self, message: Message) -> Reply | None:
         """The card that left for this very question since the owner's last decision."""
-        if self._cards is None or not isinstance(self._settings, Cards) or message.kind != "card":
-            return None
+        assert isinstance(self._settings, Cards)
         asked = asked_digest(self._settings, message)
-        if self._question or self._ledger.read(head_needed=True).answered(asked) is None:
+        if self._cards is None or self._question or self._ledger.read(head_needed=True).answered(asked) is None:
             return None
         kept = self._cards.again(self._settings, asked)
         return None if kept is None else replace(kept, round=message.round)
@@ -310,9 +322,7 @@ class GuardedClient:
             self._inner.answer(message)
         except Exception as error:
             log_error(error, "failed")
-        found = Reply(message.round, {"rows": self._declared.rows})
-        self._last = message_key(message), found
-        return found
+        return Reply(message.round, {"rows": self._declared.rows})
 
     def _refused(self, message: Message, found: Failure) -> Failure:
         try:
@@ -342,12 +352,6 @@ class GuardedClient:
         scalars = tuple(_scalars(found))
         digest, size = reply_digest(found), reply_bytes(found)
         return replace(entry, what=REPLY, bytes=size, arrays=shapes, scalars=scalars, digest=digest)
-
-
-def _only_numbers_refused(error: Exception, settings: Settings, message: Message) -> bool:
-    """Whether a model of cards comes when no question is left: no number leaves, but the owner has use for it."""
-    spent = isinstance(error, FedbaryError) and error.code == "guard.no-further-question"
-    return spent and isinstance(settings, Cards) and message.kind == "model"
 
 
 def reply_bytes(reply: Reply) -> int:

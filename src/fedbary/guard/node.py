@@ -118,8 +118,8 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     if not before.client and not card_again and account.unanswered(envelope.session, asks) is None:
         # The guarded client would refuse, too, but a server must not make the node read its table for nothing.
         question = Entry(protocol=settings.name, epsilon=epsilon_of(settings), delta=delta_of(settings))
-        limits = {"budget": policy.epsilon_budget, "most_delta": policy.max_delta}
-        account.afford(question, most=policy.most_questions, **limits)
+        most = policy.most_questions
+        account.afford(question, budget=policy.epsilon_budget, most=most, most_delta=policy.max_delta)
     table = _readable(config, private=epsilon_of(settings) > 0.0)
     client = _guarded(table, asked, policy, envelope.session, config)
     if before.client:

@@ -262,8 +262,8 @@ class OwnerPolicy:
 
 _WORDS = {
     "protocols": (
-        "Protocols that you take part in. sketch answers with a few numbers; cards sends counts and sums of classes and",
-        "products of columns, once; interpolation and triangle send averages of min_group rows.",
+        "Protocols that you take part in. sketch answers with a few numbers; cards sends counts and sums of classes,",
+        "and products of columns, once; interpolation and triangle send averages of min_group rows.",
     ),
     "min_group": ("Fewest different rows behind anything that leaves. A server that asks for fewer is refused.",),
     "trust_server": (
@@ -291,8 +291,8 @@ _WORDS = {
         "three cards and more for each class.",
     ),
     "max_rounds": (
-        "Most rounds of one run of interpolation. Without trust_server it has fewer than min_group in any case, as that",
-        "many averages could be solved for rows.",
+        "Most rounds of one run of interpolation. Without trust_server it has fewer than min_group in any case, as",
+        "that many averages could be solved for rows.",
     ),
     "max_questions": (
         "Most questions (runs) of each protocol about your table, all its versions together. Left out: one, or as many",
