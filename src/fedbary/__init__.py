@@ -21,6 +21,7 @@ _HOMES = {
     "DatasetUnavailable": "fedbary.errors",
     "FedAvg": "fedbary.research.training.fedavg_settings",
     "FedbaryError": "fedbary.errors",
+    "FilesEngine": "fedbary.engines.files.engine",
     "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
     "Ledger": "fedbary.guard.ledger",
@@ -46,6 +47,7 @@ _HOMES = {
     "TransportError": "fedbary.errors",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
+    "Waiting": "fedbary.errors",
     "audit": "fedbary.auditing.auditor",
     "boost": "fedbary.research.boosting",
     "clean": "fedbary.valuation.cleaning",
@@ -77,6 +79,7 @@ __all__ = [
     "DatasetUnavailable",
     "FedAvg",
     "FedbaryError",
+    "FilesEngine",
     "FlagFilter",
     "Interpolation",
     "Ledger",
@@ -101,6 +104,7 @@ __all__ = [
     "TransportError",
     "Triangle",
     "Valuation",
+    "Waiting",
     "__version__",
     "audit",
     "boost",
@@ -127,6 +131,7 @@ if TYPE_CHECKING:
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
+    from fedbary.engines.files.engine import FilesEngine
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import (
         DataError,
@@ -137,6 +142,7 @@ if TYPE_CHECKING:
         SchemaError,
         SettingsError,
         TransportError,
+        Waiting,
     )
     from fedbary.estimators import FlagFilter, RowValues
     from fedbary.guard.ledger import Ledger
