@@ -1,6 +1,7 @@
 """Optimal transport: distances, plans, potentials, geodesics and barycenters of weighted point clouds."""
 
 from fedbary.transport.barycenter import Barycenter, barycenter_step, free_support_barycenter
+from fedbary.transport.bures import bures_barycenter, bures_squared
 from fedbary.transport.interpolation import barycentric_projection, interpolate
 from fedbary.transport.solve import Transport, solve
 
@@ -9,6 +10,8 @@ __all__ = [
     "Transport",
     "barycenter_step",
     "barycentric_projection",
+    "bures_barycenter",
+    "bures_squared",
     "free_support_barycenter",
     "interpolate",
     "solve",

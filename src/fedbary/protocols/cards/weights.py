@@ -1,0 +1,235 @@
+"""Robust weights: how far each card may be believed, told by the others in closed form (DESIGN 2.5).
+
+A client whose labels are random has class means that hardly differ; one whose features are noise has too wide a
+covariance; a forged class lies elsewhere than everybody else's. All three are seen in the cards themselves, as long as
+most holders of each class are honest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.protocols.cards.class_moments import ClassMoments
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# Of two means that differ nobody can say which is right.
+_FEWEST_HOLDERS = 3
+# Slopes are compared with this quantile of them: with up to four liars in ten it is an honest client's.
+_HONEST = 0.6
+# A slope below .3 of an honest one has no weight, one above .7 all of it.
+_NO_WEIGHT, _FULL_WEIGHT = 0.3, 0.7
+# Scatter of up to twice the usual costs nothing.
+_USUAL_SCATTER = 2.0
+# A class mean that is more than this many times as far off as usual is not believed.
+_TOO_FAR = 3.0
+_SHRINKAGE = 0.1
+_PASSES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """How far cards are believed: a weight in [0, 1] each, the classes that count, and slopes.
+
+    Attributes
+    ----------
+    cards : array (N,)
+        Weights of whole cards.
+    classes : array (N, K) of bool
+        Whether a card's class counts. False only for classes that contradict those of the other holders.
+    slopes : array (N,)
+        β: how far a client's class means differ in the directions in which everybody's do; 1 for means that agree,
+        about 1 − K/(K − 1)·ρ where a share ρ of labels is random. NaN where nothing can be said.
+    """
+
+    cards: Floats
+    classes: Bools
+    slopes: Floats
+
+    def applied(self, parts: Sequence[ClassMoments]) -> list[ClassMoments]:
+        """The cards as far as they are believed."""
+        return [
+            _without(part, ~counts).times(float(weight))
+            for part, counts, weight in zip(parts, self.classes, self.cards, strict=True)
+        ]
+
+
+def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = (), numeric: bool = False) -> Weights:
+    """Weigh cards by how they agree with the majority of the others.
+
+    In the metric of the entrywise median of the within covariances, r_c is the weighted median of the class means a_ic,
+    β_i = Σ_c p_ic ⟨a_ic − ā_i, r_c − r̄_i⟩ / Σ_c p_ic ‖r_c − r̄_i‖², and t_i = tr(W̃⁻¹W_i)/d. A weight is
+    clip((β_i/Q.₆(β) − .3)/.4, 0, 1) · min(1, 2·median(t)/t_i)², found twice, the second time with medians weighted by
+    the first. A class is not believed where √n_ic‖a_ic − r_c‖ exceeds three times the median of its holders.
+
+    Parameters
+    ----------
+    parts : sequence of ClassMoments
+        Cards in the same coordinates. Where any is diagonal, diagonals are compared; noise of differential privacy is
+        taken into account.
+    trusted : sequence of int
+        Positions of cards with full weight, come what may: the reference.
+    numeric : bool
+        The label is a number and the last coordinate: β_i is the slope of the client's labels on what the median of
+        all covariances predicts.
+
+    Examples
+    --------
+    >>> honest = ClassMoments(np.array([9.0, 9.0]), np.array([[-9.0], [9.0]]), np.array([[36.0]]))
+    >>> random = ClassMoments(np.array([9.0, 9.0]), np.array([[0.1], [-0.1]]), np.array([[36.0]]))
+    >>> robust_weights([honest, honest, honest, random]).cards
+    array([1., 1., 1., 0.])
+    """
+    if not parts:
+        return Weights(np.zeros(0), np.zeros((0, 0), dtype=bool), np.zeros(0))
+    if not all(part.full for part in parts):
+        parts = [part.diagonal() for part in parts]
+    held = np.stack([part.counts > max(0.0, np.sqrt(part.noise.count)) for part in parts])
+    covariances = np.stack([part.within() / max(part.rows, 1.0) for part in parts])
+    heard = np.asarray(held.any(axis=1))
+    if heard.sum() < _FEWEST_HOLDERS:
+        return Weights(np.ones(len(parts)), np.ones(held.shape, dtype=bool), np.full(len(parts), np.nan))
+    metric = _Metric.of(np.median(covariances[heard], axis=0))
+    calm = _calm(np.array([metric.trace(covariance) for covariance in covariances]), heard)
+    believed = np.ones(held.shape, dtype=bool)
+    weights = np.ones(len(parts))
+    if numeric:
+        slopes = _number_slopes(covariances, metric)
+        weights = _agreeing(slopes) * calm
+    else:
+        means = np.stack([metric.whitened(part.means) for part in parts])
+        counts = np.stack([np.where(own, part.counts, 0.0) for part, own in zip(parts, held, strict=True)])
+        slopes = np.full(len(parts), np.nan)
+        for _ in range(_PASSES):
+            middle = _class_medians(means, counts, weights)
+            slopes = _class_slopes(means, counts, middle)
+            weights = _agreeing(slopes) * calm
+        blur = np.array([part.noise.sum for part in parts]) * metric.trace_of_inverse
+        believed = _near(means, counts, middle, blur)
+    weights[list(trusted)], believed[list(trusted)] = 1.0, True
+    return Weights(weights, believed, slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Metric:
+    """The inverse of a shrunk covariance: as a matrix, or coordinate by coordinate."""
+
+    inverse: Floats
+    root: Floats
+
+    @classmethod
+    def of(cls, covariance: Floats) -> _Metric:
+        diagonal = covariance if covariance.ndim == 1 else np.diag(covariance)
+        # Entrywise medians need not be positive definite, and columns may be constant.
+        level = max(float(np.maximum(diagonal, 0.0).mean()), np.finfo(float).tiny)
+        if covariance.ndim == 1:
+            inverse = 1.0 / ((1.0 - _SHRINKAGE) * np.maximum(covariance, 0.0) + _SHRINKAGE * level)
+            return cls(inverse, np.sqrt(inverse))
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
+        inverse = 1.0 / ((1.0 - _SHRINKAGE) * np.maximum(values, 0.0) + _SHRINKAGE * level)
+        return cls((vectors * inverse) @ vectors.T, vectors * np.sqrt(inverse))
+
+    @property
+    def trace_of_inverse(self) -> float:
+        """How much variance noise of variance one has per coordinate, in this metric."""
+        return float((self.inverse if self.inverse.ndim == 1 else np.diag(self.inverse)).mean())
+
+    def whitened(self, points: Floats) -> Floats:
+        """Points in coordinates in which the metric is Euclidean."""
+        return np.asarray(points * self.root if self.root.ndim == 1 else points @ self.root)
+
+    def trace(self, covariance: Floats) -> float:
+        """T = tr(W̃⁻¹W)/d."""
+        return float((self.inverse * covariance).sum()) / len(covariance)
+
+
+def _without(part: ClassMoments, dropped: Bools) -> ClassMoments:
+    """A card without some of its classes. Their scatter goes with them: as much of it as they have rows."""
+    dropped = dropped & (part.counts > 0)
+    if not dropped.any():
+        return part
+    left = replace(part, counts=np.where(dropped, 0.0, part.counts), sums=np.where(dropped[:, None], 0.0, part.sums))
+    within = part.within() * (left.rows / max(part.rows, np.finfo(float).tiny))
+    return replace(left, second=within - replace(left, second=np.zeros_like(part.second)).within())
+
+
+def _calm(scatter: Floats, heard: Bools) -> Floats:
+    """Less weight for cards that scatter more than twice as much as the median."""
+    usual = float(np.median(scatter[heard]))
+    return np.asarray(np.minimum(1.0, _USUAL_SCATTER * usual / np.maximum(scatter, np.finfo(float).tiny)) ** 2)
+
+
+def _agreeing(slopes: Floats) -> Floats:
+    """Weights by slopes, one where nothing can be said."""
+    known = np.isfinite(slopes)
+    if known.sum() < _FEWEST_HOLDERS or (honest := float(np.quantile(slopes[known], _HONEST))) <= 0.0:
+        return np.ones(len(slopes))
+    relative = np.where(np.isfinite(slopes), slopes / honest, 1.0)
+    return np.asarray(np.clip((relative - _NO_WEIGHT) / (_FULL_WEIGHT - _NO_WEIGHT), 0.0, 1.0))
+
+
+def _class_medians(means: Floats, counts: Floats, weights: Floats) -> Floats:
+    """Weighted coordinate medians (K, d) of class means; NaN for classes with fewer than three holders."""
+    middle = np.full(means.shape[1:], np.nan)
+    for code in range(means.shape[1]):
+        holders = np.flatnonzero((counts[:, code] > 0) & (weights > 0))
+        if len(holders) >= _FEWEST_HOLDERS:
+            own = counts[holders, code]
+            middle[code] = _weighted_median(means[holders, code], np.minimum(own, np.median(own)) * weights[holders])
+    return middle
+
+
+def _weighted_median(points: Floats, weights: Floats) -> Floats:
+    """Coordinate medians of points (n, d): the middle of those where half of the weight lies on either side."""
+    order = np.argsort(points, axis=0)
+    ordered = np.take_along_axis(points, order, axis=0)
+    reached = np.cumsum(weights[order], axis=0) / weights.sum()
+    low = (reached >= 0.5 - 1e-9).argmax(axis=0)
+    high = (reached > 0.5 + 1e-9).argmax(axis=0)
+    take = np.arange(points.shape[1])
+    return np.asarray((ordered[low, take] + ordered[high, take]) / 2.0)
+
+
+def _class_slopes(means: Floats, counts: Floats, middle: Floats) -> Floats:
+    """β of every card; NaN for one with fewer than two classes that have a median."""
+    known = np.isfinite(middle).all(axis=1)
+    slopes = np.full(len(means), np.nan)
+    for place, (own, number) in enumerate(zip(means, counts, strict=True)):
+        used = known & (number > 0)
+        if used.sum() < 2:
+            continue
+        share = number[used] / number[used].sum()
+        ours, theirs = own[used] - share @ own[used], middle[used] - share @ middle[used]
+        spread = float(share @ (theirs**2).sum(axis=1))
+        if spread > 0.0:
+            slopes[place] = float(share @ (ours * theirs).sum(axis=1)) / spread
+    return slopes
+
+
+def _number_slopes(covariances: Floats, metric: _Metric) -> Floats:
+    """β where labels are numbers, the last coordinate; NaN where products with it are not known."""
+    if covariances.ndim == 2:
+        return np.full(len(covariances), np.nan)
+    # The rows of an inverse covariance are regressions of a coordinate on all others.
+    predictor = -metric.inverse[-1, :-1] / metric.inverse[-1, -1]
+    along = np.array([predictor @ covariance[:-1, -1] for covariance in covariances])
+    spread = np.array([predictor @ covariance[:-1, :-1] @ predictor for covariance in covariances])
+    return np.asarray(np.where(spread > 0.0, along / np.maximum(spread, np.finfo(float).tiny), np.nan))
+
+
+def _near(means: Floats, counts: Floats, middle: Floats, blur: Floats) -> Bools:
+    """Which classes of cards lie where the others' do; noise of differential privacy widens what is usual."""
+    near = np.ones(counts.shape, dtype=bool)
+    for code in np.flatnonzero(np.isfinite(middle).all(axis=1)):
+        holders = np.flatnonzero(counts[:, code] > 0)
+        number = counts[holders, code]
+        away = np.sqrt(number / (1.0 + blur[holders] / number))
+        away *= np.linalg.norm(means[holders, code] - middle[code], axis=1)
+        # What chance explains, about √d, is never too far: some cards may be copies of each other.
+        near[holders, code] = away <= _TOO_FAR * max(float(np.median(away)), np.sqrt(means.shape[2]))
+    return near
