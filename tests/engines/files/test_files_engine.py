@@ -55,8 +55,9 @@ def by_hand(study, owners, names, ask):
     for rounds in range(1, 30):
         try:
             return ask(), rounds
-        except fb.Waiting as waiting:
-            assert waiting.names == tuple(names)
+        except fb.Waiting as error:
+            waiting = error.names
+        assert waiting == tuple(names)
         for file in study.glob("*.fb"):
             name = file.stem.partition("-")[0]
             target = study / "answers" / f"{file.stem}.answer"

@@ -20,6 +20,8 @@ from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Reply
 from fedbary.valuation.storage import row_file_names
 
+_NOBODY = Envelope("")
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -36,7 +38,7 @@ class _Read:
     file: MessageFile | None
     error: FedbaryError | None
     found: Reply | Failure | None = None
-    envelope: Envelope = Envelope("")
+    envelope: Envelope = _NOBODY
 
 
 class AnswerFiles:
@@ -124,15 +126,15 @@ def _one(mine: list[_Read], asked: Envelope) -> Answered:
     """The answer of one client; of two that differ, neither is believed."""
     if len({_digest(read) for read in mine}) > 1:
         files = tuple(read.path.name for read in mine)
-        return Answered(Failure.of(DataError("engines.two-answers", files=files)), Envelope(""))
+        return Answered(Failure.of(DataError("engines.two-answers", files=files)), _NOBODY)
     first = mine[0]
     if first.error is not None:
-        return Answered(Failure.of(first.error), Envelope(""))
+        return Answered(Failure.of(first.error), _NOBODY)
     assert first.found is not None
     try:
         require_answer_to(asked, first.envelope, first.found)
     except FedbaryError as error:
-        return Answered(Failure.of(error.at(first.path.name)), Envelope(""))
+        return Answered(Failure.of(error.at(first.path.name)), _NOBODY)
     return Answered(first.found, first.envelope)
 
 
