@@ -22,6 +22,7 @@ _HOMES = {
     "DatasetUnavailable": "fedbary.errors",
     "FedAvg": "fedbary.research.training.fedavg_settings",
     "FedbaryError": "fedbary.errors",
+    "FilesEngine": "fedbary.engines.files.engine",
     "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
     "Ledger": "fedbary.guard.ledger",
@@ -47,6 +48,7 @@ _HOMES = {
     "TransportError": "fedbary.errors",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
+    "Waiting": "fedbary.errors",
     "audit": "fedbary.auditing.auditor",
     "boost": "fedbary.research.boosting",
     "clean": "fedbary.valuation.cleaning",
@@ -79,6 +81,7 @@ __all__ = [
     "DatasetUnavailable",
     "FedAvg",
     "FedbaryError",
+    "FilesEngine",
     "FlagFilter",
     "Interpolation",
     "Ledger",
@@ -103,6 +106,7 @@ __all__ = [
     "TransportError",
     "Triangle",
     "Valuation",
+    "Waiting",
     "__version__",
     "audit",
     "boost",
@@ -129,6 +133,7 @@ if TYPE_CHECKING:
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
+    from fedbary.engines.files.engine import FilesEngine
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import (
         DataError,
@@ -139,6 +144,7 @@ if TYPE_CHECKING:
         SchemaError,
         SettingsError,
         TransportError,
+        Waiting,
     )
     from fedbary.estimators import FlagFilter, RowValues
     from fedbary.guard.ledger import Ledger
