@@ -28,9 +28,7 @@ NOISY = ("doubted", "odd")
 _DIGITS = 2
 
 
-def about_rows(
-    facts: RowFacts, table: Table, schema: Schema, copies: Integers, *, min_group: int
-) -> dict[str, Scalar]:
+def about_rows(facts: RowFacts, table: Table, schema: Schema, copies: Integers, *, min_group: int) -> dict[str, Scalar]:
     """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
 
     A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
