@@ -14,6 +14,7 @@ _HOMES = {
     "Boost": "fedbary.research.boosting",
     "CNN": "fedbary.research.training.models",
     "ClientScores": "fedbary.valuation.scores",
+    "Cards": "fedbary.protocols.cards",
     "Coalition": "fedbary.protocols.coalition",
     "Comparison": "fedbary.research.comparison",
     "Consensus": "fedbary.protocols.consensus",
@@ -69,6 +70,7 @@ __all__ = [
     "MLP",
     "Audit",
     "Boost",
+    "Cards",
     "ClientScores",
     "Coalition",
     "Comparison",
@@ -142,6 +144,7 @@ if TYPE_CHECKING:
     from fedbary.guard.ledger import Ledger
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.notes import Note
+    from fedbary.protocols.cards import Cards
     from fedbary.protocols.coalition import Coalition
     from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation

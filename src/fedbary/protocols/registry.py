@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.coalition import Coalition
 from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.interpolation import Interpolation
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 PROTOCOLS: dict[str, Callable[..., Settings]] = {
     "sketch": Sketch,
+    "cards": Cards,
     "consensus": Consensus,
     "coalition": Coalition,
     "interpolation": Interpolation,

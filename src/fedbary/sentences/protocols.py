@@ -18,6 +18,21 @@ SENTENCES = {
     "brings-no-group": say(
         "it has too few rows of every class of the reference to say anything of them, so it adds nothing to a coalition"
     ),
+    "card-column-off": say(
+        "column '{column}' is unlike the other clients': its means lie {deviations:number} of their deviations away, its spread is {spread:number} times theirs",
+        "column deviations spread",
+    ),
+    "card-needs-schema": say(
+        "A card with <epsilon> needs public coordinates, and the server sent none: ask for a schema (fedbary schema make)."
+    ),
+    "card-no-model": say(
+        "too few other clients hold its classes for a model that is not one client's card: row values need three holders of a class"
+    ),
+    "card-other-coordinates": say("its card is in other coordinates than the others': ask for the same schema"),
+    "card-other-version": say("the card has version {version}, this program reads version {own}", "version own"),
+    "cards-without-schema": say(
+        "Cards with <epsilon> need public coordinates: give a reference, or a schema (fedbary schema make)."
+    ),
     "centroids-before-step": say("The server asked for centroids before the first step."),
     "centroids-not-possible": say("Centroids are made for one support, and where there are classes."),
     "claim-cost": say("it claims a cost of {cost:g}, more than all rows together can pay at {cap:g} each", "cost cap"),
@@ -106,6 +121,7 @@ SENTENCES = {
     "no-sensitivity": say("A private release needs a finite, positive sensitivity."),
     "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
     "not-started": say("The client was asked to go on before it was started."),
+    "not-a-card": say("this is no card: {why}"),
     "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
     "number-unfit": say("the number '{name}' is {got}, expected one in [{least:g}, {most:g}]", "name least most"),
     "one-row-weighs-too-much": say(
@@ -137,8 +153,14 @@ SENTENCES = {
     "rows-before-sketch": say("Row values need the server's sketch first."),
     "rows-before-target": say("Row values need the federation's target first."),
     "rows-changed": say("the rows changed since the run was interrupted: start it anew."),
+    "rows-before-model": say("Row values need the model that others' cards make; it has not come yet."),
+    "same-card": say("its card is the same as that of {others:quoted}", "others"),
     "saturated": say("saturated: most rows are farther away than the cost cap"),
     "server-array": say("The server's array '{name}' is missing, has the wrong shape, or is not finite.", "name"),
+    "shares-by-cards": say(
+        "{count:counted client} said nothing of {count:either its their} rows: shares of wrong labels follow from the cards alone, relative to the cleaner clients",
+        "count",
+    ),
     "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
     "sketch-masses": say("The sketch has masses that are too small or do not sum to one, or negative variances."),
     "sketch-shape": say("The sketch has the wrong shape, or holds values that are not finite or far too large."),

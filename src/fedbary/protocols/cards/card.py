@@ -164,7 +164,10 @@ class Card:
                 columns=columns,
                 schema=None if schema is None else Schema.from_json(schema),
                 release=None if release is None else Release(**{key: float(release[key]) for key in release}),
-                **{name: np.asarray(arrays[name], dtype=np.float64) for name in ARRAYS},
+                centre=_floats(arrays["centre"]),
+                counts=_floats(arrays["counts"]),
+                sums=_floats(arrays["sums"]),
+                second=_floats(arrays["second"]),
             )
             card._require_shapes()
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -194,6 +197,10 @@ class Card:
         shapes = (self.centre.shape, self.counts.shape, self.sums.shape)
         if shapes != ((width,), (classes,), (classes, width)) or self.second.shape not in ((width,), (width, width)):
             raise ValueError("arrays of other shapes")
+
+
+def _floats(array: np.ndarray) -> Floats:
+    return np.asarray(array, dtype=np.float64)
 
 
 def _names(values: object) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from fedbary.protocols.messages import (
 )
 from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.space.encode import require_columns
+from fedbary.space.options import Task
 from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
@@ -69,7 +70,7 @@ class CardsClient:
             assert schema is not None
             self._schema, self._arrays = schema, dict(message.arrays)
         if message.kind not in self._left:
-            self._left[message.kind] = self._reply(message.kind, schema)
+            self._left[message.kind] = self._reply(message, schema)
         return replace(self._left[message.kind], round=message.round)
 
     def row_values(self) -> ScoredRows:
@@ -98,13 +99,13 @@ class CardsClient:
         if "schema" in state:
             self._schema, self._arrays = Schema.from_json(array_text(state["schema"])), below(state, "array.")
 
-    def _reply(self, kind: str, schema: Schema | None) -> Reply:
+    def _reply(self, message: Message, schema: Schema | None) -> Reply:
         """Everything that leaves this machine."""
-        if kind == "card":
-            return card_reply(self._card(schema))
+        if message.kind == "card":
+            return card_reply(self._card(schema, _task(message)))
         assert schema is not None
         table = as_in(self._table, schema)
-        if kind == "fit":
+        if message.kind == "fit":
             return Reply(0, {"temperature": own_temperature(table, schema, self._arrays)})
         rows: dict[str, Scalar] = {"rows": len(table)}
         # What the rows are like beside the card, epsilon would not cover.
@@ -112,8 +113,8 @@ class CardsClient:
             return Reply(0, rows)
         return Reply(0, rows | self._numbers(table, schema))
 
-    def _card(self, schema: Schema | None) -> Card:
-        settings, task = self._settings, "auto"
+    def _card(self, schema: Schema | None, task: Task) -> Card:
+        settings = self._settings
         if settings.epsilon is not None:
             assert schema is not None
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
@@ -147,6 +148,14 @@ def card_of(reply: Reply) -> Card:
     arrays = dict(reply.arrays)
     arrays["second"] = arrays["second"] if "second" in arrays else arrays.pop("squares")
     return Card.from_parts(str(reply.scalars["card"]), arrays)
+
+
+def _task(message: Message) -> Task:
+    asked = str(message.scalars.get("task", "auto"))
+    tasks: dict[str, Task] = {name: name for name in get_args(Task)}
+    if asked not in tasks:
+        raise ProtocolError("protocols.message-unfit", kind=message.kind, name="task")
+    return tasks[asked]
 
 
 def _schema(message: Message) -> Schema | None:

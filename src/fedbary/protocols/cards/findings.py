@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.notes import Note
+from fedbary.notes import Fact, Note
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.space.label_coding import other_coding
@@ -60,16 +60,21 @@ def _columns_off(own: ClassMoments, others: Sequence[ClassMoments], schema: Sche
     if usual is None:
         return []
     away, times = _compared(own, *usual)
-    notes, start = [], 0
+    notes: list[tuple[float, dict[str, Fact]]] = []
+    start = 0
     for column in schema.columns:
         lines = slice(start, min(start + column.coordinates, width))
         start += column.coordinates
-        if column.kind != "numeric" and column.kind != "boolean":
+        if column.kind not in ("numeric", "boolean"):
             continue
         far, ratio = float(np.abs(away[lines]).max()), float(times[lines][0])
         if far > _DEVIATIONS or ratio > _TIMES or ratio < 1.0 / _TIMES:
-            facts = {"column": column.name, "deviations": round(far, 1), "spread": float(f"{ratio:.2g}")}
-            notes.append((max(far / _DEVIATIONS, abs(np.log(max(ratio, 1e-12))) / np.log(_TIMES)), facts))
+            facts: dict[str, Fact] = {
+                "column": column.name,
+                "deviations": round(far, 1),
+                "spread": float(f"{ratio:.2g}"),
+            }
+            notes.append((max(far / _DEVIATIONS, float(abs(np.log(max(ratio, 1e-12))) / np.log(_TIMES))), facts))
     worst = sorted(notes, key=lambda pair: -pair[0])[:MOST_COLUMNS]
     return [Note(COLUMN_OFF, facts) for _, facts in worst]
 

@@ -21,7 +21,13 @@ _MODEL = Form(
 
 EXCHANGES = {
     "card": Exchange(
-        Form({"schema": Text(LONGEST_TEXT, optional=True), "fingerprint": Text(64, optional=True)}),
+        Form(
+            {
+                "task": Text(20, optional=True),
+                "schema": Text(LONGEST_TEXT, optional=True),
+                "fingerprint": Text(64, optional=True),
+            }
+        ),
         Form(
             {"rows": ROWS, "card": Text(LONGEST_TEXT)},
             {

@@ -98,7 +98,7 @@ def _enough_rows(points: Floats) -> bool:
 def _common_rows(table: Table, kind: str, min_group: int) -> Table:
     """Different rows without values that few of them have: of a class, and, as classes may be small, of the table."""
     while True:
-        rows = different_rows(k_anonymous_rows(table, kind, min_group=min_group))
+        rows = k_anonymous_rows(table, kind, min_group=min_group) if min_group > 1 else different_rows(table)
         columns = {name: without_rare(column, min_group) for name, column in rows.columns.items()}
         if all(columns[name] is column for name, column in rows.columns.items()):
             return rows

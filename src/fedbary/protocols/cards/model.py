@@ -57,7 +57,7 @@ def discriminant(total: ClassMoments) -> Discriminant:
 
 
 def scoring_model(found: Discriminant, classes: tuple[str, ...], temperature: float) -> ScoringModel:
-    """What a client scores its rows with: log p(c|x) = −T·½‖x − μ_c‖² + log prior, in the metric of the discriminant."""
+    """What a client scores its rows with: log p(c|x) = −T·½‖x − μ_c‖² + log prior, in the discriminant's metric."""
     metric, count = found.metric, len(classes)
     shares = (found.counts + 1.0) / (found.counts + 1.0).sum()
     codes = np.arange(count)
@@ -100,7 +100,7 @@ def line_model(total: ClassMoments, schema: Schema) -> tuple[Line, ScoringModel]
     offset = schema.label.mean + scale * float(mean[-1] - slope @ mean[:width])
     spread = scale * float(np.sqrt(max(left, 1e-12)))
     features = Discriminant(found.counts, found.means[:, :width], inside)
-    return Line(scale * slope, offset, spread), scoring_model(features, ("",), 1.0)
+    return Line(np.asarray(scale * slope, dtype=np.float64), offset, spread), scoring_model(features, ("",), 1.0)
 
 
 def restricted(moments: ClassMoments, known: Bools) -> ClassMoments:

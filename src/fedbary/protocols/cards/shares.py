@@ -30,7 +30,7 @@ _Z, _DIFFERENCES = 2.0, 0.04
 
 
 def relative_shares(parts: Sequence[ClassMoments], models: Sequence[Discriminant | None]) -> list[Estimate | None]:
-    """The share of wrong labels of every client by its card and the model of the others; None where none can be told."""
+    """The share of wrong labels of every client, by its card and the model of the others; None where none is told."""
     found = [None if model is None else _mixed_share(part, model) for part, model in zip(parts, models, strict=True)]
     right = [1.0 - share for share, _ in filter(None, found)]
     if not right:
@@ -59,7 +59,9 @@ def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float]
     blur = part.noise.sum / np.maximum(counts, 1.0) / model.metric.level
     precise = np.where(held, 1.0 / ((1.0 + blur) / np.maximum(counts, 1.0) + 1.0 / np.maximum(model.counts, 1.0)), 0.0)
     shares = np.where(known, counts, 0.0) / counts[known].sum()
-    costs = np.array([_cost(share, shares, known, means, own, precise) for share in _GRID])
+    costs = np.array(
+        [float(precise @ ((own - _mixture(share, shares, known) @ means) ** 2).sum(axis=1)) for share in _GRID]
+    )
     at = int(np.clip(np.argmin(costs), 1, len(_GRID) - 2))
     step = _GRID[1] - _GRID[0]
     curvature = max(float(costs[at - 1] - 2.0 * costs[at] + costs[at + 1]) / step**2, 1e-9)
@@ -67,8 +69,8 @@ def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float]
     return float(np.clip(share, _GRID[0], 1.0)), float(min(np.sqrt(2.0 / curvature), 1.0))
 
 
-def _cost(share: float, shares: Floats, known: NDArray[np.bool_], means: Floats, own: Floats, precise: Floats) -> float:
-    """How badly class means fit if this share of labels was replaced by another class at random."""
+def _mixture(share: float, shares: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Of which classes the rows with each label are, if this share of labels was replaced by another at random."""
     others = max(int(known.sum()) - 1, 1)
     right = 1.0 - share - share / others
     # Class shares of the true labels, of which those of the given labels are made.
@@ -81,4 +83,4 @@ def _cost(share: float, shares: Floats, known: NDArray[np.bool_], means: Floats,
     usable = np.abs(total) > 1e-9
     mixture[usable] /= total[usable, None]
     mixture[~usable] = np.eye(len(true))[~usable]
-    return float(precise @ ((own - mixture @ means) ** 2).sum(axis=1))
+    return mixture

@@ -32,8 +32,8 @@ def about_rows(facts: RowFacts, table: Table, schema: Schema, copies: Integers, 
     """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
 
     A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
-    the facts must have been made for that ``min_group`` (`fedbary.valuation.groups`). Rows that are copies of each other
-    have the same number in ``copies``.
+    the facts must have been made for that ``min_group`` (`fedbary.valuation.groups`). Rows that are copies of each
+    other have the same number in ``copies``.
     """
     found: dict[str, Scalar] = {}
     for name in ESTIMATES:
