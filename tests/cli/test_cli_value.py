@@ -27,6 +27,16 @@ def test_a_folder_is_valued_as_the_library_does(fedbary, sites, tmp_path):
     assert all((tmp_path / "out" / name).is_file() for name in ("report.html", "events.jsonl", "rows/north.csv"))
 
 
+def test_worth_picks_cards(fedbary, sites):
+    code, out, _ = fedbary(
+        "value", sites, "--label", "ill", "--id", "id", "--reference", "reference.csv", "--worth", "--json"
+    )
+    assert code == 0
+    content = json.loads(out)
+    assert content["settings"]["protocol"] == "cards"
+    assert all(client["worth"] is not None for client in content["clients"])
+
+
 def test_a_reference_among_the_files_is_not_a_client(fedbary, sites):
     code, out, _ = fedbary("value", sites / "north.csv", "*.csv", *BASE, "--json")
     assert code == 0

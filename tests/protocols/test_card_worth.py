@@ -8,9 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
+from fedbary.data import Table
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.class_moments import ClassMoments, Noise
-from fedbary.protocols.cards.worth import Judge, drawn_judge, play_worth, public_directions, utility
+from fedbary.protocols.cards.worth import (
+    Judge,
+    drawn_judge,
+    play_worth,
+    public_directions,
+    reference_judge,
+    utility,
+)
+from fedbary.space.fit import fit_schema
+from fedbary.space.options import Space
 
 CLASSES, WIDTH = 3, 5
 CENTRES = 2.0 * np.random.default_rng(5).standard_normal((CLASSES, WIDTH))
@@ -35,6 +45,7 @@ def everything(players: int) -> np.ndarray:
 
 
 JUDGE = Judge(*rows(99, 300))
+SCHEMA = fit_schema(Table({"x": [0.0, 1.0, 2.0]}, ["a", "b", "c"]), Space(labels="onehot"))
 
 
 @settings(max_examples=25, deadline=None)
@@ -174,7 +185,9 @@ def test_a_drawn_judge_has_the_moments_that_it_was_drawn_from() -> None:
 
 
 def test_a_judge_keeps_rows_of_known_classes_and_not_too_many() -> None:
-    codes = np.where(np.arange(12_000) % 2, -1, 1)
-    judge = Judge.of(np.zeros((12_000, 2)), codes, seed=0)
+    names = np.where(np.arange(12_000) % 2, "foreign", "b")
+    judge = reference_judge(np.zeros((12_000, 2)), names, SCHEMA, seed=0)
+    assert judge is not None
     assert len(judge.labels) == 5000
     assert (judge.labels == 1).all()
+    assert reference_judge(np.zeros((2, 2)), np.array(["x", "y"]), SCHEMA, seed=0) is None

@@ -196,4 +196,7 @@ SENTENCES = {
     ),
     "unknown-field": say("'{name}' does not belong there", "name"),
     "unknown-message": say("A client of the {protocol} protocol does not know the message {kind!r}.", "protocol kind"),
+    "worth-self-consistency": say(
+        "worth is self-consistency, not accuracy: without validation rows, coalitions are judged by rows drawn from the cards"
+    ),
 }

@@ -89,7 +89,8 @@ def value(
         from fedbary import LocalEngine, read_clients
         from fedbary import value as run
 
-        settings = chosen_protocol(protocol or ("consensus" if reference is None else "sketch"), **protocol_options)
+        usual = "cards" if "worth" in protocol_options else "consensus" if reference is None else "sketch"
+        settings = chosen_protocol(protocol or usual, **protocol_options)
         paths = client_paths(patterns, apart_from=[reference])
         result = run(
             read_clients(paths, label, id=row_id, errors="collect"),

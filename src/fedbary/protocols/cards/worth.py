@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from fedbary.games import Estimate, Game, MaxPermutations, StandardErrorBelow, exact_shapley, permutation_shapley
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.space.labels import class_positions
+from fedbary.space.schema import Schema
 from fedbary.valuation.scores import ClientScores
 
 Floats = NDArray[np.float64]
@@ -57,13 +59,22 @@ class Judge:
         """Whether labels are numbers."""
         return bool(np.issubdtype(self.labels.dtype, np.floating))
 
-    @classmethod
-    def of(cls, points: Floats, labels: Integers | Floats, *, seed: int) -> Judge:
-        """Rows of a reference whose class is known (codes of others are negative), at most 5000 of them."""
-        rows = np.arange(len(labels)) if np.issubdtype(labels.dtype, np.floating) else np.flatnonzero(labels >= 0)
-        if len(rows) > _MOST_JUDGES:
-            rows = np.sort(np.random.default_rng(seed).choice(rows, _MOST_JUDGES, replace=False))
-        return cls(points[rows], labels[rows])
+
+def reference_judge(points: Floats, labels: NDArray[np.generic], schema: Schema, *, seed: int) -> Judge | None:
+    """Rows of a reference, at most 5000 and of classes that the schema knows; None if there are none.
+
+    ``points`` are in the schema's coordinates, ``labels`` names of classes or numbers.
+    """
+    found: Integers | Floats
+    if schema.label.kind == "number":
+        found = (np.asarray(labels, dtype=float) - schema.label.mean) / schema.label.scale
+        rows = np.arange(len(found))
+    else:
+        found = class_positions(np.asarray(labels, dtype=np.str_), schema.label.classes)
+        rows = np.flatnonzero(found >= 0)
+    if len(rows) > _MOST_JUDGES:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, _MOST_JUDGES, replace=False))
+    return Judge(points[rows], found[rows]) if len(rows) else None
 
 
 def drawn_judge(target: ClassMoments, *, seed: int, numeric: bool = False) -> Judge:
