@@ -28,9 +28,6 @@ TALKS = {
         True,
     ),
     "interpolation access": (fb.Interpolation(support=8, rounds=1, gradient="access"), True),
-    "consensus": (PROTOCOLS["consensus"](rounds=2, starts=1, points_per_class=3), False),
-    "coalition": (fb.Coalition(), True),
-    "coalition without reference": (fb.Coalition(), False),
 }
 
 

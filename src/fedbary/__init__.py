@@ -13,10 +13,9 @@ _HOMES = {
     "Audit": "fedbary.auditing.result",
     "Boost": "fedbary.research.boosting",
     "CNN": "fedbary.research.training.models",
+    "Cards": "fedbary.protocols.cards",
     "ClientScores": "fedbary.valuation.scores",
-    "Coalition": "fedbary.protocols.coalition",
     "Comparison": "fedbary.research.comparison",
-    "Consensus": "fedbary.protocols.consensus",
     "DataError": "fedbary.errors",
     "DatasetUnavailable": "fedbary.errors",
     "FedAvg": "fedbary.research.training.fedavg_settings",
@@ -69,10 +68,9 @@ __all__ = [
     "MLP",
     "Audit",
     "Boost",
+    "Cards",
     "ClientScores",
-    "Coalition",
     "Comparison",
-    "Consensus",
     "DataError",
     "DatasetUnavailable",
     "FedAvg",
@@ -142,8 +140,7 @@ if TYPE_CHECKING:
     from fedbary.guard.ledger import Ledger
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.notes import Note
-    from fedbary.protocols.coalition import Coalition
-    from fedbary.protocols.consensus import Consensus
+    from fedbary.protocols.cards import Cards
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
     from fedbary.protocols.triangle import Triangle

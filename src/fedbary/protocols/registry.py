@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fedbary.protocols.coalition import Coalition
-from fedbary.protocols.consensus import Consensus
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.triangle import Triangle
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 
 PROTOCOLS: dict[str, Callable[..., Settings]] = {
     "sketch": Sketch,
-    "consensus": Consensus,
-    "coalition": Coalition,
+    "cards": Cards,
     "interpolation": Interpolation,
     "triangle": Triangle,
 }

@@ -1,7 +1,7 @@
 """Which rows are wrong: every method on the same spoilt clients, under label skew.
 
 For each data set and seed, a reference and 16 clients: four kinds of noise × four strengths of Dirichlet label
-skew. All methods see the same rows; the consensus has four clean peers (three for digits) instead of the reference. Our
+skew. All methods see the same rows; cards have four clean peers (three for digits) instead of the reference. Our
 methods are drawn more often than the others, because floors are held against them; a few methods are tried again with
 300 rows of the same references.
 """
@@ -276,7 +276,7 @@ def _valued(protocol: str, *, calibration: str = "split", **settings: Any) -> Ca
     return method
 
 
-def _consensus(draw: Draw) -> Outcome:
+def _cards(draw: Draw) -> Outcome:
     """Without a reference: each client among clean peers that have its kind of label skew."""
     outcome: dict[str, pd.DataFrame | Note] = {}
     for place, (name, client) in enumerate(draw.clients.items()):
@@ -286,7 +286,7 @@ def _consensus(draw: Draw) -> Outcome:
             rows = draw.data.rows(draw.cell.peer_rows, client.alpha, seed=seed, without=taken)
             taken = np.concatenate([taken, rows])
             parties[f"peer_{peer + 1}"] = draw.data.pool.take(rows)
-        result = _value(parties, None, fb.Consensus(), draw.cell.seed)
+        result = _value(parties, None, fb.Cards(), draw.cell.seed)
         outcome[name] = _rows(result, "client")
     return outcome
 
@@ -311,7 +311,7 @@ METHODS: dict[str, Callable[[Draw], Outcome]] = {
     "sketch split": _valued("Sketch", calibration="split", lower="triangle"),
     "sketch crossfit": _valued("Sketch", calibration="crossfit", lower="triangle"),
     "sketch proved": _valued("Sketch", calibration="split", lower="triangle", adapt=False),
-    "consensus": _consensus,
+    "cards": _cards,
     "paper γ": _valued("Interpolation", gradient="gamma"),
     "paper η": _valued("Interpolation", gradient="eta"),
     "exact dual": _valued("Interpolation", gradient="access", rounds=1),
