@@ -44,11 +44,12 @@ newest:  ## the demo and the core's fast tests with the newest release of every 
 wheel:  ## build the wheel, install it in an empty folder elsewhere and run the demo there
 	@tools/wheel.sh $(PYTHON)
 
-bench: $(STAMPS)/dev  ## time, memory, accuracy and ordering tables, what the privacy guards cost and stop, and all row methods
+bench: $(STAMPS)/dev  ## time, memory, bytes, accuracy and ordering tables, what the privacy guards cost and stop, and all row methods
 	@$(BIN)/python benchmarks/scaling.py
 	@$(BIN)/python benchmarks/accuracy.py
 	@$(BIN)/python benchmarks/ordering.py
 	@$(BIN)/python benchmarks/client_work.py
+	@$(BIN)/python benchmarks/cards.py
 	@$(BIN)/python benchmarks/guards.py
 	@$(BIN)/python benchmarks/audit.py
 	@$(BIN)/python benchmarks/row_methods.py

@@ -28,10 +28,11 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 import numpy as np
 
 import fedbary as fb
+from fedbary.engines.files.message_file import MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
 from fedbary.guard.account import Entry
+from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.message_file import load_message, save_message
 from fedbary.guard.owner_folder import load_owner_view, owner_view, save_owner_view
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import Note, notes_from_text, notes_to_text
@@ -334,8 +335,12 @@ def _result() -> fb.Valuation:
     return fb.value({f"c{i}": table(i, 40) for i in range(3)}, table(9, 80), seed=0)
 
 
-def _write_message(path: Path) -> None:
-    save_message(_talks()["sketch"][0][0], path)
+def _write_question(path: Path) -> None:
+    save_question(_talks()["sketch"][0][0], Envelope("a" * 32, "sketch", step=1), path)
+
+
+def _write_answer(path: Path) -> None:
+    save_answer(_talks()["interpolation"][0][1], Envelope("a" * 32, "start", step=1, name="north"), path)
 
 
 def _write_owner(folder: Path) -> None:
@@ -364,7 +369,8 @@ TARGETS: dict[str, Callable[[], Case]] = {
     "descriptions": _descriptions,
     "notes": _notes,
     "schema.json": _file("schema.json", lambda path: fb.fit_schema(table(1)).save(path), Schema.load),
-    "message.npz": _file("message.npz", _write_message, load_message),
+    "question.fb": _file("question.fb", _write_question, lambda path: MessageFile.load(path).message()),
+    "north.answer": _file("north.answer", _write_answer, lambda path: MessageFile.load(path).reply()),
     "policy.toml": _file(
         "policy.toml",
         lambda path: path.write_text(OwnerPolicy(epsilon_budget=2.0).to_toml(), encoding="utf-8"),

@@ -144,10 +144,20 @@ def skew(_: Shoot, __: Path) -> None:
     from fedbary.research.experiments.detection import skew_picture
 
     shown = ["sketch crossfit", "sketch split", "logistic", "cleanlab", "KNN-Shapley", "paper γ"]
-    table = published(ROOT / "docs" / "results" / "detection.md")
+    titles = {"AUROC of": "auroc", "AUROC by": "channel"}
+    table = published(ROOT / "docs" / "results" / "detection.md", titles, ["noise", "alpha"], "method")
     table = table[table["method"].isin(shown) & table["dataset"].isin(["fashion-mnist", "cifar10-embeddings"])]
     table = table.sort_values("method", key=lambda names: names.map(shown.index), kind="stable")
     skew_picture(table, "labels 10 %").save(IMAGES / "skew.svg", width=900, height=400)
+
+
+def cards_against_references(_: Shoot, __: Path) -> None:
+    """AUROC of cards against the number of clients, from the published table of `fedbary reproduce cards`."""
+    from fedbary.research.experiments.cards import picture
+
+    titles = {"mean AUROC of wrong labels by label score": "label_score"}
+    table = published(ROOT / "docs" / "results" / "cards.md", titles, ["alpha"], "judge")
+    picture(table).save(IMAGES / "cards-against-references.svg", width=1000, height=380)
 
 
 def rows_as_points(_: Shoot, __: Path) -> None:
@@ -178,27 +188,27 @@ def row_values(_: Shoot, __: Path) -> None:
     fb.plots.value_histogram(demo().rows("clinic_d")).save(IMAGES / "row-values.svg", height=320)
 
 
-def published(path: Path) -> pd.DataFrame:
-    """The first two tables of each data set on a results page: dataset, noise, alpha, method, auroc, channel."""
-    found: dict[tuple[str, str, str, str], dict[str, float]] = {}
+def published(path: Path, titles: dict[str, str], down: list[str], across: str) -> pd.DataFrame:
+    """The tables of a results page whose bold titles begin in one of these ways, each with the name of its metric."""
+    found: dict[tuple[str, ...], dict[str, float]] = {}
     dataset, metric, header = "", "", []
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             dataset = line[3:].strip()
         elif line.startswith("**"):
-            metric = {"AUROC of": "auroc", "AUROC by": "channel"}.get(line[2:10], "")
+            metric = next((name for title, name in titles.items() if line[2:].startswith(title)), "")
             header = []
         elif line.startswith("|") and metric:
             cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]
             if not header:
                 header = cells
             elif not cells[0].startswith("---"):
-                for method, cell in zip(header[2:], cells[2:], strict=True):
-                    number = np.nan if cell == "–" else float(cell.split("±")[0])
-                    found.setdefault((dataset, cells[0], cells[1], method), {})[metric] = number
-    keys = ["dataset", "noise", "alpha", "method"]
+                for column, cell in zip(header[len(down) :], cells[len(down) :], strict=True):
+                    number = np.nan if cell == "–" else float(cell.split("±")[0].strip("* "))
+                    found.setdefault((dataset, *cells[: len(down)], column), {})[metric] = number
+    keys = ["dataset", *down, across]
     rows = [dict(zip(keys, key, strict=True)) | numbers for key, numbers in found.items()]
-    return pd.DataFrame(rows).reindex(columns=[*keys, "auroc", "channel"])
+    return pd.DataFrame(rows).reindex(columns=[*keys, *titles.values()])
 
 
 class Shoot:
@@ -239,6 +249,7 @@ PICTURES: dict[str, Callable[[Shoot, Path], None]] = {
     "report-hostile-names": hostile,
     "terminal": terminal,
     "skew": skew,
+    "cards-against-references": cards_against_references,
     "rows-as-points": rows_as_points,
     "plan": plan,
     "client-map": near_and_clean,

@@ -5,11 +5,9 @@ import json
 import pytest
 
 import fedbary as fb
-from codes import coded
-from fedbary.errors import DataError
-from fedbary.guard.message_file import load_message, save_message
+from fedbary.engines.files.message_file import MessageFile, save_question
+from fedbary.guard.envelope import Envelope
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.protocols.messages import Message
 from fedbary.valuation.rules import RowRules
 
 pytest_plugins = ["cli_fixtures"]
@@ -23,14 +21,14 @@ def message(sites):
     asked = fb.Sketch()
     reference = fb.read("reference.csv", label="ill", id="id")
     server = asked.server(["north"], reference, asked.space(None), rules=RowRules(), seed=0)
-    return save_message(server.tasks()["north"], "sketch.npz")
+    return save_question(server.tasks()["north"], Envelope("a" * 32, "sketch", step=1), "question.fb")
 
 
 def test_it_shows_every_number_of_the_answer_to_a_saved_message(fedbary, message):
     """Without noise an answer can be compared: it is what the client says, to the last digit."""
     table = fb.read("sites/north.csv", label="ill", id="id")
     used = OwnerPolicy().applied(fb.Sketch())
-    reply = used.client(table, rules=RowRules(), seed=0).answer(load_message(message))
+    reply = used.client(table, rules=RowRules(), seed=0).answer(MessageFile.load(message).message()[0])
     code, out, err = fedbary("preview", *MINE, "--message", message)
     assert (code, err) == (0, "")
     shown = {line.split()[0]: line.split()[-1] for line in out.splitlines() if len(line.split()) == 3}
@@ -42,7 +40,12 @@ def test_it_shows_every_number_of_the_answer_to_a_saved_message(fedbary, message
 
 def test_json_holds_exactly_the_reply(fedbary, message):
     table = fb.read("sites/north.csv", label="ill", id="id")
-    reply = OwnerPolicy().applied(fb.Sketch()).client(table, rules=RowRules(), seed=0).answer(load_message(message))
+    reply = (
+        OwnerPolicy()
+        .applied(fb.Sketch())
+        .client(table, rules=RowRules(), seed=0)
+        .answer(MessageFile.load(message).message()[0])
+    )
     content = json.loads(fedbary("preview", *MINE, "--message", message, "--json")[1])
     assert content["settings"]["policy"] == "coarsen"
     assert content["answers"][0]["scalars"] == dict(reply.scalars)
@@ -109,9 +112,9 @@ def test_a_refusal_shows_what_leaves_and_what_is_for_the_owner(fedbary, spoil):
     ("options", "code"),
     [
         (["--protocol", "sketch"], "cli.preview-needs-reference"),
-        (["--message", "none.npz"], "guard.no-message-file"),
-        (["--message", "reference.csv"], "guard.not-a-message"),
-        (["--message", "a.npz", "--reference", "reference.csv"], "cli.message-alone"),
+        (["--message", "none.fb"], "engines.no-file"),
+        (["--message", "reference.csv"], "engines.file-not-ours"),
+        (["--message", "a.fb", "--reference", "reference.csv"], "cli.message-alone"),
         (["--protocol", "telepathy"], "settings.no-protocol"),
         (["--protocol", "interpolation", "--epsilon", "1"], "cli.option-of-another-protocol"),
     ],
@@ -124,18 +127,3 @@ def test_nothing_is_written(fedbary, sites, tmp_path):
     before = sorted(tmp_path.rglob("*"))
     fedbary("preview", *MINE, "--reference", "reference.csv")
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_message_file_holds_no_pickle(tmp_path):
-    import numpy as np
-
-    np.savez(tmp_path / "bad.npz", message=np.array([{"kind": "sketch"}], dtype=object))
-    with pytest.raises(DataError, check=coded("guard.not-a-message")):
-        load_message(tmp_path / "bad.npz")
-    again = load_message(save_message(Message("step", 3, {"a": True}, {"x": np.arange(4.0)}), tmp_path / "m.npz"))
-    assert (again.kind, again.round, again.scalars, again.arrays["x"].tolist()) == (
-        "step",
-        3,
-        {"a": True},
-        [0, 1, 2, 3],
-    )

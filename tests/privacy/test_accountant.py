@@ -1,4 +1,4 @@
-"""What several answers cost together."""
+"""What several answers cost together, and what Gaussian noise costs."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 
 from codes import coded, parameter
 from fedbary.errors import SettingsError
-from fedbary.privacy.accountant import composed
+from fedbary.privacy.accountant import composed, largest_rho
 
 pytest.importorskip("dp_accounting")
 
@@ -31,9 +31,37 @@ def test_more_answers_never_cost_less():
 def test_a_senseless_delta_is_named(delta):
     with pytest.raises(SettingsError, check=parameter("delta")):
         composed([1.0], delta)
+    with pytest.raises(SettingsError, check=parameter("delta")):
+        largest_rho(1.0, delta)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
+def test_a_senseless_epsilon_is_named(epsilon):
+    with pytest.raises(SettingsError, check=parameter("epsilon")):
+        largest_rho(epsilon, 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 4.0, 16.0, 100.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_gaussian_noise_is_at_least_what_the_exact_mechanism_needs_and_at_most_what_the_plain_formula_asks_for(
+    epsilon, delta
+):
+    from dp_accounting.gaussian_mechanism import get_sigma_gaussian
+
+    rho = largest_rho(epsilon, delta)
+    plain = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2
+    assert plain * (1 - 1e-6) <= rho  # ε = ρ + 2·√(ρ·ln(1/δ)), Bun & Steinke 2016
+    assert 1 / math.sqrt(2 * rho) >= get_sigma_gaussian(epsilon, delta)
+
+
+def test_more_epsilon_or_delta_means_less_noise():
+    assert largest_rho(1.0, 1e-6) < largest_rho(1.1, 1e-6) < largest_rho(1.1, 1e-5)
 
 
 def test_without_the_extra_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "dp_accounting.pld.common", None)
+    monkeypatch.setitem(__import__("sys").modules, "dp_accounting.rdp", None)
     with pytest.raises(SettingsError, check=coded("settings.no-accountant")):
         composed([1.0], 1e-6)
+    with pytest.raises(SettingsError, check=coded("settings.no-accountant")):
+        largest_rho(1.0, 1e-6)

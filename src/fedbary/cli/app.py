@@ -25,6 +25,7 @@ from fedbary.cli.commands.preview import preview
 from fedbary.cli.commands.report import report
 from fedbary.cli.commands.reproduce import reproduce
 from fedbary.cli.commands.rows import rows
+from fedbary.cli.commands.show import show
 from fedbary.cli.commands.value import value
 from fedbary.cli.commands.watch import watch
 from fedbary.cli.ui.command_kinds import Command, Group, example_of
@@ -58,6 +59,7 @@ for command, example in (
     (value, "fedbary value 'sites/*.parquet' --label diagnosis --reference validation.parquet -o out"),
     (report, "fedbary report out --client hospital_a --open"),
     (rows, "fedbary rows out --client hospital_a --export clean"),
+    (show, "fedbary show mine.card"),
     (watch, "fedbary watch out"),
     (check, "fedbary check mine.parquet --schema schema.json"),
     (preview, "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet"),

@@ -1,4 +1,4 @@
-"""What several private answers cost together, by an established accountant."""
+"""What private answers cost, by an established accountant: several together, and Gaussian noise for an ε and a δ."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from collections.abc import Iterable
 
 from fedbary.checks import number
 from fedbary.errors import SettingsError, wrong_parameter
+
+# Rényi orders from 1.03 to a million.
+_ORDERS = [1.0 + 2.0 ** (step / 8) for step in range(-40, 161)]
+# What the accountant's own arithmetic may be off by, and more.
+_PRECISION, _LEAST_RHO = 1e-9, 1e-18
 
 
 def composed(epsilons: Iterable[float], delta: float) -> float:
@@ -22,9 +27,7 @@ def composed(epsilons: Iterable[float], delta: float) -> float:
     >>> round(composed([0.1] * 50, delta=1e-6), 1)  # doctest: +SKIP
     3.2
     """
-    number(delta, "delta", "composed")
-    if delta >= 1.0:
-        raise wrong_parameter("delta", "composed", "below 1", delta)
+    _require_probability(delta, "composed")
     try:
         from dp_accounting.pld.common import DifferentialPrivacyParameters
         from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters, identity
@@ -36,3 +39,41 @@ def composed(epsilons: Iterable[float], delta: float) -> float:
     for epsilon, times in counts.items():
         losses = losses.compose(from_privacy_parameters(DifferentialPrivacyParameters(epsilon)).self_compose(times))
     return min(float(losses.get_epsilon_for_delta(delta)), total)
+
+
+def largest_rho(epsilon: float, delta: float) -> float:
+    """The largest ρ for which whatever is ρ-zCDP is (ε, δ)-differentially private.
+
+    By the Rényi accountant of Google's dp-accounting (extra ``privacy``), over orders that are fine enough to lose
+    nothing that matters, and rounded down.
+
+    Examples
+    --------
+    >>> from fedbary.privacy.accountant import largest_rho
+    >>> round(largest_rho(1.0, 1e-6), 4)
+    0.0244
+    """
+    number(epsilon, "epsilon", "largest_rho")
+    _require_probability(delta, "largest_rho")
+    try:
+        from dp_accounting import ZCDpEvent
+        from dp_accounting.rdp import RdpAccountant
+    except ImportError as error:
+        raise SettingsError("settings.no-accountant") from error
+
+    def costs(rho: float) -> float:
+        return float(RdpAccountant(orders=_ORDERS).compose(ZCDpEvent(rho=rho)).get_epsilon(delta))
+
+    enough, too_much = 0.0, epsilon  # more than ε would need a δ of no use
+    while too_much > enough * (1.0 + _PRECISION):
+        middle = (enough + too_much) / 2.0
+        enough, too_much = (middle, too_much) if costs(middle) <= epsilon else (enough, middle)
+        if too_much < _LEAST_RHO:
+            raise wrong_parameter("epsilon", "largest_rho", f"larger for delta = {delta:g}", epsilon)
+    return enough * (1.0 - _PRECISION)
+
+
+def _require_probability(delta: float, owner: str) -> None:
+    number(delta, "delta", owner)
+    if delta >= 1.0:
+        raise wrong_parameter("delta", owner, "below 1", delta)

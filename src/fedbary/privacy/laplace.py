@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from fedbary.errors import PrivacyError, wrong_parameter
+
+# A uniform whole number below another one: the operating system's, but for tests of the sampler itself.
+Below = Callable[[int], int]
 
 # Below, the noise drowns any answer; a protocol that splits a budget may go under its own least epsilon.
 _LEAST_EPSILON = 1e-6
@@ -47,24 +51,24 @@ def release(value: int, *, sensitivity: int, epsilon: float) -> Release:
     return Release(value + discrete_laplace(scale), scale)
 
 
-def discrete_laplace(scale: int) -> int:
+def discrete_laplace(scale: int, *, below: Below = secrets.randbelow) -> int:
     """An integer k with P(k) ∝ exp(−|k|/scale), exactly."""
     while True:
-        rest = secrets.randbelow(scale)
-        if not _bernoulli_exp(rest, scale):
+        rest = below(scale)
+        if not bernoulli_exp(rest, scale, below=below):
             continue
         whole = 0
-        while _bernoulli_exp(1, 1):
+        while bernoulli_exp(1, 1, below=below):
             whole += 1
         magnitude = rest + scale * whole
-        negative = secrets.randbelow(2) == 1
+        negative = below(2) == 1
         if not (negative and magnitude == 0):
             return -magnitude if negative else magnitude
 
 
-def _bernoulli_exp(numerator: int, denominator: int) -> bool:
+def bernoulli_exp(numerator: int, denominator: int, *, below: Below = secrets.randbelow) -> bool:
     """True with probability exp(−numerator/denominator), for a fraction in [0, 1], exactly."""
     k = 1
-    while secrets.randbelow(denominator * k) < numerator:
+    while below(denominator * k) < numerator:
         k += 1
     return k % 2 == 1

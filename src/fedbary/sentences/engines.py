@@ -17,10 +17,26 @@ SENTENCES = {
     ),
     "claims-name": say("claims to be {name!r}", "name"),
     "failure-unreadable": say("the reply says that it failed, but not in a way that this fedbary can read"),
+    "file-damaged": say("'{file}' was damaged or cut off on its way: have it sent again."),
+    "file-not-finite": say("'{file}' holds numbers in '{name}' that are not finite: have it made again."),
+    "file-not-ours": say(
+        "'{file}' is not a file of fedbary's: give a question (.fb), an answer (.answer), a card (.card) or a model "
+        "(.model)."
+    ),
+    "file-other-kind": say("'{file}' holds a {kind}, and a {expected} is needed here: give that file."),
+    "file-other-version": say(
+        "'{file}' is of version {version}, this fedbary reads version {own}: use the same fedbary on both sides, and "
+        "have it made again."
+    ),
+    "file-suffix": say(
+        "A {kind} is a file that ends in {suffix}, not '{file}': name it so, and people know what it is."
+    ),
+    "file-too-large": say("'{file}' is larger than {megabytes} MB, which no honest message is: have it made again."),
     "flower-error": say("Flower reports error {number}", "number"),
     "incomplete": say("the message lacks its scalars or arrays"),
     "no-answer": say("no answer within {seconds:g} s", "seconds"),
     "no-clients": say("There is no client to value: give their data, or an engine that reaches them."),
+    "no-file": say("There is no file '{file}': check the path, or ask for it."),
     "no-node-chosen": say("No node was chosen, so nobody would train: name at least one."),
     "no-node-of-client": say(
         "Neither 'node_of_client' nor the result names a node of the chosen client {client!r}: pass Flower's node id of every client."

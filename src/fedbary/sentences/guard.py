@@ -51,7 +51,6 @@ SENTENCES = {
         "asked]] (max_questions; the owner can allow one with 'fedbary policy allow').",
         "protocol",
     ),
-    "no-message-file": say("There is no message file '{file}': check the path, or ask the coordinator for it."),
     "no-partition": say(
         "There is no partition {name!r}; choose from same, case-1 … case-5 and dirichlet-NUMBER.", "name"
     ),
@@ -66,7 +65,6 @@ SENTENCES = {
     "not-a-lineage": say(
         "The name of the table, {name!r}, cannot be a folder's: use 1 to 64 letters, digits, '-', '_' and '.'."
     ),
-    "not-a-message": say("'{file}' is not a message that fedbary saved: ask the coordinator for it again."),
     "not-a-session": say("The server's name of the run is not one of fedbary's."),
     "not-an-owner-folder": say("'{folder}' does not hold a node's results ({why}): check the folder."),
     "nothing-to-accept": say("The ledger is as it was written: there is nothing to accept."),

@@ -15,6 +15,21 @@ SENTENCES = {
     "asked-otherwise": say(
         "The server asked for '{kind}' again in another way; only the first is answered in a run.", "kind"
     ),
+    "card-column-off": say(
+        "column '{column}' is unlike the other clients': its means lie {deviations:number} of their deviations away, its spread is {spread:number} times theirs",
+        "column deviations spread",
+    ),
+    "card-needs-schema": say(
+        "A card with <epsilon> needs public coordinates, and the server sent none: ask for a schema (fedbary schema make)."
+    ),
+    "card-no-model": say(
+        "too few other clients hold its classes for a model that is not one client's card: row values need three holders of a class"
+    ),
+    "card-other-coordinates": say("its card is in other coordinates than the others': ask for the same schema"),
+    "card-other-version": say("the card has version {version}, this program reads version {own}", "version own"),
+    "cards-without-schema": say(
+        "Cards with <epsilon> need public coordinates: give a reference, or a schema (fedbary schema make)."
+    ),
     "claim-cost": say("it claims a cost of {cost:g}, more than all rows together can pay at {cap:g} each", "cost cap"),
     "claim-ends": say(
         "it claims to be at least {lower:g} away and at most {upper:g}: one of them is wrong", "lower upper"
@@ -72,6 +87,7 @@ SENTENCES = {
     "no-sensitivity": say("A private release needs a finite, positive sensitivity."),
     "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
     "not-started": say("The client was asked to go on before it was started."),
+    "not-a-card": say("this is no card: {why}"),
     "number-unfit": say("the number '{name}' is {got}, expected one in [{least:g}, {most:g}]", "name least most"),
     "one-row-weighs-too-much": say(
         "One row makes up {share:.0%} of the table, so an average over min_group = {least} rows would still show it: remove the copies, add rows, or lower <min_group> if the owner agrees.",
@@ -93,8 +109,14 @@ SENTENCES = {
     "rows-before-round": say("Row values need at least one finished round."),
     "rows-before-sketch": say("Row values need the server's sketch first."),
     "rows-changed": say("the rows changed since the run was interrupted: start it anew."),
+    "rows-before-model": say("Row values need the model that others' cards make; it has not come yet."),
+    "same-card": say("its card is the same as that of {others:quoted}", "others"),
     "saturated": say("saturated: most rows are farther away than the cost cap"),
     "server-array": say("The server's array '{name}' is missing, has the wrong shape, or is not finite.", "name"),
+    "shares-by-cards": say(
+        "{count:counted client} said nothing of {count:either its their} rows: shares of wrong labels follow from the cards alone, relative to the cleaner clients",
+        "count",
+    ),
     "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
     "sketch-masses": say("The sketch has masses that are too small or do not sum to one, or negative variances."),
     "sketch-shape": say("The sketch has the wrong shape, or holds values that are not finite or far too large."),

@@ -126,6 +126,9 @@ SENTENCES = {
     "no-square-image": say(
         "A row of {width} numbers is not a square image in grey or in three colours: say CNN(shape=(height, width, colours)), or use Logistic() or MLP()."
     ),
+    "no-such-cell": say(
+        "No cell of the experiment {name!r} has {only!r} in its name: leave out --only for all of them, or look at the names in its log."
+    ),
     "no-such-experiment": say("There is no experiment {name!r}{guess}; choose from {known}."),
     "no-such-method": say("There is no method {name!r}{of}{guess}; choose from {known}."),
     "no-such-way": say("There is no way {name!r} to act on flags{guess}; choose from {known}."),

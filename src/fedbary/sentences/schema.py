@@ -91,6 +91,9 @@ SENTENCES = {
         "There are not min_group = {least} different rows of one class: add rows, or lower <min_group> if the owner agrees.",
         "least",
     ),
+    "no-clip": say(
+        "The schema has no clip norm, which a card with epsilon needs: make one from public rows with 'fedbary schema make'."
+    ),
     "no-file": say("There is no schema file '{file}': check the path, or ask the coordinator for it."),
     "no-known-label": say(
         "the label column '{label}' holds [[{found:listed}|none of the classes]], but the classes are {classes:listed}[[ (did you mean {meant:listed}?)]]: use the names of the classes.",
@@ -129,6 +132,10 @@ SENTENCES = {
     "too-few-rows": say(
         "[[{rows:counted row} {rows:either is are}|the rows are]] fewer than min_group = {least}: add rows, or lower <min_group> if the owner agrees.",
         "least",
+    ),
+    "too-wide-for-cards": say(
+        "The schema has {width} coordinates, and a card with epsilon holds the products of at most {most}: make one with fewer <coordinates>.",
+        "width most",
     ),
     "too-wide-for-rows": say(
         "the schema's categories and label would make more than {most} numbers of these rows", "most"

@@ -64,16 +64,16 @@ def refuse_few(table: Table, min_group: int) -> None:
 def _plain(group: Table, kind: str, min_group: int) -> Table:
     """One class without rare values; rows that became equal are one, so it is repeated until nothing changes."""
     while len(group) >= min_group:
-        columns = {name: _without_rare(column, min_group) for name, column in group.columns.items()}
-        labels = _without_rare(group.labels, min_group) if kind == "number" else group.labels
+        columns = {name: without_rare(column, min_group) for name, column in group.columns.items()}
+        labels = without_rare(group.labels, min_group) if kind == "number" else group.labels
         if labels is group.labels and all(columns[name] is column for name, column in group.columns.items()):
             return group
         group = different_rows(group.replace(columns=columns, labels=labels))
     return group
 
 
-def _without_rare(column: NDArray[np.generic], min_group: int) -> NDArray[np.generic]:
-    """The same array if nothing in it is rare."""
+def without_rare(column: NDArray[np.generic], min_group: int) -> NDArray[np.generic]:
+    """A column without what fewer than ``min_group`` rows have in common; the same array if nothing in it is rare."""
     if column.dtype.kind == "O":
         return _without_rare_texts(column, min_group)
     values = np.asarray(column, dtype=np.float64).reshape(len(column), -1)

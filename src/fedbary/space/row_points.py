@@ -48,7 +48,7 @@ def row_points(table: Table, schema: Schema) -> Floats:
     encoded = row_values(table, schema)
     with np.errstate(all="ignore"):
         if schema.projection is not None:
-            encoded = _projected(encoded, schema.projection.directions)
+            encoded = projected(encoded, schema.projection.directions)
         if schema.whitening is not None:
             encoded = mapped(encoded, schema.whitening)
         missing = marks(missing_by_column(table, schema), schema)
@@ -109,14 +109,15 @@ def _corners(values: NDArray[np.generic], names: tuple[str, ...]) -> Floats:
     return corners
 
 
-def _projected(values: Floats, directions: Floats) -> Floats:
+def projected(values: Floats, directions: Floats) -> Floats:
     """Coordinates along directions (rows), and the length of what these leave out."""
     coordinates = mapped(values, directions.T)
-    lost = _squares(values) - _squares(coordinates)
+    lost = squares(values) - squares(coordinates)
     return np.vstack([coordinates, np.sqrt(np.maximum(lost, 0.0))])
 
 
-def _squares(values: Floats) -> Floats:
+def squares(values: Floats) -> Floats:
+    """Each row's sum of squares, term by term in the order of its lines."""
     total = np.zeros(values.shape[1])
     for line in values:
         total += line * line

@@ -21,7 +21,7 @@ from fedbary.strict_json import read_json
 
 Floats = NDArray[np.float64]
 
-VERSION = 3
+VERSION = 4
 # A schema is a small file; anything larger is not one.
 MAX_BYTES = 256 * 2**20
 # The fields of a column that hold a number for each of its coordinates.
@@ -82,7 +82,8 @@ class Schema:
 
     A client that is handed a schema with another version, or whose copy has another fingerprint, refuses.
     ``shared_mark`` says that missing cells of columns that may not lack any have a coordinate together, as they do
-    where there is a reference: a client may lack what it never does.
+    where there is a reference: a client may lack what it never does. ``clip`` is the norm to which the points of a
+    private card are clipped, in public coordinates (`fedbary.space.public_schema`); other schemas have none.
 
     Examples
     --------
@@ -99,6 +100,7 @@ class Schema:
     projection: Projection | None = None
     whitening: Floats | None = None
     shared_mark: bool = True
+    clip: float | None = None
     version: int = VERSION
     notes: tuple[Note, ...] = field(default=())
 
@@ -109,6 +111,7 @@ class Schema:
             "version": self.version,
             "missing": self.missing,
             "shared_mark": self.shared_mark,
+            "clip": self.clip,
             "label": vars(self.label),
             "columns": [[c.name, c.kind, c.width, c.categories, c.absence, c.may_lack] for c in self.columns],
         }
@@ -159,6 +162,7 @@ class Schema:
             "label": vars(self.label),
             "missing": self.missing,
             "shared_mark": self.shared_mark,
+            "clip": self.clip,
             "projection": None if self.projection is None else _pack(self.projection.directions),
             "whitening": None if self.whitening is None else _pack(self.whitening),
             "notes": [note.to_json() for note in self.notes],
@@ -207,6 +211,7 @@ def _parsed(text: str) -> Schema:
             label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
             missing=content["missing"],
             shared_mark=content["shared_mark"],
+            clip=content["clip"],
             projection=None if content["projection"] is None else Projection(_unpack(content["projection"])),
             whitening=None if content["whitening"] is None else _unpack(content["whitening"]),
             version=version,

@@ -50,6 +50,8 @@ def require_plausible(schema: Schema) -> None:
             raise SchemaError("schema.beyond-bounds", what=f"scaling of column '{column.name}'")
     if not (_bounded(label.mean) and _bounded(label.scale, SMALLEST) and _bounded(label.weight, 0.0)):
         raise SchemaError("schema.beyond-bounds", what="label")
+    if schema.clip is not None and not _bounded(schema.clip, SMALLEST):
+        raise SchemaError("schema.beyond-bounds", what="clip norm")
     if schema.projection is not None and not _orthonormal(schema.projection.directions, columns):
         raise SchemaError("schema.beyond-bounds", what="projection")
     if schema.whitening is not None and not _metric(schema.whitening, schema.value_width):

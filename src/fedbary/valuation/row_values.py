@@ -85,7 +85,7 @@ def classified_rows(
     codes = rows.codes[known]
     shift, weights = np.zeros(count), np.ones(count)
     if adapt:
-        shift, weights = _own_mix(
+        shift, weights = own_mix(
             rows.log_probabilities[known], codes, clean.codes, count, groups and groups.among(known)
         )
     own = log_softmax(rows.log_probabilities + shift, axis=1)
@@ -167,7 +167,7 @@ def suspects(values: Floats, flagged: NDArray[np.bool_], bad: Estimate) -> NDArr
     return _worst(np.where(flagged, -np.inf, -values), max(missing, 0))
 
 
-def _own_mix(
+def own_mix(
     log_probabilities: Floats, codes: Integers, reference_codes: Integers, classes: int, groups: Groups | None
 ) -> tuple[Floats, Floats]:
     """Shift of log-probabilities to the client's class shares, and weights of classes, both by labels that are right.

@@ -153,9 +153,21 @@ def test_exactfed_adds_up_to_what_training_gains(digits):
 
 def test_cgsv_follows_its_formula_for_one_round():
     trained = TrainingLog(("a", "b"), [1, 3], [0.0, 0.0], [Round([0, 1], [[2.0, 0.0], [0.0, 5.0]])])
-    # u = (.5, 0), (0, .5); u_N = (.125, .375); the cosines are 1/√10 and 3/√10.
+    # u = (.5, 0), (0, .5); u_N = (.125, .375); the cosines are 1/√10 and 3/√10, and r starts at zero.
+    np.testing.assert_allclose(METHODS["cgsv"].compute(Setting(trained, curved)).values, [0.25, 0.75], atol=1e-6)
+
+
+def test_cgsv_weighs_the_first_round_by_rows_and_later_ones_by_what_it_found():
+    turn = [[1.0, 0.0], [0.0, 1.0]]
+    trained = TrainingLog(("a", "b"), [1, 1], [0.0, 0.0], [Round([0, 1], turn), Round([0, 1], turn)])
+    assert METHODS["cgsv"].compute(Setting(trained, curved)).values == pytest.approx([0.5, 0.5], abs=1e-6)
+    again = [[1.25, 0.75], [0.25, 1.75]]  # the same updates, of the average (.25, .75)
+    rows = TrainingLog(("a", "b"), [1, 3], [0.0, 0.0], [Round([0, 1], turn), Round([0, 1], again)])
+    # After the first round r = (1, 3)/4; the cosines of the second are again (1, 3)/√10.
     r = 0.95 * np.array([0.25, 0.75]) + 0.05 * np.array([1, 3]) / np.sqrt(10)
-    np.testing.assert_allclose(METHODS["cgsv"].compute(Setting(trained, curved)).values, r / r.sum(), atol=1e-6)
+    assert METHODS["cgsv"].compute(Setting(rows, curved)).values == pytest.approx(r / r.sum(), abs=1e-6)
+    late = TrainingLog(("a", "b"), [1, 3], [0.0, 0.0], [Round([0], turn[:1]), Round([1], turn[1:])])
+    assert METHODS["cgsv"].compute(Setting(late, curved)).values == pytest.approx([20 / 21, 1 / 21], abs=1e-6)
 
 
 def test_shapfed_sees_the_class_in_which_a_client_differs():

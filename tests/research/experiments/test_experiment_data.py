@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from fedbary.research.experiments.federations import split_dataset
+import fedbary as fb
+from fedbary.research.experiments.federations import SplitDataset, split_dataset
 
-KINDS = pytest.mark.parametrize("kind", ["labels", "pairs", "features"])
+KINDS = pytest.mark.parametrize("kind", ["labels", "pairs", "confusions", "features"])
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,26 @@ def test_skew_leaves_few_classes_and_infinity_leaves_all(data):
 def test_peers_avoid_the_rows_that_are_taken(data):
     first = data.rows(300, 1.0, seed=0)
     assert not np.intersect1d(first, data.rows(300, 1.0, seed=0, without=first)).size
+
+
+def test_clients_of_a_federation_share_no_row_and_do_not_depend_on_how_many_follow(data):
+    five, three = (data.disjoint_rows([100] * count, 1.0, seed=0) for count in (5, 3))
+    assert len(np.unique(np.concatenate(five))) == 500
+    assert all(np.array_equal(one, two) for one, two in zip(three, five, strict=False))
+
+
+def test_a_label_is_confused_with_the_class_whose_mean_is_nearest():
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat([0, 1, 2], 50))
+    # Apart by 1 and 3 in a column without spread of its own, by more in one that is all spread.
+    columns = {
+        "sharp": np.array([0.0, 1.0, 4.0])[labels] + 0.1 * rng.normal(size=150),
+        "wide": 100 * rng.normal(size=150),
+    }
+    pool = fb.Table(columns, labels)
+    client = SplitDataset(pool, pool).client(np.arange(150), "confusions", 1.0, seed=0)
+    assert client.mask.all()
+    assert np.array_equal(client.table.labels, np.array([1, 0, 1])[labels])
 
 
 @KINDS

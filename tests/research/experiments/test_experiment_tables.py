@@ -96,7 +96,7 @@ def test_what_misses_a_floor_of_detection_is_bold_and_listed():
 @pytest.mark.parametrize(
     "name",
     [
-        *("detection", "verdict", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal"),
+        *("detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal"),
         *("duplication", "privacy", "empirical-epsilon"),
     ],
 )
@@ -110,6 +110,15 @@ def test_smoke_runs_complete_and_resume(name, tmp_path):
     second = find(name).run(tmp_path, smoke=True, progress=events.append)
     assert [done.cell for done in events if done.seconds] == list(errors)
     pd.testing.assert_frame_equal(first, second)
+
+
+def test_a_part_of_an_experiment_may_be_looked_at_alone(tmp_path):
+    events = []
+    final = find("accuracy").run(tmp_path, smoke=True, only="sketch", progress=events.append)
+    assert events
+    assert set(final["protocol"]) == {"sketch"}
+    with pytest.raises(SettingsError, check=coded("research.no-such-cell")):
+        find("accuracy").run(tmp_path, smoke=True, only="no cell is called so")
 
 
 def test_certified_intervals_hold_the_exact_distance(tmp_path):

@@ -51,8 +51,8 @@ def test_small_data_sets_keep_rows_for_clients_and_floors_get_twenty_seeds():
     cells = pd.DataFrame([vars(cell) for cell in verdict.cells(smoke=False)])
     seeds = cells.groupby(["dataset", "reference_rows"])["seed"].nunique()
     assert seeds["breast-cancer"].to_dict() == {100: 5, 300: 20}
-    assert seeds["digits"].to_dict() == {100: 5, 300: 20, 1000: 20}
-    assert seeds["mnist"].to_dict() == {100: 5, 300: 20, 1000: 20, 2000: 20}
+    assert seeds["digits"].to_dict() == {0: 20, 100: 5, 300: 20, 1000: 20}
+    assert seeds["mnist"].to_dict() == {0: 20, 100: 5, 300: 20, 1000: 20, 2000: 20}
 
 
 def test_what_misses_a_floor_is_bold_and_listed():

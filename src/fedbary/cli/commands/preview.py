@@ -41,7 +41,7 @@ def preview(
         Path | None, typer.Option(metavar="FILE", help="Rows that stand for the server's reference.")
     ] = None,
     message: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A message that the server's coordinator saved (.npz).")
+        Path | None, typer.Option(metavar="FILE", help="The question that the coordinator sent (.fb).")
     ] = None,
     others: Annotated[
         list[Path] | None, typer.Option("--with", metavar="FILE", help="Another client's file; may be repeated.")
@@ -59,8 +59,8 @@ def preview(
     """Print what your machine would send to a server: every number, how many bytes, and what the server learns by it.
 
     FILE is your CSV or Parquet file. The server's half of the protocol runs here, too, with the rows of --reference,
-    or without them with the files that you name by --with; or give a message that its coordinator saved. Nothing is
-    sent, and nothing is written. Exit code 2: your policy or your data would refuse.
+    or without them with the files that you name by --with; or give the question that its coordinator sent as a file.
+    Nothing is sent, and nothing is written. Exit code 2: your policy or your data would refuse.
     """
     from fedbary.data.files import read
     from fedbary.guard.policy import OwnerPolicy
@@ -76,9 +76,9 @@ def preview(
     table = read(file, label, id=row_id)
     saved = None
     if message is not None:
-        from fedbary.guard.message_file import load_message
+        from fedbary.engines.files.message_file import FileKind, MessageFile
 
-        saved = load_message(message)
+        saved, _ = MessageFile.load(message, FileKind.QUESTION, FileKind.MODEL).message()
     rest = [read(path, label, id=row_id) for path in others or ()]
     target = None if reference is None else read_reference(reference, label, row_id).replace(origin="reference")
     found = _rehearse(asked, settings, [table, *rest], target, saved)

@@ -29,6 +29,9 @@ def reproduce(
     *,
     listed: Annotated[bool, typer.Option("--list", help="Say what each experiment shows, and stop.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
+    only: Annotated[
+        str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)
+    ] = "",
     output: Output = Path("fedbary-reproduce"),
     workers: Annotated[
         int | None,
@@ -52,7 +55,7 @@ def reproduce(
     experiment = find(name)
     place, processes = experiment.folder(output, smoke=smoke), workers or _processors()
     with _progress() as progress, on_interrupt(lambda: _finished_cells(experiment, place, smoke)):
-        table = experiment.run(output, smoke=smoke, workers=processes, progress=progress)
+        table = experiment.run(output, smoke=smoke, only=only, workers=processes, progress=progress)
     if json:
         files = {name: str(place / name) for name in ("table.md", "table.csv", "records.csv", "cells")}
         write_json({"experiment": name, "smoke": smoke, "table": table, "files": files})

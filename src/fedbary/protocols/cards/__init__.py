@@ -53,6 +53,11 @@ class Cards:
         Public coordinates, with ``epsilon`` and for ``worth``: principal directions of the reference.
     robust : bool
         Give cards that contradict the others less weight in the others' models.
+    schema : str, optional
+        File of the public schema (``fedbary schema make``) in whose coordinates cards are asked for.
+    shared : bool
+        A guarded card may be all that others' models are made of. Otherwise a class that fewer than three clients hold
+        has no part in models, as with two the model is the other's card.
     numbers : bool
         Clients answer the model with estimated shares of wrong labels and odd features. Without them, and with
         ``epsilon``, the shares are those that the cards themselves tell, compared with the other clients.
@@ -73,6 +78,8 @@ class Cards:
     permutations: int = 1000
     coordinates: int | None = None
     robust: bool = True
+    schema: str | None = None
+    shared: bool = False
     numbers: bool = True
 
     name: ClassVar[str] = "cards"
@@ -93,7 +100,7 @@ class Cards:
             raise wrong_parameter("delta", "Cards", "a number between 0 and 1", self.delta)
         if self.policy not in ("trusted", "guarded", "dp"):
             raise wrong_parameter("policy", "Cards", "one of trusted, guarded, dp", self.policy)
-        for field in ("worth", "robust", "numbers"):
+        for field in ("worth", "robust", "shared", "numbers"):
             if not isinstance(getattr(self, field), bool):
                 raise wrong_parameter(field, "Cards", "True or False", getattr(self, field))
         if self.policy == "dp" and self.epsilon is None:
@@ -118,11 +125,11 @@ class Cards:
 
         return CardsServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
 
-    def client(self, table: Table, *, rules: RowRules, seed: int) -> CardsClient:
+    def client(self, table: Table, *, rules: RowRules, seed: int) -> CardsClient:  # noqa: ARG002 - nothing is drawn
         """A data owner's half."""
         from fedbary.protocols.cards.client import CardsClient
 
-        return CardsClient(self, table, rules=rules, seed=seed)
+        return CardsClient(self, table, rules=rules)
 
 
 def _is_number(value: object) -> bool:

@@ -7,14 +7,23 @@ to the sums; and the sums of two tables are those of both together.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.errors import ProtocolError
 from fedbary.space.schema import Schema
+from fedbary.strict_json import read_json
+from fedbary.wording import is_clean
 
 Floats = NDArray[np.float64]
+
+VERSION = 1
+ARRAYS = ("centre", "counts", "sums", "second")
+_MOST_ROWS, _LONGEST_NAME, _LONGEST = 10**9, 10_000, 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -122,3 +131,81 @@ class Card:
         else:
             second = self.second + 2.0 * total * moved + count * moved**2
         return replace(self, centre=centre, sums=self.sums + self.counts[:, None] * moved, second=second)
+
+    def to_parts(self) -> tuple[str, dict[str, np.ndarray]]:
+        """The card as a JSON text and arrays, for a reply or a file."""
+        header = {
+            "version": VERSION,
+            "name": self.name,
+            "rows": self.rows,
+            "label": self.label,
+            "kind": self.kind,
+            "columns": [vars(column) for column in self.columns],
+            "classes": self.classes,
+            "release": None if self.release is None else vars(self.release),
+            "shared": self.shared,
+            "schema": None if self.schema is None else self.schema.to_json(),
+        }
+        return json.dumps(header, sort_keys=True), {name: getattr(self, name) for name in ARRAYS}
+
+    @classmethod
+    def from_parts(cls, header: str, arrays: Mapping[str, np.ndarray]) -> Card:
+        """Read what `to_parts` wrote; anything whose parts do not fit together is refused."""
+        try:
+            content = read_json(header, longest=_LONGEST)
+            if (version := content.pop("version")) != VERSION:
+                raise ProtocolError("protocols.card-other-version", version=str(version), own=VERSION)
+            columns = tuple(
+                CardColumn(**{**column, "levels": _names(column["levels"])}) for column in content.pop("columns")
+            )
+            schema, release = content.pop("schema"), content.pop("release")
+            card = cls(
+                **{**content, "classes": _names(content["classes"])},
+                columns=columns,
+                schema=None if schema is None else Schema.from_json(schema),
+                release=None if release is None else Release(**{key: float(release[key]) for key in release}),
+                centre=_floats(arrays["centre"]),
+                counts=_floats(arrays["counts"]),
+                sums=_floats(arrays["sums"]),
+                second=_floats(arrays["second"]),
+            )
+            card._require_shapes()
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ProtocolError("protocols.not-a-card", why=str(error)) from error
+        return card
+
+    def _require_shapes(self) -> None:
+        """Refuse texts of other types, and arrays that do not fit the columns and classes."""
+        texts = [self.name, self.label, *(column.name for column in self.columns)]
+        if not all(isinstance(text, str) and is_clean(text) and len(text) <= _LONGEST_NAME for text in texts):
+            raise ValueError("a name is none")
+        if self.kind not in ("classes", "number") or type(self.rows) is not int or type(self.shared) is not bool:
+            raise ValueError("no kind of label, or no number of rows")
+        if not 1 <= self.rows <= _MOST_ROWS or len({column.name for column in self.columns}) < len(self.columns):
+            raise ValueError("no such number of rows, or a column twice")
+        for column in self.columns:
+            whole = type(column.width) is int and column.width >= 1 and type(column.lacks) is bool
+            if column.kind not in ("numeric", "block", "categorical") or not whole:
+                raise ValueError("a column has no kind or width")
+        width, classes = len(self.centre), len(self.classes)
+        if self.schema is None:
+            expected = sum(column.coordinates for column in self.columns) + (self.kind == "number")
+            if width != expected or not self.columns:
+                raise ValueError("columns and coordinates differ")
+        if len(set(self.classes)) < classes or not classes:
+            raise ValueError("a class comes twice, or there is none")
+        shapes = (self.centre.shape, self.counts.shape, self.sums.shape)
+        if shapes != ((width,), (classes,), (classes, width)) or self.second.shape not in ((width,), (width, width)):
+            raise ValueError("arrays of other shapes")
+
+
+def _floats(array: np.ndarray) -> Floats:
+    return np.asarray(array, dtype=np.float64)
+
+
+def _names(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) and is_clean(value) for value in values):
+        raise ValueError("not a list of names")
+    if any(len(value) > _LONGEST_NAME for value in values):
+        raise ValueError("a name is too long")
+    return tuple(values)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,23 +28,33 @@ def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: boo
     (('a', 'b'), array([2., 1.]), array([40.]), array([-10.]))
     """
     kind = label_kind(table.labels, task, name=table.label_name)
-    different = different_rows(table)
-    columns, points = card_points(different)
+    card = card_of_rows(different_rows(table), kind)
+    return replace(card, name=name, rows=len(table), shared=shared)
+
+
+def card_of_rows(table: Table, kind: str, *, unnamed: str | None = None) -> Card:
+    """The moments of all rows of a table; rows of the level ``unnamed`` have none of a column's levels."""
+    columns, points = card_points(table, unnamed=unnamed)
+    classes, codes = class_codes(table, kind)
     if kind == "number":
-        classes, codes = ("",), np.zeros(len(different), dtype=np.int64)
-        points = np.column_stack([points, np.asarray(different.labels, dtype=float)])
-    else:
-        names, codes = np.unique(class_names(different.labels), return_inverse=True)
-        classes = tuple(names.tolist())
-    centre, counts, sums, second = class_sums(points, codes, len(classes))
-    return Card(name, len(table), table.label_name, kind, columns, classes, centre, counts, sums, second, shared=shared)
+        points = np.column_stack([points, np.asarray(table.labels, dtype=float)])
+    moments = class_sums(points, codes, len(classes))
+    return Card("", len(table), table.label_name, kind, columns, classes, *moments)
 
 
-def card_points(table: Table) -> tuple[tuple[CardColumn, ...], Floats]:
+def class_codes(table: Table, kind: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The classes, and which of them each row has; one without a name where the label is a number."""
+    if kind == "number":
+        return ("",), np.zeros(len(table), dtype=np.int64)
+    names, codes = np.unique(class_names(table.labels), return_inverse=True)
+    return tuple(names.tolist()), codes
+
+
+def card_points(table: Table, *, unnamed: str | None = None) -> tuple[tuple[CardColumn, ...], Floats]:
     """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked."""
     columns, parts = [], []
     for name, values in table.columns.items():
-        column, coordinates = _column(name, values)
+        column, coordinates = _column(name, values, unnamed)
         columns.append(column)
         parts.append(coordinates)
     return tuple(columns), np.hstack(parts) if parts else np.zeros((len(table), 0))
@@ -58,14 +70,18 @@ def class_sums(points: Floats, codes: NDArray[np.int64], classes: int) -> tuple[
     return centre, counts, sums, centred.T @ centred
 
 
-def _column(name: str, values: NDArray[np.generic]) -> tuple[CardColumn, Floats]:
+def _column(name: str, values: NDArray[np.generic], unnamed: str | None) -> tuple[CardColumn, Floats]:
     if column_kind(values) == "categorical":
         texts = category_texts(values)
-        levels = tuple(sorted({text for text in texts if text is not None}))
+        levels = tuple(sorted({text for text in texts if text not in (None, unnamed)}))
         place = {level: index for index, level in enumerate(levels)}
         lacks = None in texts
         coordinates = np.zeros((len(texts), len(levels) + lacks))
-        coordinates[np.arange(len(texts)), [len(levels) if text is None else place[text] for text in texts]] = 1.0
+        for row, text in enumerate(texts):
+            if text is None:
+                coordinates[row, -1] = 1.0
+            elif text != unnamed:
+                coordinates[row, place[text]] = 1.0
         return CardColumn(name, "categorical", 1, levels, lacks), coordinates
     numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     kind = "block" if values.ndim == 2 else "numeric"

@@ -19,12 +19,17 @@ from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
 
+# No client is called so: names are clean texts.
+_REFERENCE = "\0reference"
 
-def agreed_schema(cards: Mapping[str, Card], space: Space) -> tuple[Schema, dict[str, Note]]:
+
+def agreed_schema(
+    cards: Mapping[str, Card], space: Space, *, reference: Card | None = None
+) -> tuple[Schema, dict[str, Note]]:
     """The schema of the cards, and why some cards have no place in it.
 
-    Cards whose columns differ from the majority's are left out. Where cards come in public coordinates, these are the
-    schema.
+    Cards whose columns differ from the reference's are left out, without one those that differ from the majority's.
+    Where cards come in public coordinates, these are the schema.
     """
     public = {name: card for name, card in cards.items() if card.schema is not None}
     if len(public) * 2 > len(cards):
@@ -38,6 +43,8 @@ def agreed_schema(cards: Mapping[str, Card], space: Space) -> tuple[Schema, dict
         return schema, reasons
     reasons = {name: Note("protocols.card-other-coordinates") for name in public}
     described = {name: _described(card) for name, card in cards.items() if name not in public}
+    if reference is not None:  # it is a majority of its own
+        described |= {f"{_REFERENCE}{place}": _described(reference) for place in range(len(cards) + 1)}
     schema, unlike = agree(described, Space(task=space.task, scaling=space.scaling, projection="none", labels="onehot"))
     return schema, {**reasons, **unlike}
 
@@ -102,19 +109,18 @@ def _described(card: Card) -> Description:
 
 def _affine(card: Card, schema: Schema) -> tuple[Floats, Floats]:
     """The matrix and the offset that take z − centre to the schema's coordinates."""
+    edges = np.cumsum([0, *(column.coordinates for column in card.columns)]).tolist()
+    starts = {column.name: start for column, start in zip(card.columns, edges[:-1], strict=True)}
+    by_name = {column.name: column for column in card.columns}
     numeric = card.kind == "number"
     width = schema.encoded_width + numeric
-    matrix, offset = np.zeros((width, card.width)), np.zeros(width)
-    starts = dict(
-        zip([c.name for c in card.columns], np.cumsum([0, *(c.coordinates for c in card.columns)]), strict=False)
-    )
-    by_name = {column.name: column for column in card.columns}
-    row = 0
+    matrix, offset, row = np.zeros((width, card.width)), np.zeros(width), 0
     for spec in schema.columns:
-        own, start = by_name[spec.name], int(starts[spec.name])
+        own, start = by_name[spec.name], starts[spec.name]
+        mine = slice(start, start + own.coordinates)
         lines = slice(row, row + spec.coordinates)
         place = _place_levels if spec.kind == "categorical" else _place_numbers
-        place(matrix[lines], offset[lines], spec, own, card.centre, start)
+        matrix[lines, mine], offset[lines] = place(spec, own, card.centre[mine])
         row += spec.coordinates
     offset += matrix @ card.centre
     if numeric:
@@ -123,34 +129,27 @@ def _affine(card: Card, schema: Schema) -> tuple[Floats, Floats]:
     return matrix, offset
 
 
-def _place_numbers(
-    matrix: Floats, offset: Floats, spec: ColumnSpec, own: CardColumn, centre: Floats, start: int
-) -> None:
-    scale, lines = np.array(spec.scale), np.arange(spec.width)
-    matrix[lines, start + lines] = 1.0 / scale
-    offset[:] = -np.array(spec.mean) / scale
+def _place_numbers(spec: ColumnSpec, own: CardColumn, centre: Floats) -> tuple[Floats, Floats]:
+    matrix, lines = np.zeros((spec.width, own.coordinates)), np.arange(spec.width)
+    scale = np.array(spec.scale)
+    matrix[lines, lines] = 1.0 / scale
     if own.lacks:  # what is missing lies at the centre, and is to lie at the schema's middle
-        filled = centre[start : start + own.width]
-        matrix[lines, start + own.width + lines] = (np.array(spec.middle) - filled) / scale
+        matrix[lines, own.width + lines] = (np.array(spec.middle) - centre[: own.width]) / scale
+    return matrix, -np.array(spec.mean) / scale
 
 
-def _place_levels(
-    matrix: Floats,
-    offset: Floats,
-    spec: ColumnSpec,
-    own: CardColumn,
-    centre: Floats,
-    start: int,
-) -> None:
+def _place_levels(spec: ColumnSpec, own: CardColumn, centre: Floats) -> tuple[Floats, Floats]:  # noqa: ARG001
     other = len(spec.categories)
+    matrix, offset = np.zeros((spec.coordinates, own.coordinates)), np.zeros(spec.coordinates)
     offset[other] = 1.0
     for index, level in enumerate(own.levels):
         if level in spec.categories:
-            matrix[spec.categories.index(level), start + index] = 1.0
-            matrix[other, start + index] = -1.0
+            matrix[spec.categories.index(level), index] = 1.0
+            matrix[other, index] = -1.0
     if own.lacks:
-        matrix[:, start + len(own.levels)] = between_categories(spec)
-        matrix[other, start + len(own.levels)] -= 1.0
+        matrix[:, len(own.levels)] = between_categories(spec)
+        matrix[other, len(own.levels)] -= 1.0
+    return matrix, offset
 
 
 def _columnwise(card: Card) -> Floats:
@@ -181,13 +180,13 @@ def _columnwise(card: Card) -> Floats:
 
 def _in_public_coordinates(card: Card, schema: Schema) -> ClassMoments:
     moments = card.about(np.zeros(card.width))
-    keep = schema.value_width
+    keep = [*range(schema.value_width), *([card.width - 1] if card.kind == "number" else [])]
     noise = EXACT
     if (made := card.release) is not None:
         variance = made.sigma**2
         noise = Noise(2.0 * variance, variance * made.clip**2, variance * made.clip**4)
-    second = moments.second[:keep, :keep] if moments.full else moments.second[:keep]
-    return _by_class(card, schema, moments.sums[:, :keep], second, noise)
+    second = moments.second[np.ix_(keep, keep)] if moments.full else moments.second[keep]
+    return _by_class(card, schema, moments.sums[:, keep], second, noise)
 
 
 def _by_class(card: Card, schema: Schema, sums: Floats, second: Floats, noise: Noise) -> ClassMoments:

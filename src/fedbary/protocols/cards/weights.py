@@ -91,7 +91,7 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
         parts = [part.diagonal() for part in parts]
     held = np.stack([part.counts > max(0.0, np.sqrt(part.noise.count)) for part in parts])
     covariances = np.stack([part.within() / max(part.rows, 1.0) for part in parts])
-    heard = held.any(axis=1)
+    heard = np.asarray(held.any(axis=1))
     if heard.sum() < _FEWEST_HOLDERS:
         return Weights(np.ones(len(parts)), np.ones(held.shape, dtype=bool), np.full(len(parts), np.nan))
     metric = _Metric.of(np.median(covariances[heard], axis=0))

@@ -152,7 +152,7 @@ class SketchClient:
         except FedbaryError as error:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
             return {}
-        return about_rows(facts, self._table, schema, self._cloud(schema), min_group=least)
+        return about_rows(facts, self._table, schema, self._cloud(schema).point_of_row, min_group=least)
 
     def _scored(
         self, schema: Schema, sketch: SketchPoints, *, gradient: Floats | None = None, min_group: int = 1

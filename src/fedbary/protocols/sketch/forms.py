@@ -57,6 +57,8 @@ def _scored_rows(name: str) -> dict[str, Numbers]:
     }
 
 
+SCORED_ROWS = _scored_rows("clean")
+
 # What a client says of itself, and nobody else can check.
 CLAIMS = ("rows", "distances with their intervals", "excess", "closeness", "shares of bad rows and missing cells")
 
@@ -76,7 +78,7 @@ EXCHANGES = {
                 **SCORING_MODEL,
                 "line.coefficients": Numbers(("encoded",), optional=True),
                 "line.numbers": Numbers((2,), optional=True),
-                **_scored_rows("clean"),
+                **SCORED_ROWS,
                 **_scored_rows("null"),
             },
         ),

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.protocols.messages import Scalar
 from fedbary.space.missing import missing_by_column
-from fedbary.space.points import Points, cells_of_a_row, missing_share
+from fedbary.space.points import cells_of_a_row, missing_share
 from fedbary.space.schema import Schema
 from fedbary.valuation.bad_rows import bad_rows
 from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.groups import Groups
 from fedbary.valuation.scored_rows import RowFacts
+
+Integers = NDArray[np.int64]
 
 ESTIMATES = ("wrong_labels", "odd_features")
 # Every scalar of a reply that is about the rows, in the order of `Estimate.columns`.
@@ -25,11 +28,12 @@ NOISY = ("doubted", "odd")
 _DIGITS = 2
 
 
-def about_rows(facts: RowFacts, table: Table, schema: Schema, cloud: Points, *, min_group: int) -> dict[str, Scalar]:
+def about_rows(facts: RowFacts, table: Table, schema: Schema, copies: Integers, *, min_group: int) -> dict[str, Scalar]:
     """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
 
     A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
-    the facts must have been made for that ``min_group`` (`fedbary.valuation.groups`).
+    the facts must have been made for that ``min_group`` (`fedbary.valuation.groups`). Rows that are copies of each
+    other have the same number in ``copies``.
     """
     found: dict[str, Scalar] = {}
     for name in ESTIMATES:
@@ -38,7 +42,7 @@ def about_rows(facts: RowFacts, table: Table, schema: Schema, cloud: Points, *, 
             found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
     share = missing_share(table, schema)
     if min_group > 1:
-        share = _missing_in_groups(table, schema, Groups(cloud.point_of_row, min_group))
+        share = _missing_in_groups(table, schema, Groups(copies, min_group))
     return {**found, "missing": share}
 
 

@@ -20,7 +20,7 @@ from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
 from fedbary.space.missing import missing_coordinates
 from fedbary.space.options import Space
-from fedbary.space.points import Points, cells_of_a_row, missing_cells
+from fedbary.space.points import Points, cells_of_a_row, missing_cells, place
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
 from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows, row_frame
@@ -91,12 +91,12 @@ def fit_scoring(
     agreed = np.ones(len(fitted), dtype=bool)
     agreed[rows] = found.linear_votes == codes
     if calibration is None:
-        return FittedScoring(arrays | _clean_arrays("clean", fitted_rows), agreed)
+        return FittedScoring(arrays | clean_arrays("clean", fitted_rows), agreed)
     clean_codes = class_positions(class_names(calibration.labels), classes)
     known = clean_codes != UNKNOWN
     log_p, feature = found.model.scores(encode(calibration, schema)[known])
-    arrays |= _clean_arrays("clean", CleanRows(log_p, clean_codes[known], feature))
-    return FittedScoring(arrays if adapt else arrays | _clean_arrays("null", fitted_rows), agreed)
+    arrays |= clean_arrays("clean", CleanRows(log_p, clean_codes[known], feature))
+    return FittedScoring(arrays if adapt else arrays | clean_arrays("null", fitted_rows), agreed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +107,20 @@ class Judged:
     model: ScoringModel
 
 
-def judged_rows(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) -> Judged | None:
-    """What the received model says of a client's rows; None where there is none, as for numbers."""
+def judged_rows(
+    table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], *, projected: bool = False
+) -> Judged | None:
+    """What the received model says of a client's rows; None where there is none, as for numbers.
+
+    ``projected`` says that the model looks at the schema's coordinates, and not at what they were projected from.
+    """
     model_arrays = below(arrays, "model.")
     if not model_arrays:
         return None
     model = ScoringModel.from_arrays(model_arrays)
     values = encode(table, schema)
+    if projected := projected and schema.projection is not None:
+        values = place(values, schema)
     log_p, feature = _finite_scores(model, values)
     missing = missing_cells(table, schema)
     if missing.any():
@@ -121,15 +128,16 @@ def judged_rows(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) 
         # reason to find the features odd, so there a row lies as near to its class as the cells that it has allow.
         lacking = (missing / cells_of_a_row(schema))[:, None]
         log_p = log_softmax((1.0 - lacking) * log_p + lacking * model.log_prior, axis=1)
-        values = lent(values, missing_coordinates(table, schema), model)
-        feature = _finite_scores(model, values)[1]
+        if not projected:  # where columns are mixed, no coordinate is that of a missing cell
+            values = lent(values, missing_coordinates(table, schema), model)
+            feature = _finite_scores(model, values)[1]
     rows = OwnRows(
         table.row_names,
         log_p,
         feature,
         class_positions(class_names(table.labels), model.classes),
         whitened=model.metric.whiten(values, CLASS_SHRINKAGE),
-        columns=lambda chosen: odd_columns(values[chosen], schema, model),
+        columns=None if projected else lambda chosen: odd_columns(values[chosen], schema, model),
     )
     return Judged(rows, model)
 
@@ -170,10 +178,10 @@ def score_rows(
         return ScoredRows(frame, RowFacts(Note("valuation.flags-one-class")))
     classes = judged.model.classes
     return classified_rows(
-        judged.rows if groups is None else _without_rare_classes(judged.rows, groups),
+        judged.rows if groups is None else without_rare_classes(judged.rows, groups),
         classes,
-        _clean_rows("clean", arrays, len(classes)),
-        null=_clean_rows("null", arrays, len(classes)) if "null.codes" in arrays else None,
+        clean_rows("clean", arrays, len(classes)),
+        null=clean_rows("null", arrays, len(classes)) if "null.codes" in arrays else None,
         rules=rules,
         adapt=adapt,
         calibrated_gradient=gradient,
@@ -181,14 +189,15 @@ def score_rows(
     )
 
 
-def _without_rare_classes(rows: OwnRows, groups: Groups) -> OwnRows:
+def without_rare_classes(rows: OwnRows, groups: Groups) -> OwnRows:
     """Rows of classes that few rows have are not judged: the mix of classes would show them."""
     known = np.unique(rows.codes[rows.codes != UNKNOWN])
     rare = [code for code in known if groups.different(rows.codes == code) < groups.least]
     return replace(rows, codes=np.where(np.isin(rows.codes, rare), UNKNOWN, rows.codes), whitened=None, columns=None)
 
 
-def _clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
+def clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
+    """Scores of clean rows, for a message."""
     return {
         f"{name}.log_probabilities": rows.log_probabilities,
         f"{name}.codes": rows.codes,
@@ -196,7 +205,8 @@ def _clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
     }
 
 
-def _clean_rows(name: str, arrays: Mapping[str, np.ndarray], classes: int) -> CleanRows:
+def clean_rows(name: str, arrays: Mapping[str, np.ndarray], classes: int) -> CleanRows:
+    """What `clean_arrays` wrote, as a server sent it."""
     log_p, feature = finite_array(arrays, f"{name}.log_probabilities", ndim=2), finite_array(arrays, f"{name}.feature")
     if log_p.shape != (len(feature), classes):
         raise ProtocolError("protocols.server-array", name=f"{name}.log_probabilities")

@@ -44,12 +44,24 @@ class Experiment:
         return output / (f"{self.name}-smoke" if smoke else self.name)
 
     def run(
-        self, output: Path, *, smoke: bool = False, workers: int = 1, progress: Progress | None = None
+        self,
+        output: Path,
+        *,
+        smoke: bool = False,
+        only: str = "",
+        workers: int = 1,
+        progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """Compute the cells; ``records.csv``, ``table.csv``, ``table.md`` and pictures are written beside them."""
+        """Compute the cells; ``records.csv``, ``table.csv``, ``table.md`` and pictures are written beside them.
+
+        ``only`` cells that are called something with this text are part of it, for a look at what has changed.
+        """
         folder, module = self.folder(output, smoke=smoke), self.module
         processes = 1 if self.alone else workers
-        records = run_cells(self.cells(smoke), module.compute, folder / "cells", workers=processes, progress=progress)
+        cells = [cell for cell in self.cells(smoke) if only in str(cell)]
+        if not cells:
+            raise SettingsError("research.no-such-cell", name=self.name, only=only)
+        records = run_cells(cells, module.compute, folder / "cells", workers=processes, progress=progress)
         final: pd.DataFrame = module.table(records)
         records.to_csv(folder / "records.csv", index=False)
         final.to_csv(folder / "table.csv", index=False)
@@ -64,6 +76,7 @@ class Experiment:
 
 EXPERIMENTS = (
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
+    Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),
     Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),

@@ -3,7 +3,7 @@
 For each data set and seed, a reference and 16 clients: four kinds of noise × four strengths of Dirichlet label
 skew. All methods see the same rows; cards have four clean peers (three for digits) instead of the reference. Our
 methods are drawn more often than the others, because floors are held against them; a few methods are tried again with
-300 rows of the same references.
+300 rows of the same references. The federations of `spoilt_federations` come along: there nobody has a clean row.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from fedbary.errors import as_note
 from fedbary.notes import Note
 from fedbary.research.baselines.logistic import Classifier
 from fedbary.research.baselines.row_methods import ROW_METHODS
+from fedbary.research.experiments import spoilt_federations
 from fedbary.research.experiments.cells import Record
-from fedbary.research.experiments.federations import Rows, SplitDataset, Spoilt, split_dataset
+from fedbary.research.experiments.federations import NOISES, Rows, SplitDataset, Spoilt, split_dataset
 from fedbary.research.experiments.judged_rows import judged
-from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
+from fedbary.research.experiments.last_consensus import last_consensus
+from fedbary.research.experiments.spoilt_federations import FederationCell
+from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots, stacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,12 +36,6 @@ if TYPE_CHECKING:
 Outcome = Mapping[str, "pd.DataFrame | Note"]
 
 DATASETS = ("digits", "mnist", "fashion-mnist", "cifar10-embeddings", "dry-bean")
-NOISES = {
-    "labels 10 %": ("labels", 0.1, 0.0),
-    "labels 30 %": ("labels", 0.3, 0.0),
-    "features 0.5 σ": ("features", 0.1, 0.5),
-    "features 1 σ": ("features", 0.1, 1.0),
-}
 ALPHAS = (0.1, 0.3, 1.0, np.inf)
 FDR = 0.1
 METRICS = ("auroc", "channel", "behind", "precision", "fdr", "recall", "ceiling", "unscored", "suggestions")
@@ -71,22 +68,26 @@ class Cell:
         return f"{self.dataset}{used}, seed {self.seed}, {self.method}"
 
 
-def cells(smoke: bool) -> list[Cell]:
-    """Data sets × seeds × methods; the smoke test has two clients of few digits."""
+def cells(smoke: bool) -> list[Cell | FederationCell]:
+    """Data sets × seeds × methods, and federations; the smoke test has two clients of few digits."""
+    federations = spoilt_federations.cells(smoke)
     if smoke:
-        return [Cell("digits", 0, method, 400, 120, 2, 100, few=True) for method in METHODS]
+        return [*(Cell("digits", 0, method, 400, 120, 2, 100, few=True) for method in METHODS), *federations]
     sizes = {"digits": (800, 400, 3, 150)}
-    return [
+    with_reference = [
         Cell(dataset, seed, method, *sizes.get(dataset, (2000, 1000, 4, 500)), used)
         for dataset in DATASETS
         for used, methods in ((None, METHODS), (FEW_REFERENCE_ROWS, FEW_METHODS))
         for method in methods
         for seed in range(SEEDS if method in OURS and used is None else SEEDS_OF_OTHERS)
     ]
+    return [*with_reference, *federations]
 
 
-def compute(cell: Cell) -> list[Record]:
+def compute(cell: Cell | FederationCell) -> list[Record]:
     """One record per client: the metrics, or the error that a method met."""
+    if isinstance(cell, FederationCell):
+        return spoilt_federations.compute(cell)
     draw = _drawn(cell)
     try:
         outcomes = METHODS[cell.method](draw)
@@ -100,6 +101,15 @@ def compute(cell: Cell) -> list[Record]:
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard deviation over seeds of every metric, how often the method failed, and what misses a floor."""
+    records = records.reindex(columns=[*dict.fromkeys([*records.columns, "clients", "used_rows"])])
+    federations = records["clients"].notna()
+    tables = ((_one_by_one, ~federations), (spoilt_federations.table, federations))
+    parts = [final(records[mine].reset_index(drop=True)) for final, mine in tables if mine.any()]
+    return stacked(parts)
+
+
+def _one_by_one(records: pd.DataFrame) -> pd.DataFrame:
+    """The clients that are judged one by one."""
     import pandas as pd
 
     anyway = records[(records["method"] == WITHOUT_REFERENCE) & records["used_rows"].isna()]
@@ -108,6 +118,9 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
     main = records["used_rows"].isna()
     block = records["dataset"].where(main, records["dataset"] + f", {FEW_REFERENCE_ROWS} reference rows")
     final = mean_and_spread(records.assign(block=block), ["dataset", "block", "noise", "alpha", "method"], METRICS)
+    shown = final[["dataset", "noise", "alpha"]].drop_duplicates()
+    before = last_consensus("detection").merge(shown)
+    final = pd.concat([final, before.assign(block=before["dataset"])], ignore_index=True).assign(clients=np.nan)
     ours, enough = final["method"].isin(OURS), final["seeds"] >= LEAST_SEEDS
     error = final["fdr_sd"] / np.sqrt(final["seeds"].clip(lower=1))
     final = final.assign(
@@ -132,11 +145,11 @@ def markdown(final: pd.DataFrame) -> str:
         "power": f"recall by ceiling, where that is above {CEILING_FROM}",
         "suggestions": "share of right suggested labels among wrong labels",
     }
-    return (
-        "# Detection of spoilt rows\n\nMean ± standard deviation over seeds. Numbers that miss a floor are bold.\n\n"
-        + floors(final)
-        + pivots(final, by="block", down=["noise", "alpha"], across="method", titles=titles)
-    )
+    text = "# Detection of spoilt rows\n\nMean ± standard deviation over seeds. Numbers that miss a floor are bold.\n\n"
+    federations = final["clients"].notna()
+    if len(alone := final[~federations]):
+        text += floors(alone) + pivots(alone, by="block", down=["noise", "alpha"], across="method", titles=titles)
+    return text + (f"\n{spoilt_federations.markdown(final[federations])}" if federations.any() else "")
 
 
 def floors(final: pd.DataFrame) -> str:
@@ -199,6 +212,7 @@ def _behind(few: pd.DataFrame, method: str, other: str) -> tuple[list[str], int]
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """AUROC by the better score against label skew, a panel for each data set."""
+    final = final[final["clients"].isna()]
     final = final[final["block"] == final["dataset"]]
     return [skew_picture(final, noise) for noise in dict.fromkeys(final["noise"].dropna())]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +12,16 @@ import numpy.typing as npt
 from fedbary.data import Table, add_noise, by_size, concat, datasets, dirichlet, flip_labels
 
 Rows = npt.NDArray[np.intp]
+
+# Kind, share of the rows and size of what spoils a client's rows.
+NOISES = {
+    "labels 10 %": ("labels", 0.1, 0.0),
+    "labels 30 %": ("labels", 0.3, 0.0),
+    "features 0.5 σ": ("features", 0.1, 0.5),
+    "features 1 σ": ("features", 0.1, 1.0),
+}
+# Dirichlet parameters of label skew, as tables print them.
+SKEWS = {"0.1": 0.1, "1": 1.0, "∞": np.inf}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +48,26 @@ class SplitDataset:
         part = dirichlet(named, 1, alpha, rows=count, seed=seed) if skewed else by_size(named, [count], seed=seed)
         return next(iter(part.clients.values())).columns["row"].astype(np.intp)
 
+    def disjoint_rows(self, sizes: Sequence[int], alpha: float, *, seed: int) -> list[Rows]:
+        """Rows of the pool for several clients that have none in common, each with class shares of its own."""
+        found: list[Rows] = []
+        for number, size in enumerate(sizes):
+            taken = np.concatenate(found) if found else None
+            found.append(self.rows(size, alpha, seed=seed + number, without=taken))
+        return found
+
     def client(self, rows: Rows, kind: str, share: float, *, sigma: float = 1.0, seed: int) -> Spoilt:
         """A client of these rows with a share of wrong labels, or of rows with noise of sigma.
 
-        Wrong ``labels`` are any other class, wrong ``pairs`` the next one. Noise is measured by the spread of the whole
-        pool: a client of few classes is not spared.
+        Wrong ``labels`` are any other class, wrong ``pairs`` the next one, ``confusions`` the class that looks most
+        alike. Noise is measured by the spread of the whole pool: a client of few classes is not spared.
         """
         clean, rng = self.pool.take(rows), np.random.default_rng([seed, 1])  # not the one that drew the rows
+        if kind == "confusions":
+            mask = rng.permutation(len(rows)) < round(share * len(rows))
+            classes, nearest = _nearest_classes(self)
+            confused = nearest[np.searchsorted(classes, clean.labels)]
+            return Spoilt(clean.replace(labels=np.where(mask, confused, clean.labels)), clean.labels, mask)
         if kind in ("labels", "pairs"):
             classes = np.unique(self.pool.labels)
             table, mask = flip_labels(
@@ -67,6 +91,19 @@ def split_dataset(dataset: str, reference_rows: int, *, seed: int) -> SplitDatas
 @lru_cache(maxsize=2)
 def _noisy_pool(data: SplitDataset, sigma: float) -> Table:
     return add_noise(data.pool, 1.0, sigma=sigma, seed=0)[0]
+
+
+@lru_cache(maxsize=1)
+def _nearest_classes(data: SplitDataset) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.generic]]:
+    """The classes, and of each the one whose mean is nearest, measured by the spread within classes."""
+    features = np.hstack([column.reshape(len(data.pool), -1) for column in data.pool.columns.values()]).astype(float)
+    classes, codes = np.unique(data.pool.labels, return_inverse=True)
+    means = np.array([features[codes == code].mean(axis=0) for code in range(len(classes))])
+    spread = np.sqrt(((features - means[codes]) ** 2).mean(axis=0))
+    means /= np.where(spread > 0, spread, 1.0)
+    apart = ((means[:, None] - means) ** 2).sum(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    return classes, classes[apart.argmin(axis=1)]
 
 
 @lru_cache(maxsize=1)

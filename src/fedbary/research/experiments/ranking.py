@@ -1,7 +1,8 @@
 """Which clients are cleaner: rank correlation of distance, excess and quality with the true share of spoilt rows.
 
 Twenty clients with 0 to 40 % spoilt rows, of equal and of mixed size, with and without label skew. 1 is the right
-order, 0 none. What differential privacy leaves of it is in `privacy`.
+order, 0 none. What differential privacy leaves of it is in `privacy`. The federations of `wrong_label_shares` come
+along, in which no reference tells wrong labels from right ones.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
+from fedbary.research.experiments import wrong_label_shares
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import SplitDataset, split_dataset
-from fedbary.research.experiments.tables import mean_and_spread, pivots
+from fedbary.research.experiments.tables import mean_and_spread, pivots, stacked
+from fedbary.research.experiments.wrong_label_shares import SharesCell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,15 +62,18 @@ FEDERATIONS = tuple(
 )
 
 
-def cells(smoke: bool) -> list[Cell]:
-    """Data sets × seeds; the smoke test has five clients of few digits."""
+def cells(smoke: bool) -> list[Cell | SharesCell]:
+    """Data sets × seeds, with and without a reference; the smoke test has five clients of few digits."""
+    without = wrong_label_shares.cells(smoke)
     if smoke:
-        return [Cell("digits", 0, 300, 5, 60, 40, 120)]
-    return [Cell(dataset, seed) for dataset in DATASETS for seed in range(3)]
+        return [Cell("digits", 0, 300, 5, 60, 40, 120), *without]
+    return [*(Cell(dataset, seed) for dataset in DATASETS for seed in range(3)), *without]
 
 
-def compute(cell: Cell) -> list[Record]:
+def compute(cell: Cell | SharesCell) -> list[Record]:
     """One record per federation: Spearman correlation of each number with the share of spoilt rows."""
+    if isinstance(cell, SharesCell):
+        return wrong_label_shares.compute(cell)
     from scipy.stats import spearmanr
 
     data = split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed)
@@ -102,26 +108,31 @@ def compute(cell: Cell) -> list[Record]:
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
     """Means over seeds, one row per number that ranks the clients."""
-    import pandas as pd
+    records = records.reindex(columns=[*dict.fromkeys([*records.columns, "sizes", "kind"])])
+    without = records["kind"].notna()
+    tables = ((_with_reference, ~without), (wrong_label_shares.table, without))
+    return stacked([final(records[mine].reset_index(drop=True)) for final, mine in tables if mine.any()])
 
+
+def _with_reference(records: pd.DataFrame) -> pd.DataFrame:
     keys = ["dataset", "noise", "sizes", "alpha", "ranked_by"]
     parts = [
         mean_and_spread(records.assign(spearman=records.get(metric), ranked_by=metric), keys, ["spearman"])
         for metric in METRICS
     ]
-    return pd.concat(parts, ignore_index=True)
+    return stacked(parts)
 
 
 def markdown(final: pd.DataFrame) -> str:
-    """One table per data set: federations down, what ranks them across."""
-    return "# Ranking of clients by cleanliness\n\nMean ± standard deviation over seeds.\n\n" + pivots(
-        final,
-        by="dataset",
-        down=["noise", "sizes", "alpha"],
-        across="ranked_by",
-        titles={"spearman": "Spearman correlation with the share of spoilt rows"},
-        digits=2,
-    )
+    """One table per data set: federations down, what ranks them across; then those without a reference."""
+    final = final.reindex(columns=[*dict.fromkeys([*final.columns, "sizes", "method"])])
+    text = "# Ranking of clients by cleanliness\n\nMean ± standard deviation over seeds.\n\n"
+    without = final["method"].notna()
+    if not without.all():
+        titles = {"spearman": "Spearman correlation with the share of spoilt rows"}
+        down = ["noise", "sizes", "alpha"]
+        text += pivots(final[~without], by="dataset", down=down, across="ranked_by", titles=titles, digits=2)
+    return text + (f"\n{wrong_label_shares.markdown(final[without])}" if without.any() else "")
 
 
 def _clients(cell: Cell, data: SplitDataset, federation: Federation) -> Iterator[fb.Table]:

@@ -31,6 +31,15 @@ def mean_and_spread(records: pd.DataFrame, keys: Sequence[str], metrics: Sequenc
     return pd.DataFrame(rows)
 
 
+def stacked(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Tables of different metrics one below the other; where a table knows no floor of a metric, none is missed."""
+    import pandas as pd
+
+    final = pd.concat(parts, ignore_index=True)
+    missed = [name for name in map(str, final) if name.endswith("_missed")]
+    return final.assign(**{name: final[name] == True for name in missed})  # noqa: E712 (neither is a missing value)
+
+
 def pivots(
     final: pd.DataFrame,
     *,

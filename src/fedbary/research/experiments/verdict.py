@@ -1,7 +1,8 @@
 """Is the verdict right: five clients of 100 to 500 rows, one of them bad in one of nine ways.
 
 For each data set, size of the reference and seed the server fits its model once, and every bad client is judged by it
-among the same four clean ones. A bad client is *seen* where the verdict is not to include it as it is.
+among the same four clean ones. Without a reference the five clients, of 300 rows or more, judge each other by their
+cards. A bad client is *seen* where the verdict is not to include it as it is.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ REFERENCES = (100, 300, 1000, 2000)
 ALPHAS = (0.3, np.inf)
 CLEAN = 4
 LEAST_ROWS, MOST_ROWS = 100, 500
+# What stands for a reference where there is none; the clients then have more rows.
+NO_REFERENCE, LEAST_ROWS_WITHOUT = 0, 300
+# Rows that no client gets where there is no reference; no data set is empty then.
+SET_ASIDE = 100
 # No promise is made for smaller references; that about few wrong labels needs more.
 FLOOR_FROM, FEW_FLOOR_FROM = 300, 1000
 SEEN, FEW_SEEN, CLEAN_SEEN, WRONG_LABELS_OFF = 0.95, 0.80, 0.03, 0.04
@@ -54,48 +59,108 @@ class Cell:
     reference_rows: int
     seed: int
 
+    @property
+    def without(self) -> bool:
+        """Whether there is no reference."""
+        return self.reference_rows == NO_REFERENCE
+
     def __str__(self) -> str:
-        return f"{self.dataset}, {self.reference_rows} reference rows, seed {self.seed}"
+        judge = "cards" if self.without else f"{self.reference_rows} reference rows"
+        return f"{self.dataset}, {judge}, seed {self.seed}"
 
 
 def cells(smoke: bool) -> list[Cell]:
     """Data sets × references × seeds, 20 where a floor applies; the largest first, so that no process is left alone."""
     if smoke:
-        return [Cell("digits", 300, 0)]
-    return [
+        return [Cell("digits", 300, 0), Cell("digits", NO_REFERENCE, 0)]
+    with_reference = [
         Cell(dataset, reference_rows, seed)
         for reference_rows in reversed(REFERENCES)
         for dataset, rows in DATASETS.items()
         if reference_rows + 2 * LEAST_ROWS <= rows
         for seed in range(20 if reference_rows >= FLOOR_FROM else 5)
     ]
+    without = [
+        Cell(dataset, NO_REFERENCE, seed)
+        for dataset, rows in DATASETS.items()
+        if rows >= SET_ASIDE + (CLEAN + 1) * LEAST_ROWS_WITHOUT
+        for seed in range(20)
+    ]
+    return [*with_reference, *without]
 
 
 def compute(cell: Cell) -> list[Record]:
     """One record per label skew and fault, and one of the clean clients that they were judged among."""
-    data = _with_texts(split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed))
-    tables: dict[str, fb.Table] = {}
-    for alpha in ALPHAS:
-        rows = [_rows(cell, data, alpha, number) for number in range(CLEAN + 1)]
-        tables |= {f"{alpha:g} clean {number}": data.pool.take(rows[number]) for number in range(CLEAN)}
-        tables |= {
-            f"{alpha:g} {fault}": spoil(data, rows[CLEAN], seed=_seed(cell, alpha, CLEAN))
-            for fault, spoil in FAULTS.items()
-        }
-    engine = fb.LocalEngine(workers=1)  # the cells already fill the processors
-    result = fb.value(tables, data.reference, protocol=fb.Sketch(lower="triangle"), seed=cell.seed, engine=engine)
+    data = _with_texts(split_dataset(cell.dataset, cell.reference_rows or SET_ASIDE, seed=cell.seed))
+    federations = {f"{alpha:g}" if np.isfinite(alpha) else "∞": _federation(cell, data, alpha) for alpha in ALPHAS}
+    judge = _by_cards if cell.without else _by_reference
     return [
-        {"alpha": f"{alpha:g}" if np.isfinite(alpha) else "∞", **record}
-        for alpha in ALPHAS
-        for record in _judged(result, f"{alpha:g}")
+        {"alpha": alpha, **record}
+        for alpha, results in judge(cell, data, federations).items()
+        for record in _judged(results)
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class Federation:
+    """Four clean clients, and the fifth with each of the faults."""
+
+    clean: Mapping[str, fb.Table]
+    bad: Mapping[str, fb.Table]
+
+
+# By label skew and by fault: what is said of four clean clients and the bad one.
+Judged = dict[str, dict[str, fb.Valuation]]
+_ENGINE = fb.LocalEngine(workers=1)  # the cells already fill the processors
+
+
+def _federation(cell: Cell, data: SplitDataset, alpha: float) -> Federation:
+    seed = _seed(cell, alpha, 0)
+    sizes = [_size(cell, data, seed + number) for number in range(CLEAN + 1)]
+    if cell.without:  # clients that judge each other share no rows
+        rows = data.disjoint_rows(sizes, alpha, seed=seed)
+    else:
+        rows = [data.rows(size, alpha, seed=seed + number) for number, size in enumerate(sizes)]
+    bad = {fault: spoil(data, rows[CLEAN], seed=seed + CLEAN) for fault, spoil in FAULTS.items()}
+    return Federation({name: data.pool.take(mine) for name, mine in zip(_CLEAN_NAMES, rows, strict=False)}, bad)
+
+
+def _by_reference(cell: Cell, data: SplitDataset, federations: Mapping[str, Federation]) -> Judged:
+    """One run with all clients, divided into federations as if nobody else had taken part."""
+    tables = {
+        f"{alpha} {name}": table
+        for alpha, federation in federations.items()
+        for name, table in {**federation.clean, **federation.bad}.items()
+    }
+    protocol = fb.Sketch(lower="triangle")
+    result = fb.value(tables, data.reference, protocol=protocol, seed=cell.seed, engine=_ENGINE)
+    return {alpha: {fault: _part(result, alpha, [*_CLEAN_NAMES, fault]) for fault in FAULTS} for alpha in federations}
+
+
+def _by_cards(cell: Cell, data: SplitDataset, federations: Mapping[str, Federation]) -> Judged:  # noqa: ARG001
+    """A run for every fault: the bad client's card is part of what judges the others."""
+    return {
+        alpha: {
+            fault: fb.value({**federation.clean, fault: bad}, protocol=fb.Cards(), seed=cell.seed, engine=_ENGINE)
+            for fault, bad in federation.bad.items()
+        }
+        for alpha, federation in federations.items()
+    }
+
+
+def _part(result: fb.Valuation, alpha: str, names: Sequence[str]) -> fb.Valuation:
+    """The result of these clients, by their own names."""
+    full = {f"{alpha} {name}": name for name in names}
+    chosen = result.clients[result.clients["client"].isin(full)].reset_index(drop=True)
+    outcomes = {short: result.outcomes[name] for name, short in full.items()}
+    return replace(result, clients=chosen.assign(client=chosen["client"].map(full)), outcomes=outcomes)
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
     """Shares of runs and means over seeds, and which of them miss a floor."""
     final = mean_and_spread(records, KEYS, METRICS)
     final = final.assign(**{f"{share}_sd": np.nan for share in _SHARES})
-    promised, fault, seen = final["reference_rows"] >= FLOOR_FROM, final["fault"], final["seen"]
+    promised, fault, seen = _promised(final), final["fault"], final["seen"]
     few = (fault == FEW) & (final["reference_rows"] >= FEW_FLOOR_FROM) & (seen < FEW_SEEN)
     many = ~fault.isin([FEW, NONE]) & (seen < SEEN)
     off = final["wrong_labels_off"].abs() > WRONG_LABELS_OFF
@@ -119,15 +184,31 @@ def markdown(final: pd.DataFrame) -> str:
     return (
         "# The verdict on one bad client of five\n\n"
         f"Over seeds: shares of runs, or mean ± standard deviation. *{NONE}* are the four clean clients: shares of "
-        "runs in which any of them is, and means over all of them. Numbers that miss a floor are bold.\n\n"
+        "runs in which any of them is, and means over all of them. Without a reference (*reference_rows* 0) five "
+        f"clients of {LEAST_ROWS_WITHOUT} rows or more judge each other by cards. Numbers that miss a floor are "
+        "bold.\n\n"
         + _floors(final)
         + pivots(final, by="dataset", down=["reference_rows", "alpha"], across="fault", titles=titles, digits=2)
     )
 
 
 def _floors(final: pd.DataFrame) -> str:
-    """What is promised with 300 reference rows or more, how often it holds, and where it does not."""
-    promised = final[final["reference_rows"] >= FLOOR_FROM]
+    """What is promised with 300 reference rows or more, or none, how often it holds, and where it does not."""
+    promised = final[_promised(final)]
+    without = promised["reference_rows"] == NO_REFERENCE
+    parts = {f"{FLOOR_FROM} reference rows or more": promised[~without], "no reference": promised[without]}
+    rows = [[judge, *row] for judge, part in parts.items() if len(part) for row in _floors_of(part)]
+    missed = promised[promised["seen_missed"] | promised["wrong_labels_missed"]].to_dict("records")
+    lines = [
+        f"- {row['dataset']}, {row['reference_rows'] or 'no'} reference rows, α = {row['alpha']}, {row['fault']}: seen "
+        f"{number(row['seen'], digits=2)}, wrong labels off by {number(row['wrong_labels_off'])}"
+        for row in missed
+    ]
+    header = ["judged by", "floor", "cells", "mean", "worst", "cells that miss it"]
+    return "\n".join(["## Floors\n", markdown_table(header, rows), "", *lines, "", ""])
+
+
+def _floors_of(promised: pd.DataFrame) -> list[list[str]]:
     few = promised[(promised["fault"] == FEW) & (promised["reference_rows"] >= FEW_FLOOR_FROM)]
     many, clean = promised[~promised["fault"].isin([FEW, NONE])], promised[promised["fault"] == NONE]
     labels = promised[promised["fault"].isin(LABELS)]
@@ -139,14 +220,11 @@ def _floors(final: pd.DataFrame) -> str:
         _floor("so many of the clean clients", clean, "clients_seen", clean["clients_seen"].max()),
         _floor(f"wrong labels off on average, at most {WRONG_LABELS_OFF:.2f}", off, "off", off["off"].max()),
     ]
-    header = [f"floor, {FLOOR_FROM} reference rows or more", "cells", "mean", "worst", "cells that miss it"]
-    missed = promised[promised["seen_missed"] | promised["wrong_labels_missed"]].to_dict("records")
-    lines = [
-        f"- {row['dataset']}, {row['reference_rows']} reference rows, α = {row['alpha']}, {row['fault']}: seen "
-        f"{number(row['seen'], digits=2)}, wrong labels off by {number(row['wrong_labels_off'])}"
-        for row in missed
-    ]
-    return "\n".join(["## Floors\n", markdown_table(header, rows), "", *lines, "", ""])
+    return [row for row in rows if row[1] != "0"]
+
+
+def _promised(final: pd.DataFrame) -> pd.Series:
+    return (final["reference_rows"] >= FLOOR_FROM) | (final["reference_rows"] == NO_REFERENCE)
 
 
 def _floor(what: str, cells: pd.DataFrame, metric: str, worst: float) -> list[str]:
@@ -155,26 +233,27 @@ def _floor(what: str, cells: pd.DataFrame, metric: str, worst: float) -> list[st
     return [what, str(len(known)), number(known.mean()), number(worst), missed]
 
 
-def _judged(result: fb.Valuation, alpha: str) -> list[Record]:
-    """Each bad client among the same clean ones, as if nobody else had taken part, and these over all verdicts."""
-    clean = [f"{alpha} clean {number}" for number in range(CLEAN)]
-    failed = [f"{name}: {result.failed[name]}" for name in clean if name in result.failed]
-    if failed:
-        return [{"fault": NONE, "error": "; ".join(failed)}]
-    numbers = result.clients.set_index("client")[list(_NUMBERS)].astype(float)
-    records, of_clean = [], []
-    for fault in FAULTS:
-        bad = f"{alpha} {fault}"
-        opinions = _verdict(result, [*clean, bad])
-        of_clean += [opinions[name] for name in clean]
-        refused = opinions[bad].advice == Advice.NOT_VALUED and fault in CODINGS
-        record = {"fault": fault, **_said([opinions[bad]]), **_known(numbers.loc[[bad]])}
+def _judged(results: Mapping[str, fb.Valuation]) -> list[Record]:
+    """Each bad client among the clean ones, and these over all verdicts."""
+    records, of_clean, numbers_of_clean = [], [], []
+    for fault, result in results.items():
+        failed = [f"{name}: {result.failed[name]}" for name in _CLEAN_NAMES if name in result.failed]
+        if failed:
+            return [{"fault": NONE, "error": "; ".join(failed)}]
+        numbers = result.clients.set_index("client")[list(_NUMBERS)].astype(float)
+        opinions = {opinion.client: opinion for opinion in result.verdict()}
+        of_clean += [opinions[name] for name in _CLEAN_NAMES]
+        numbers_of_clean.append(numbers.loc[list(_CLEAN_NAMES)])
+        refused = opinions[fault].advice == Advice.NOT_VALUED and fault in CODINGS
+        record = {"fault": fault, **_said([opinions[fault]]), **_known(numbers.loc[[fault]])}
         if fault in LABELS and "wrong_labels" in record:
-            low, high = (float(numbers[f"wrong_labels_{end}"][bad]) for end in ("low", "high"))
+            low, high = (float(numbers[f"wrong_labels_{end}"][fault]) for end in ("low", "high"))
             record["wrong_labels_off"] = record["wrong_labels"] - LABELS[fault]
             record["covered"] = low <= LABELS[fault] <= high
         records.append(record | {"seen": record["seen"] or refused})
-    return [*records, {"fault": NONE, **_said(of_clean), **_known(numbers.loc[clean])}]
+    import pandas as pd
+
+    return [*records, {"fault": NONE, **_said(of_clean), **_known(pd.concat(numbers_of_clean))}]
 
 
 def _said(opinions: Sequence[Opinion]) -> Record:
@@ -197,19 +276,11 @@ def _known(numbers: pd.DataFrame) -> Record:
     return {str(name): float(value) for name, value in found.dropna().items()}
 
 
-def _verdict(result: fb.Valuation, names: Sequence[str]) -> Mapping[str, Opinion]:
-    """Opinions on these clients as if nobody else had taken part."""
-    chosen = result.clients[result.clients["client"].isin(names)].reset_index(drop=True)
-    federation = replace(result, clients=chosen, outcomes={name: result.outcomes[name] for name in names})
-    return {opinion.client: opinion for opinion in federation.verdict()}
-
-
-def _rows(cell: Cell, data: SplitDataset, alpha: float, number: int) -> Rows:
-    """A client's rows, at most half of the pool, so that a small one leaves room for label skew."""
-    seed = _seed(cell, alpha, number)
-    most = min(MOST_ROWS, len(data.pool) // 2)
-    count = int(np.random.default_rng([seed, 2]).integers(LEAST_ROWS, most, endpoint=True))
-    return data.rows(count, alpha, seed=seed)
+def _size(cell: Cell, data: SplitDataset, seed: int) -> int:
+    """A client's rows, few enough that a small pool leaves room for label skew, or for five clients."""
+    least = LEAST_ROWS_WITHOUT if cell.without else LEAST_ROWS
+    most = min(MOST_ROWS, len(data.pool) // (CLEAN + 1 if cell.without else 2))
+    return int(np.random.default_rng([seed, 2]).integers(least, most, endpoint=True))
 
 
 def _seed(cell: Cell, alpha: float, number: int) -> int:
@@ -258,6 +329,7 @@ def _with_gaps(data: SplitDataset, rows: Rows, *, share: float, seed: int) -> fb
     return table.replace(columns=columns)
 
 
+_CLEAN_NAMES = tuple(f"clean {number}" for number in range(CLEAN))
 NONE, FEW = "none", "labels 10 %"
 LABELS = {FEW: 0.1, "labels 20 %": 0.2, "labels 40 %": 0.4}
 CODINGS = ("other coding", "half other coding")

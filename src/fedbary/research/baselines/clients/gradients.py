@@ -19,17 +19,18 @@ _TINY = 1e-7
 def cgsv(setting: Setting, *, alpha: float = 0.95, length: float = 0.5, least: float = 1e-3) -> ClientScores:
     """Cosine-gradient Shapley value (Xu et al. 2021); no test set is used.
 
-    Every round: u_i = Γ·Δ_i/‖Δ_i‖, u_N = Σ r_i·u_i, φ_i = cos(u_i, u_N), r ← normalise(max(α·r + (1 − α)·φ, least));
-    r starts as the shares of rows.
+    Every round: u_i = Γ·Δ_i/‖Δ_i‖, u_N = Σ w_i·u_i, φ_i = cos(u_i, u_N), r ← normalise(max(α·r + (1 − α)·φ, least));
+    w are the shares of rows while all clients of a round are new, and r afterwards. r starts at zero, as in the
+    authors' code: started at the shares of rows it would keep most of them, and copying rows would pay.
     """
     log, budget = setting.log, Budget.of(setting)
     counts = np.asarray(log.counts, dtype=float)
-    r = counts / counts.sum()
+    r = np.zeros(len(counts))
     for number, played in enumerate(log.rounds):
-        updates = log.updates(number)
+        chosen, updates = played.selected, log.updates(number)
         u = length * updates / (np.linalg.norm(updates, axis=1, keepdims=True) + _TINY)
-        together = r[played.selected] @ u
-        r[played.selected] = np.maximum(alpha * r[played.selected] + (1 - alpha) * _cosines(u, together), least)
+        together = (r if r[chosen].any() else counts / counts.sum())[chosen] @ u
+        r[chosen] = np.maximum(alpha * r[chosen] + (1 - alpha) * _cosines(u, together), least)
         r /= r.sum()
     return _scores("cgsv", setting, r, budget)
 

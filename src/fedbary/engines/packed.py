@@ -1,0 +1,149 @@
+"""A message or a reply on its way: a head, scalars and arrays, checked alike whatever carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from fedbary.errors import ProtocolError
+from fedbary.guard.envelope import Envelope
+from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.forms import LONGEST_TEXT
+from fedbary.protocols.messages import Failure, Message, Reply, Scalar
+from fedbary.valuation.outcome import Status
+from fedbary.wording import as_plain, is_clean
+
+# What is larger is an error or an attack; the largest honest one is a few megabytes.
+MOST_BYTES = 512 * 2**20
+MOST_ARRAYS = 200
+LONGEST_NAME = 40
+_LONGEST_NOTE, _LONGEST_NOTES = 10_000, 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """What stands on a message or a reply, and what is in it.
+
+    Examples
+    --------
+    >>> asked = Envelope("a" * 32, "sketch", step=1, nonce="b")
+    >>> sent = packed_message(Message("sketch", 0, {"cap": 2.5}), asked)
+    >>> unpacked_message(sent)[0].scalars
+    {'cap': 2.5}
+    >>> answer = packed_reply(Reply(0, {"rows": 7}), asked)
+    >>> found, own = unpacked_reply(answer)
+    >>> require_answer_to(asked, own, found)
+    >>> found.scalars
+    {'rows': 7}
+    """
+
+    head: Mapping[str, Any]
+    scalars: Mapping[str, Scalar] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def packed_message(message: Message, envelope: Envelope) -> Packed:
+    """A protocol's message for a client."""
+    head = {"kind": message.kind, "round": message.round, "settings": envelope.settings, "step": envelope.step}
+    head |= {"session": envelope.session, "nonce": envelope.nonce}
+    return Packed(head, _plain(message.scalars), message.arrays)
+
+
+def unpacked_message(packed: Packed) -> tuple[Message, Envelope]:
+    """A protocol's message as the client got it."""
+    envelope = _envelope(packed.head)
+    return Message(envelope.kind, envelope.round, packed.scalars, packed.arrays), envelope
+
+
+def packed_reply(reply: Reply | Failure, envelope: Envelope) -> Packed:
+    """A client's answer, or as a code with public facts why there is none."""
+    head: dict[str, Scalar] = {"session": envelope.session, "step": envelope.step, "name": envelope.name}
+    head |= {"kind": envelope.kind, "nonce": envelope.nonce}
+    if envelope.flagged is not None:
+        head["flagged"] = envelope.flagged
+    if isinstance(reply, Failure):
+        failure = {"failure": str(reply.status), "note": reply.note.redacted().to_text()}
+        return Packed({**head, **failure, "round": envelope.round})
+    if reply.notes:
+        head["notes"] = notes_to_text(tuple(note.redacted() for note in reply.notes))
+    return Packed({**head, "round": reply.round}, _plain(reply.scalars), reply.arrays)
+
+
+def unpacked_reply(packed: Packed) -> tuple[Reply | Failure, Envelope]:
+    """A client's answer, whatever was asked."""
+    head, envelope = packed.head, _envelope(packed.head)
+    if "failure" in head:
+        return _failure(head), envelope
+    return Reply(envelope.round, packed.scalars, packed.arrays, _notes(head)), envelope
+
+
+def require_answer_to(asked: Envelope, envelope: Envelope, found: Reply | Failure) -> None:
+    """Refuse an answer that does not belong to this message."""
+    if envelope.session != asked.session:
+        raise ProtocolError("engines.reply-of-another-run")
+    if (envelope.kind, envelope.round) != (asked.kind, asked.round):
+        kind = as_plain(envelope.kind, LONGEST_NAME)
+        raise ProtocolError("engines.reply-not-asked", kind=kind, round=envelope.round)
+    if envelope.nonce != asked.nonce:  # a carrier may check who sends, but not whose answer it is said to be
+        raise ProtocolError("engines.reply-of-another-node")
+    if isinstance(found, Reply) and envelope.step != asked.step:
+        raise ProtocolError("engines.node-lost-its-state", given=envelope.step, expected=asked.step)
+
+
+def is_scalar(value: object) -> TypeGuard[Scalar]:
+    """Whether it is a number or a text that can be written down."""
+    if isinstance(value, str):
+        return len(value) <= LONGEST_TEXT and is_clean(value)
+    return isinstance(value, (int, float, bool))
+
+
+def _plain(scalars: Mapping[str, Any]) -> dict[str, Scalar]:
+    """NumPy's numbers as Python's, which is what carriers take."""
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in scalars.items()}
+
+
+def _envelope(head: Mapping[str, Any]) -> Envelope:
+    return Envelope(
+        session=_text(head, "session", 64),
+        kind=_text(head, "kind", 64),
+        round=_number(head, "round"),
+        step=_number(head, "step"),
+        # It becomes the name of a file, a cell and a line of a terminal.
+        name=as_plain(_text(head, "name", 200), 200).strip(),
+        settings=_text(head, "settings", 2**20),
+        nonce=_text(head, "nonce", 64),
+        flagged=_number(head, "flagged") if "flagged" in head else None,
+    )
+
+
+def _failure(head: Mapping[str, Any]) -> Failure:
+    """What a client says of its failure; foreign words are never shown, so that only codes count that are known."""
+    try:
+        note = Note.from_text(_text(head, "note", _LONGEST_NOTE))
+        return Failure.claimed(note, Status(head["failure"]))
+    except ValueError as error:
+        raise ProtocolError("engines.failure-unreadable") from error
+
+
+def _notes(head: Mapping[str, Any]) -> tuple[Note, ...]:
+    try:
+        return notes_from_text(_text(head, "notes", _LONGEST_NOTES))
+    except ValueError as error:
+        raise ProtocolError("engines.notes-unreadable") from error
+
+
+def _text(head: Mapping[str, Any], key: str, longest: int) -> str:
+    value = head.get(key, "")
+    if not isinstance(value, str) or len(value) > longest:
+        raise ProtocolError("engines.not-a-text", key=key, longest=longest)
+    return value
+
+
+def _number(head: Mapping[str, Any], key: str) -> int:
+    value = head.get(key, 0)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+        raise ProtocolError("engines.not-a-number", key=key)
+    return value

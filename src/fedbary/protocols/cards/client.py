@@ -1,0 +1,166 @@
+"""A client of the cards protocol: one card leaves; the model that comes back values its rows at home."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from fedbary.data.table import Table
+from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
+from fedbary.protocols.cards import Cards
+from fedbary.protocols.cards.card import Card
+from fedbary.protocols.cards.exact_card import exact_card
+from fedbary.protocols.cards.guards import guarded_card
+from fedbary.protocols.cards.narrow import as_in, narrowed
+from fedbary.protocols.cards.private_card import private_card
+from fedbary.protocols.cards.row_scores import score_rows
+from fedbary.protocols.cards.temperature import own_temperature
+from fedbary.protocols.first_message import FirstMessage
+from fedbary.protocols.messages import (
+    Message,
+    Reply,
+    Scalar,
+    State,
+    array_text,
+    below,
+    text_array,
+    under,
+)
+from fedbary.protocols.sketch.numbers import about_rows
+from fedbary.space.encode import require_columns
+from fedbary.space.options import Task
+from fedbary.space.row_identity import row_keys
+from fedbary.space.schema import Schema
+from fedbary.valuation.groups import Groups
+from fedbary.valuation.rules import RowRules
+
+if TYPE_CHECKING:
+    from fedbary.valuation.scored_rows import ScoredRows
+
+
+class CardsClient:
+    """Holds the rows, and the owner's policy on what may leave."""
+
+    def __init__(self, settings: Cards, table: Table, *, rules: RowRules) -> None:
+        self._settings, self._table, self._rules = settings, table, rules
+        self._first = FirstMessage()
+        self._left: dict[str, Reply] = {}
+        self._schema: Schema | None = None
+        self._arrays: Mapping[str, np.ndarray] = {}
+
+    def answer(self, message: Message) -> Reply:
+        """Answer with the card, or with what the model says of the rows; the same message gets the same answer."""
+        if message.kind not in ("card", "fit", "model"):
+            raise ProtocolError("protocols.unknown-message", protocol="cards", kind=message.kind)
+        if len(self._table) < self._settings.min_group:
+            raise DataError("schema.too-few-rows", rows=len(self._table), least=self._settings.min_group)
+        schema = _schema(message)
+        if schema is not None:
+            require_columns(as_in(self._table, schema), schema)
+        if message.kind == "card" and schema is None and self._settings.epsilon is not None:
+            raise PrivacyError("protocols.card-needs-schema")
+        # From here on even a refusal depends on the rows, so the message is counted first.
+        self._first.check(message)
+        if message.kind != "card":
+            assert schema is not None
+            self._schema, self._arrays = schema, dict(message.arrays)
+        if message.kind not in self._left:
+            self._left[message.kind] = self._reply(message, schema)
+        return replace(self._left[message.kind], round=message.round)
+
+    def row_values(self) -> ScoredRows:
+        """Both channels, value, suspects, reasons and suggestions; never part of a reply."""
+        if self._schema is None:
+            raise ProtocolError("protocols.rows-before-model")
+        return score_rows(as_in(self._table, self._schema), self._schema, self._arrays, rules=self._rules)
+
+    def state(self) -> State:
+        """What came from the server and what went to it; the rows stay where they are."""
+        left = {kind: reply.scalars for kind, reply in self._left.items()}
+        state = {"first": text_array(self._first.to_text()), "left": text_array(json.dumps(left))}
+        for kind, reply in self._left.items():
+            state |= under(f"reply.{kind}.", reply.arrays)
+        if self._schema is not None:
+            state |= {"schema": text_array(self._schema.to_json()), **under("array.", self._arrays)}
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` returned."""
+        if not state:
+            return
+        self._first.from_text(array_text(state["first"]))
+        left = json.loads(array_text(state["left"]))
+        self._left = {kind: Reply(0, scalars, below(state, f"reply.{kind}.")) for kind, scalars in left.items()}
+        if "schema" in state:
+            self._schema, self._arrays = Schema.from_json(array_text(state["schema"])), below(state, "array.")
+
+    def _reply(self, message: Message, schema: Schema | None) -> Reply:
+        """Everything that leaves this machine."""
+        if message.kind == "card":
+            return card_reply(self._card(schema, _task(message)))
+        assert schema is not None
+        table = as_in(self._table, schema)
+        if message.kind == "fit":
+            return Reply(0, {"temperature": own_temperature(table, schema, self._arrays)})
+        rows: dict[str, Scalar] = {"rows": len(table)}
+        # What the rows are like beside the card, epsilon would not cover.
+        if self._settings.epsilon is not None or not self._settings.numbers:
+            return Reply(0, rows)
+        return Reply(0, rows | self._numbers(table, schema))
+
+    def _card(self, schema: Schema | None, task: Task) -> Card:
+        settings = self._settings
+        if settings.epsilon is not None:
+            assert schema is not None
+            return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
+        table = narrowed(self._table)
+        if settings.policy == "trusted":
+            return exact_card(table, task=task, shared=True)
+        return guarded_card(table, min_group=settings.min_group, shared=settings.shared, task=task)
+
+    def _numbers(self, table: Table, schema: Schema) -> dict[str, Scalar]:
+        """Estimates of how many rows are bad; none where the model is no use."""
+        least = 1 if self._settings.policy == "trusted" else self._settings.min_group
+        copies = np.unique(row_keys(table), return_inverse=True)[1]
+        groups = Groups(copies, least) if least > 1 else None
+        try:
+            facts = score_rows(table, schema, self._arrays, rules=self._rules, groups=groups).facts
+        except FedbaryError as error:
+            logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
+            return {}
+        return about_rows(facts, table, schema, copies, min_group=least)
+
+
+def card_reply(card: Card) -> Reply:
+    """A card as what leaves its owner."""
+    header, arrays = card.to_parts()
+    second = arrays.pop("second")
+    return Reply(0, {"rows": card.rows, "card": header}, {**arrays, "second" if card.full else "squares": second})
+
+
+def card_of(reply: Reply) -> Card:
+    """The card in such a reply."""
+    arrays = dict(reply.arrays)
+    arrays["second"] = arrays["second"] if "second" in arrays else arrays.pop("squares")
+    return Card.from_parts(str(reply.scalars["card"]), arrays)
+
+
+def _task(message: Message) -> Task:
+    asked = str(message.scalars.get("task", "auto"))
+    tasks: dict[str, Task] = {name: name for name in get_args(Task)}
+    if asked not in tasks:
+        raise ProtocolError("protocols.message-unfit", kind=message.kind, name="task")
+    return tasks[asked]
+
+
+def _schema(message: Message) -> Schema | None:
+    if "schema" not in message.scalars:
+        return None
+    schema = Schema.from_json(str(message.scalars["schema"]))
+    schema.require(str(message.scalars.get("fingerprint")))
+    return schema

@@ -1,0 +1,106 @@
+"""What stands out in a card beside the others': a column in another unit, labels in another coding, cells that lack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.notes import Fact, Note
+from fedbary.protocols.cards.card import Card
+from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.space.label_coding import other_coding
+from fedbary.space.notes import MOST_COLUMNS
+from fedbary.space.schema import Schema
+
+Floats = NDArray[np.float64]
+
+COLUMN_OFF = "protocols.card-column-off"
+# A column is off where, class by class, its means lie so many of the others' deviations away, ...
+_DEVIATIONS = 4.0
+# ... or its spread is so many times theirs, or their part.
+_TIMES = 6.0
+
+
+def findings(name: str, cards: Mapping[str, Card], parts: Mapping[str, ClassMoments], schema: Schema) -> list[Note]:
+    """What the coordinator should look at first in one client's card."""
+    notes = []
+    if schema.label.kind == "classes":
+        coding = _coding(name, cards)
+        notes += [] if coding is None else [coding]
+    others = [part for other, part in parts.items() if other != name]
+    if others:
+        notes += _columns_off(parts[name], others, schema)
+    return notes
+
+
+def _coding(name: str, cards: Mapping[str, Card]) -> Note | None:
+    """Labels of which no other client has any, and that look like theirs in other clothes."""
+    theirs: dict[str, int] = {}
+    for other, card in cards.items():
+        if other != name:
+            for label in card.classes:
+                theirs[label] = theirs.get(label, 0) + 1
+    # Two clients that write labels in their own way must not make each other's the federation's.
+    common = [label for label, holders in theirs.items() if holders * 2 > len(cards) - 1]
+    found = [label for label in cards[name].classes if label not in theirs]
+    meant = other_coding(found, common)
+    if not meant:
+        return None
+    return Note("schema.other-coding", {"found": tuple(meant), "meant": tuple(meant.values())})
+
+
+def _columns_off(own: ClassMoments, others: Sequence[ClassMoments], schema: Schema) -> list[Note]:
+    """Columns of numbers whose means or spread are unlike those of the median other client, class by class."""
+    width = schema.encoded_width
+    if schema.projection is not None:
+        return []
+    usual = _usual(others, own)
+    if usual is None:
+        return []
+    away, times = _compared(own, *usual)
+    notes: list[tuple[float, dict[str, Fact]]] = []
+    start = 0
+    for column in schema.columns:
+        lines = slice(start, min(start + column.coordinates, width))
+        start += column.coordinates
+        if column.kind not in ("numeric", "boolean"):
+            continue
+        far, ratio = float(np.abs(away[lines]).max()), float(times[lines][0])
+        if far > _DEVIATIONS or ratio > _TIMES or ratio < 1.0 / _TIMES:
+            facts: dict[str, Fact] = {
+                "column": column.name,
+                "deviations": round(far, 1),
+                "spread": float(f"{ratio:.2g}"),
+            }
+            notes.append((max(far / _DEVIATIONS, float(abs(np.log(max(ratio, 1e-12))) / np.log(_TIMES))), facts))
+    worst = sorted(notes, key=lambda pair: -pair[0])[:MOST_COLUMNS]
+    return [Note(COLUMN_OFF, facts) for _, facts in worst]
+
+
+def _usual(others: Sequence[ClassMoments], own: ClassMoments) -> tuple[Floats, Floats] | None:
+    """Class means and within variances of the median other client; None where no class is shared."""
+    shared = (own.counts > 0) & np.any([part.counts > 0 for part in others], axis=0)
+    if not shared.any():
+        return None
+    means = np.full(own.sums.shape, np.nan)
+    for code in np.flatnonzero(shared):
+        means[code] = np.median([part.means[code] for part in others if part.counts[code] > 0], axis=0)
+    variances = np.median([_variances(part) for part in others if part.rows > 0], axis=0)
+    return means, variances
+
+
+def _compared(own: ClassMoments, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
+    """How many deviations the client's class means lie away on average, and how many times its spread is."""
+    shared = np.isfinite(means).all(axis=1)
+    share = own.counts[shared] / own.counts[shared].sum()
+    # A column that is constant elsewhere has no deviation to count in; a thousandth of the schema's unit will do.
+    spread = np.sqrt(np.maximum(variances, 1e-6))
+    away = share @ (own.means[shared] - means[shared]) / spread
+    return np.asarray(away), np.sqrt(np.maximum(_variances(own), 1e-6)) / spread
+
+
+def _variances(part: ClassMoments) -> Floats:
+    within = part.within()
+    return np.asarray(np.maximum(np.diag(within) if part.full else within, 0.0) / max(part.rows, 1.0))

@@ -1,0 +1,59 @@
+"""Very wide blocks are projected before a card is made of them, by directions that everybody knows."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.space.fit import random_directions
+from fedbary.space.schema import Schema
+
+Floats = NDArray[np.float64]
+
+# Beyond this width a second moment is larger than most tables.
+MOST_COORDINATES = 1024
+_DIRECTIONS = 256
+
+
+def narrowed(table: Table) -> Table:
+    """The table with each block beyond 1024 coordinates in 256 random directions, and what these leave out.
+
+    The directions depend on the block's name and width alone. Each row's numbers are a function of its own cells.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> narrowed(fb.Table.from_arrays(np.ones((3, 2000)), ["a", "b", "a"])).columns["x"].shape
+    (3, 257)
+    """
+    wide = {
+        name: _projected(np.asarray(values, dtype=np.float64), _directions(name, values.shape[1]))
+        for name, values in table.columns.items()
+        if values.ndim == 2 and values.shape[1] > MOST_COORDINATES
+    }
+    return table.replace(columns={**table.columns, **wide}) if wide else table
+
+
+def as_in(table: Table, schema: Schema) -> Table:
+    """The table narrowed, where a schema was agreed on by cards of narrowed tables."""
+    widths = {column.name: column.width for column in schema.columns}
+    for name, values in table.columns.items():
+        if values.ndim == 2 and values.shape[1] > MOST_COORDINATES and widths.get(name) == _DIRECTIONS + 1:
+            return narrowed(table)
+    return table
+
+
+@lru_cache(maxsize=4)
+def _directions(name: str, width: int) -> Floats:
+    seed = int.from_bytes(hashlib.sha256(f"{width} {name}".encode()).digest()[:4], "big")
+    return random_directions(width, _DIRECTIONS, seed).directions
+
+
+def _projected(values: Floats, directions: Floats) -> Floats:
+    along = values @ directions.T
+    lost = np.maximum((values**2).sum(axis=1) - (along**2).sum(axis=1), 0.0)
+    return np.column_stack([along, np.sqrt(lost)])

@@ -1,0 +1,153 @@
+"""A client's rows, valued at home by the model that others' cards made.
+
+With a reference, its rows calibrate everything. Without one nothing is known to be clean, so a row is compared with
+what the model itself expects: labels drawn from p(c|x), and features that scatter like most of the client's own rows
+of the same look. That ranks rows and estimates shares; it is no test, so nothing is flagged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, ndtri
+
+from fedbary.data.table import Table
+from fedbary.errors import ProtocolError
+from fedbary.notes import Note
+from fedbary.protocols.sketch.scoring import clean_rows, judged_rows, without_rare_classes
+from fedbary.space.encode import encode
+from fedbary.space.points import cells_of_a_row, missing_cells, place
+from fedbary.space.schema import Schema
+from fedbary.valuation.combined_test import Scores
+from fedbary.valuation.groups import Groups
+from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows, measured_rows, own_mix, suspects
+from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.scoring.line import Line
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# So many rows at least stand for what the model expects.
+_EXPECTED = 2000
+# A row of any look is set against so many rows of all looks, besides those of its own.
+_PSEUDO_ROWS = 10.0
+# Where the upper half of scores is measured: beyond, odd rows would have a say in what is usual.
+_UPPER = 0.75
+_GOLDEN = 0.6180339887498949
+
+
+def score_rows(
+    table: Table,
+    schema: Schema,
+    arrays: Mapping[str, np.ndarray],
+    *,
+    rules: RowRules,
+    groups: Groups | None = None,
+) -> ScoredRows:
+    """Row values from the arrays of a model; with ``groups`` the facts may leave, the rest is rough."""
+    judged = judged_rows(table, schema, arrays, projected=True)
+    if judged is None:
+        raise ProtocolError("protocols.card-no-model")
+    rows = judged.rows
+    if schema.label.kind == "number":
+        return _score_numbers(table, schema, arrays, rows, rules=rules, groups=groups)
+    if groups is not None:
+        rows = without_rare_classes(rows, groups)
+    classes = judged.model.classes
+    if "clean.codes" in arrays:
+        clean = clean_rows("clean", arrays, len(classes))
+        return classified_rows(rows, classes, clean, rules=rules, groups=groups)
+    known, codes = rows.codes != UNKNOWN, rows.codes[rows.codes != UNKNOWN]
+    expected = _prior_codes(judged.model.log_prior)
+    shift, _ = own_mix(rows.log_probabilities[known], codes, expected, len(classes), groups and groups.among(known))
+    log_p = log_softmax(rows.log_probabilities + shift, axis=1)
+    feature = _against_same_look(rows.feature_scores, log_p.argmax(axis=1), len(classes))
+    rows = replace(rows, log_probabilities=log_p, feature_scores=feature)
+    found = classified_rows(rows, classes, _expected_rows(log_p, feature), rules=rules, adapt=False, groups=groups)
+    return _untested(found)
+
+
+def _score_numbers(
+    table: Table,
+    schema: Schema,
+    arrays: Mapping[str, np.ndarray],
+    rows: OwnRows,
+    *,
+    rules: RowRules,
+    groups: Groups | None,
+) -> ScoredRows:
+    line = Line.from_arrays(arrays, schema.value_width)
+    if line is None:
+        raise ProtocolError("protocols.card-no-model")
+    values = place(encode(table, schema), schema)
+    label = line.scores(values, np.asarray(table.labels, dtype=float))
+    # What is imputed says nothing of a label.
+    label = label * (1.0 - missing_cells(table, schema) / cells_of_a_row(schema))
+    suggestions = np.array([f"{number:.6g}" for number in line.predicted(values)])
+    if "clean.label" in arrays:
+        clean = Scores(arrays["clean.label"], arrays["clean.feature"], np.ones(len(arrays["clean.label"])))
+        own = Scores(label, rows.feature_scores, np.ones(len(label)))
+        return measured_rows(table.row_names, own, clean, suggestions=suggestions, rules=rules, groups=groups)
+    feature = _against_same_look(rows.feature_scores, np.zeros(len(label), dtype=np.int64), 1)
+    # Half-normal, as wide as most of the client's own labels lie around the line.
+    places = _places(max(_EXPECTED, len(label)))
+    usual = max(float(np.median(label)), 1e-12) / ndtri(0.75)
+    clean = Scores(usual * ndtri(0.5 + places / 2.0), _usual_features(feature, len(places)), np.ones(len(places)))
+    own = Scores(label, feature, np.ones(len(label)))
+    return _untested(measured_rows(table.row_names, own, clean, suggestions=suggestions, rules=rules, groups=groups))
+
+
+def _prior_codes(log_prior: Floats) -> Integers:
+    """Classes of rows that have the model's class shares."""
+    counts = np.maximum(np.round(_EXPECTED * np.exp(log_prior)), 1).astype(np.int64)
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def _against_same_look(scores: Floats, looks: Integers, classes: int) -> Floats:
+    """Logarithms of feature scores, about the median of rows that look alike: classes differ in spread."""
+    logs = np.log(np.maximum(scores, 1e-12))
+    overall = float(np.median(logs))
+    for code in range(classes):
+        mine = looks == code
+        if mine.any():
+            count = float(mine.sum())
+            logs[mine] -= (count * np.median(logs[mine]) + _PSEUDO_ROWS * overall) / (count + _PSEUDO_ROWS)
+    return np.asarray(logs)
+
+
+def _expected_rows(log_probabilities: Floats, feature: Floats) -> CleanRows:
+    """Rows as the model expects them: the client's, with labels drawn from p(c|x), and usual features."""
+    times = -(-_EXPECTED // max(len(log_probabilities), 1))
+    logs = np.tile(log_probabilities, (times, 1))
+    reached = np.cumsum(np.exp(logs), axis=1)
+    # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
+    draws = (np.arange(len(logs)) * _GOLDEN) % 1.0
+    codes = np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1)
+    return CleanRows(logs, codes, _usual_features(feature, len(logs)))
+
+
+def _usual_features(feature: Floats, count: int) -> Floats:
+    """Scores of rows none of which is odd: normal, as wide as the client's own are above their median."""
+    middle = float(np.median(feature))
+    width = max(float(np.quantile(feature, _UPPER)) - middle, 1e-9) / ndtri(_UPPER)
+    return middle + width * ndtri((_places(count) * _GOLDEN * count) % 1.0 * (1.0 - 1.0 / count) + 0.5 / count)
+
+
+def _places(count: int) -> Floats:
+    return (np.arange(count) + 0.5) / count
+
+
+def _untested(found: ScoredRows) -> ScoredRows:
+    """The same without p-values and flags: as many of the worst rows as are estimated to be bad are suspects."""
+    assert found.facts.bad_rows is not None
+    unknown = dict.fromkeys(("p_value", "label_p", "feature_p"), np.nan)
+    suspect = suspects(found.frame["value"].to_numpy(), np.zeros(len(found.frame), dtype=bool), found.facts.bad_rows)
+    frame = found.frame.assign(**unknown, flag=None, suspect=suspect).astype({"flag": "boolean", "suspect": "boolean"})
+    facts = replace(
+        found.facts, guarantee=Note("valuation.flags-no-clean-rows"), smallest_q=None, suspects=int(suspect.sum())
+    )
+    return ScoredRows(frame, facts)

@@ -1,0 +1,420 @@
+"""The server of the cards protocol: takes cards, makes each client's model of the others', and reads what they tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.errors import ProtocolError, SettingsError
+from fedbary.notes import Note
+from fedbary.protocols.cards import Cards
+from fedbary.protocols.cards.card import ARRAYS, Card
+from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.protocols.cards.clean_rows import Reference
+from fedbary.protocols.cards.client import card_of
+from fedbary.protocols.cards.distance import barycenter, distances, spread
+from fedbary.protocols.cards.exact_card import exact_card
+from fedbary.protocols.cards.findings import findings
+from fedbary.protocols.cards.forms import EXCHANGES
+from fedbary.protocols.cards.leave_one_out import Sums, modelled
+from fedbary.protocols.cards.model import Discriminant, discriminant, line_model, restricted, scoring_model
+from fedbary.protocols.cards.narrow import narrowed
+from fedbary.protocols.cards.placing import agreed_schema, missing_share, placed
+from fedbary.protocols.cards.shares import relative_shares
+from fedbary.protocols.cards.temperature import common_temperature, slope_and_spread
+from fedbary.protocols.cards.weights import Weights, robust_weights
+from fedbary.protocols.forms import fitting_replies
+from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, below, text_array, under
+from fedbary.protocols.randomness import derived_seed
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, client_numbers
+from fedbary.space.options import Space
+from fedbary.space.public_schema import public_schema
+from fedbary.space.row_identity import different_rows, split_reference
+from fedbary.space.schema import Schema
+from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.outcome import Outcome
+from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
+from fedbary.valuation.rules import RowRules
+
+Floats = NDArray[np.float64]
+
+_KINDS = ("card", "fit", "model")
+
+
+class CardsServer:
+    """Holds the cards; learns class moments of each client and, where owners share them, estimated shares."""
+
+    def __init__(
+        self,
+        settings: Cards,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        rules: RowRules,
+        seed: int,
+        host: Host = ALONE,
+    ) -> None:
+        self._settings, self._space, self._rules = settings, space, rules
+        self._seed, self._host = seed, host
+        self._names = list(clients)
+        self._reference = None if reference is None else narrowed(different_rows(reference))
+        self._public = self._public_schema()
+        self._stage = "card"
+        self._cards: dict[str, Card] = {}
+        self._numbers: dict[str, dict[str, float]] = {}
+        self._temperatures: dict[str, float] = {}
+        self._failures: dict[str, Failure] = {}
+        self._found: _Models | None = None
+
+    def tasks(self) -> Mapping[str, Message]:
+        """The question for a card, the same for all; then to each the model of the others."""
+        if self._stage == "card":
+            schema = self._public
+            public = {} if schema is None else {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
+            return dict.fromkeys(self._names, Message("card", 0, {"task": self._space.task, **public}))
+        if self._stage == "done":
+            return {}
+        return self.models()
+
+    def models(self) -> dict[str, Message]:
+        """The message with each client's model; none for a client of which there is no model."""
+        models, schema = self._models(), self._schema()
+        number, kind = _KINDS.index(self._stage), self._stage
+        asked = [name for name in self._valued() if models.may_have(name)]
+        arrays = self._host.map(partial(models.arrays, temperature=self._temperature()), asked)
+        scalars = {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
+        return {name: Message(kind, number, scalars, one) for name, one in zip(asked, arrays, strict=True)}
+
+    def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
+        """Take the answers; a bad one takes its client out and nobody else."""
+        asked = self._names if self._stage == "card" else [n for n in self._valued() if self._models().may_have(n)]
+        form = EXCHANGES[self._stage].reply
+        for name, reply in fitting_replies(asked, replies, form, number=_KINDS.index(self._stage)).items():
+            if isinstance(reply, Reply):
+                self._take(name, reply)
+            elif self._stage == "card":  # later a client has said all that its valuation needs
+                self._failures[name] = reply
+        self._next_stage()
+
+    def so_far(self) -> Mapping[str, float]:
+        """Distances, once all cards are here."""
+        return {} if self._stage == "card" or not self._valued() else self._distances()
+
+    def state(self) -> State:
+        """Arrays from which `restore` goes on."""
+        state: dict[str, np.ndarray] = {"stage": text_array(self._stage)}
+        for index, name in enumerate(self._names):
+            if name in self._cards:
+                header, arrays = self._cards[name].to_parts()
+                state |= {f"{index}.card": text_array(header), **under(f"{index}.array.", arrays)}
+            if name in self._failures:
+                state[f"{index}.failure"] = self._failures[name].to_array()
+            told = {"numbers": self._numbers.get(name), "temperature": self._temperatures.get(name)}
+            state[f"{index}.told"] = text_array(json.dumps(told))
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` returned."""
+        self._stage, self._found = array_text(state["stage"]), None
+        for index, name in enumerate(self._names):
+            if f"{index}.card" in state:
+                arrays = below(state, f"{index}.array.")
+                self._cards[name] = Card.from_parts(array_text(state[f"{index}.card"]), arrays)
+            if f"{index}.failure" in state:
+                self._failures[name] = Failure.from_array(state[f"{index}.failure"])
+            told = json.loads(array_text(state[f"{index}.told"]))
+            if told["numbers"] is not None:
+                self._numbers[name] = told["numbers"]
+            if told["temperature"] is not None:
+                self._temperatures[name] = told["temperature"]
+
+    def result(self) -> Valuation:
+        """Distances to the target, estimated shares of bad rows, and what stands out in a card."""
+        if self._stage == "card":
+            raise ProtocolError("protocols.not-finished")
+        import pandas as pd
+
+        valued = self._valued()
+        models = self._models() if valued else None
+        far = self._distances() if valued else {}
+        told = self._shares() if valued else {}
+        missing = {name: missing_share(self._cards[name]) for name in valued}
+        records = [self._record(name, far, told, missing) for name in self._names]
+        usual = float(np.median(list(missing.values()))) if missing else 0.0
+        return Valuation(
+            clients=client_frame(records, spread=0.0 if models is None else models.spread),
+            outcomes=outcomes_of(records),
+            history=pd.DataFrame(columns=list(HISTORY_COLUMNS)),
+            settings={
+                "protocol": self._settings.name,
+                **asdict(self._settings),
+                "space": asdict(self._space),
+                "temperature": self._temperature() if valued else None,
+                "reference_missing": usual,
+            },
+            schema=None if models is None else models.schema,
+            notes=() if models is None else (*models.schema.notes, *self._remarks()),
+        )
+
+    # --- cards ----------------------------------------------------------------------------------------
+
+    def _public_schema(self) -> Schema | None:
+        """Coordinates that are agreed on before any card is made; with ε there must be some."""
+        if self._settings.schema is not None:
+            return Schema.load(self._settings.schema)
+        if self._settings.epsilon is None:
+            return None
+        if self._reference is None:
+            raise SettingsError("protocols.cards-without-schema")
+        seed = derived_seed(self._seed, "schema") % 2**31
+        return public_schema(
+            self._reference, coordinates=self._settings.coordinates or "auto", task=self._space.task, seed=seed
+        )
+
+    def _take(self, name: str, reply: Reply) -> None:
+        if self._stage == "fit":
+            self._temperatures[name] = float(reply.scalars["temperature"])
+        elif self._stage == "model":
+            self._numbers[name] = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
+        else:
+            try:
+                self._cards[name] = card_of(reply)
+            except Exception as error:
+                self._failures[name] = Failure.of(error)
+
+    def _next_stage(self) -> None:
+        if self._stage == "card":
+            self._fail_unlike()
+            self._stage = "fit"
+            if not self._valued() or not any(map(self._models().may_have, self._valued())):
+                self._stage = "done"
+            elif self._temperature_of_cards() is not None or self._schema().label.kind == "number":
+                self._stage = "model"
+        else:
+            self._stage = {"fit": "model", "model": "done"}[self._stage]
+
+    def _fail_unlike(self) -> None:
+        """Cards that have no place beside the others' are out."""
+        if not self._cards:
+            return
+        own = None if self._reference is None else exact_card(self._reference, task=self._space.task)
+        self._agreed, reasons = agreed_schema(self._cards, self._space, reference=own)
+        for name, note in reasons.items():
+            self._failures[name] = Failure(note)
+
+    def _schema(self) -> Schema:
+        return self._models().schema
+
+    def _valued(self) -> list[str]:
+        return [name for name in self._names if name in self._cards and name not in self._failures]
+
+    # --- models ---------------------------------------------------------------------------------------
+
+    def _models(self) -> _Models:
+        if self._found is None:
+            self._host.busy("adding up the cards")
+            if not hasattr(self, "_agreed"):
+                self._fail_unlike()
+            cards = {name: self._cards[name] for name in self._valued()}
+            self._found = _Models(cards, self._agreed, self._held_reference(), robust=self._settings.robust)
+        return self._found
+
+    def _held_reference(self) -> Reference | None:
+        if self._reference is None:
+            return None
+        seed = derived_seed(self._seed, "reference") % 2**31
+        fitted, held_out = self._reference, None
+        if self._rules.calibration == "split":
+            fitted, held_out = split_reference(self._reference, seed=seed)
+        return Reference(fitted, self._agreed, held_out, seed=seed)
+
+    def _temperature(self) -> float:
+        told = self._temperature_of_cards()
+        if told is not None:
+            return told
+        return float(np.median(list(self._temperatures.values()))) if self._temperatures else 1.0
+
+    def _temperature_of_cards(self) -> float | None:
+        return self._models().temperature
+
+    # --- the result -----------------------------------------------------------------------------------
+
+    def _distances(self) -> dict[str, float]:
+        return self._models().distances()
+
+    def _shares(self) -> dict[str, dict[str, float]]:
+        """Columns about bad rows: what clients say, or else what the cards tell."""
+        models, valued = self._models(), self._valued()
+        by_card = dict(zip(valued, models.relative_shares(), strict=True))
+        odd = {name: told["odd_features"] for name, told in self._numbers.items() if "odd_features" in told}
+        found: dict[str, dict[str, float]] = {}
+        for name in valued:
+            told = self._numbers.get(name, {})
+            if "wrong_labels" in told:
+                others = [share for other, share in odd.items() if other != name]
+                usual = float(np.median(others)) if self._reference is None and len(others) > 1 else 0.0
+                less = {key: max(0.0, told[key] - usual) for key in told if key.startswith("odd_features")}
+                found[name] = client_numbers({**told, **less})
+            elif (estimate := by_card[name]) is not None:
+                found[name] = estimate.columns("wrong_labels") | _quality(estimate)
+            else:
+                found[name] = {}
+        return found
+
+    def _record(
+        self,
+        name: str,
+        far: Mapping[str, float],
+        told: Mapping[str, Mapping[str, float]],
+        missing: Mapping[str, float],
+    ) -> dict[str, Any]:
+        if name in self._failures:
+            return {"client": name, "outcome": self._failures[name].outcome}
+        models = self._models()
+        notes = findings(name, models.cards, models.placed, models.schema)
+        notes += self._same_card(name)
+        if not models.may_have(name):
+            notes.append(Note("protocols.card-no-model"))
+        return {
+            "client": name,
+            "rows": self._cards[name].rows,
+            **told[name],
+            "missing": missing[name],
+            "distance": far[name],
+            "low": far[name],
+            "outcome": Outcome(notes=tuple(notes)),
+        }
+
+    def _same_card(self, name: str) -> list[Note]:
+        """Whoever sends another's card under a name of its own adds nothing, and should be known."""
+        own = self._cards[name]
+        twins = tuple(other for other in self._valued() if other != name and _equal(own, self._cards[other]))
+        return [Note("protocols.same-card", {"others": twins})] if twins else []
+
+    def _remarks(self) -> list[Note]:
+        silent = [name for name in self._valued() if "wrong_labels" not in self._numbers.get(name, {})]
+        return [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
+
+
+class _Models:
+    """Cards in one space, how far each is believed, and what can be made of them."""
+
+    def __init__(self, cards: Mapping[str, Card], schema: Schema, reference: Reference | None, *, robust: bool) -> None:
+        self.cards, self.schema, self._reference = dict(cards), schema, reference
+        self.placed = {name: placed(card, schema) for name, card in cards.items()}
+        self._names = list(cards)
+        self._numeric = schema.label.kind == "number"
+        self._parts = list(self.placed.values())
+        trusted: list[int] = []
+        if reference is not None:
+            trusted = [len(self._parts)]
+            self._parts.append(reference.moments())
+        self._weights = _believed(self._parts)
+        if robust:
+            self._weights = robust_weights(self._parts, trusted=trusted, numeric=self._numeric)
+        believed = self._weights.applied(self._parts)
+        self._sums = Sums(believed)
+        self._held = np.array([part.counts > np.sqrt(part.noise.count) for part in believed])
+        self._shared = np.array([*(card.shared for card in cards.values()), *([False] * len(trusted))])
+        self._discriminants: dict[str, Discriminant] = {}
+        self._calibrated: Any = None
+        self._target: ClassMoments | None = None
+        self.temperature = None if self._numeric else common_temperature(map(self._slope, self._names))
+
+    @property
+    def target(self) -> ClassMoments:
+        """What clients are compared with: the reference, or the barycenter of all cards."""
+        if self._target is None:
+            alone = self._reference is None
+            self._target = barycenter(self._parts, self._weights) if alone else self._parts[-1]
+        return self._target
+
+    @property
+    def spread(self) -> float:
+        """Root of the mean squared distance of the target's rows from their mean."""
+        return spread(self.target, numeric=self._numeric)
+
+    def distances(self) -> dict[str, float]:
+        """How far each client is from the target, at least."""
+        found = distances(self._parts[: len(self._names)], self.target, numeric=self._numeric)
+        return dict(zip(self._names, found.tolist(), strict=True))
+
+    def known(self, name: str) -> NDArray[np.bool_]:
+        """The classes of a client's model."""
+        return modelled(self._held, self._shared, self._names.index(name))
+
+    def may_have(self, name: str) -> bool:
+        """Whether there is a model for a client: of two classes at least, or a line."""
+        return int(self.known(name).sum()) >= (1 if self._numeric else 2)
+
+    def arrays(self, name: str, *, temperature: float) -> dict[str, np.ndarray]:
+        """The model of a client, for a message."""
+        known = self.known(name)
+        clean, comparable = self._clean(temperature)
+        total = self._sums.without(self._names.index(name))
+        if self._numeric:
+            line, model = line_model(total, self.schema)
+            return {**line.to_arrays(), **under("model.", model.to_arrays()), **clean}
+        if self._reference is not None:
+            known = self._everybody
+        classes = tuple(np.array(self.schema.label.classes)[known].tolist())
+        model = comparable(scoring_model(discriminant(restricted(total, known)), classes, temperature))
+        return {**under("model.", model.to_arrays()), **clean}
+
+    def relative_shares(self) -> list[Estimate | None]:
+        """Wrong-label shares by the cards alone."""
+        if self._numeric:
+            return [None] * len(self._names)
+        models = [self._discriminant(name) if self.may_have(name) else None for name in self._names]
+        return relative_shares(list(self.placed.values()), models)
+
+    def _clean(self, temperature: float) -> Any:
+        """The reference's scores by models without them; the same for all clients."""
+        if self._reference is None:
+            return {}, lambda model: model
+        if self._calibrated is None:
+            self._calibrated = self._reference.calibrated(self._sums.without(None), self._everybody, temperature)
+        return self._calibrated
+
+    @property
+    def _everybody(self) -> NDArray[np.bool_]:
+        """With a reference all clients' models have the same classes: those that each may have."""
+        if self._numeric:
+            return np.ones(1, dtype=bool)
+        return np.asarray(np.all([self.known(name) for name in self._names], axis=0) & self._held[-1])
+
+    def _discriminant(self, name: str) -> Discriminant:
+        if name not in self._discriminants:
+            self._discriminants[name] = discriminant(self._sums.without(self._names.index(name)))
+        return self._discriminants[name]
+
+    def _slope(self, name: str) -> tuple[float, float]:
+        return slope_and_spread(self.placed[name], self._discriminant(name))
+
+
+def _believed(parts: Sequence[ClassMoments]) -> Weights:
+    """Everybody, whatever the others say."""
+    shape = len(parts), len(parts[0].counts)
+    return Weights(np.ones(shape[0]), np.ones(shape, dtype=bool), np.full(shape[0], np.nan))
+
+
+def _quality(estimate: Estimate) -> dict[str, float]:
+    return {
+        "quality": 1.0 - estimate.share,
+        "quality_low": 1.0 - estimate.high,
+        "quality_high": 1.0 - estimate.low,
+    }
+
+
+def _equal(one: Card, two: Card) -> bool:
+    return one.classes == two.classes and all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ARRAYS)

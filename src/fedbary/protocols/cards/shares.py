@@ -1,0 +1,86 @@
+"""Wrong-label shares that the cards themselves tell, compared with the other clients.
+
+Where labels were replaced at random, the rows with a label are a mixture of all classes, and so is their mean. The
+share ρ at which a client's class means fit mixtures of the others' class means best is told without a single row. But
+the others' labels are not clean either: what they have in common cannot be seen, so shares are relative to the cleaner
+ones among the clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.protocols.cards.model import SHRINKAGE, Discriminant
+from fedbary.valuation.estimates import Estimate
+
+Floats = NDArray[np.float64]
+
+# Where ρ is looked for: below 0 lies a client whose labels are cleaner than the others'.
+_GRID = np.linspace(-0.6, 0.98, 80)
+# A class of the others with fewer rows says nothing.
+_LEAST_ROWS = 5.0
+# Shares are relative to this quantile of how right the clients' labels are.
+_CLEANER = 0.75
+# Standard errors to both sides, and what clients differ in besides their labels (`fedbary reproduce cards`).
+_Z, _DIFFERENCES = 2.0, 0.04
+
+
+def relative_shares(parts: Sequence[ClassMoments], models: Sequence[Discriminant | None]) -> list[Estimate | None]:
+    """The share of wrong labels of every client, by its card and the model of the others; None where none is told."""
+    found = [None if model is None else _mixed_share(part, model) for part, model in zip(parts, models, strict=True)]
+    right = [1.0 - share for share, _ in filter(None, found)]
+    if not right:
+        return [None] * len(found)
+    cleanest = max(float(np.quantile(right, _CLEANER)), 0.05)
+    estimates: list[Estimate | None] = []
+    for one in found:
+        if one is None:
+            estimates.append(None)
+            continue
+        share = float(np.clip(1.0 - (1.0 - one[0]) / cleanest, 0.0, 1.0))
+        error = _Z * float(np.hypot(one[1] / cleanest, _DIFFERENCES))
+        estimates.append(Estimate(share, max(0.0, share - error), min(1.0, share + error)))
+    return estimates
+
+
+def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float] | None:
+    """Ρ and its standard error, by least squares over class means in the model's metric."""
+    counts = np.maximum(part.counts, 0.0)
+    known = model.counts >= _LEAST_ROWS
+    held = known & (counts > np.sqrt(part.noise.count)) & (counts >= 1.0)
+    if held.sum() < 2:
+        return None
+    means = model.metric.whiten(model.means, SHRINKAGE)
+    own = model.metric.whiten(part.means, SHRINKAGE)
+    blur = part.noise.sum / np.maximum(counts, 1.0) / model.metric.level
+    precise = np.where(held, 1.0 / ((1.0 + blur) / np.maximum(counts, 1.0) + 1.0 / np.maximum(model.counts, 1.0)), 0.0)
+    shares = np.where(known, counts, 0.0) / counts[known].sum()
+    costs = np.array(
+        [float(precise @ ((own - _mixture(share, shares, known) @ means) ** 2).sum(axis=1)) for share in _GRID]
+    )
+    at = int(np.clip(np.argmin(costs), 1, len(_GRID) - 2))
+    step = _GRID[1] - _GRID[0]
+    curvature = max(float(costs[at - 1] - 2.0 * costs[at] + costs[at + 1]) / step**2, 1e-9)
+    share = _GRID[at] - float(costs[at + 1] - costs[at - 1]) / (2.0 * step) / curvature
+    return float(np.clip(share, _GRID[0], 1.0)), float(min(np.sqrt(2.0 / curvature), 1.0))
+
+
+def _mixture(share: float, shares: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Of which classes the rows with each label are, if this share of labels was replaced by another at random."""
+    others = max(int(known.sum()) - 1, 1)
+    right = 1.0 - share - share / others
+    # Class shares of the true labels, of which those of the given labels are made.
+    true = np.where(known, shares - share / others, 0.0) / (right if abs(right) > 1e-6 else 1e-6)
+    true = np.maximum(true, 0.0)
+    true = true / max(float(true.sum()), 1e-12)
+    mixture = np.tile(share / others * true, (len(true), 1))
+    np.fill_diagonal(mixture, (1.0 - share) * true)
+    total = mixture.sum(axis=1)
+    usable = np.abs(total) > 1e-9
+    mixture[usable] /= total[usable, None]
+    mixture[~usable] = np.eye(len(true))[~usable]
+    return mixture
