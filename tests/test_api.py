@@ -64,7 +64,7 @@ def spoiled(change):
 BAD_CLIENTS = {
     "NaN": (
         lambda f: f.assign(age=[np.nan] * 3 + [1.0] * 57),
-        ("schema.missing-values", "data.missing-values"),
+        ("schema.missing-values",) * 2,
         {"column": "age", "count": 3, "rows": 60},
     ),
     "wrong columns": (

@@ -12,6 +12,8 @@ PROTOCOLS = {
     "sketch": fb.Sketch(),
     "interpolation": fb.Interpolation(rounds=2),
     "triangle": fb.Triangle(),
+    "cards": fb.Cards(),
+    "cards without a reference": fb.Cards(),
     "interpolation without a reference": fb.Interpolation(rounds=2),
 }
 

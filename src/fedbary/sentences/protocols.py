@@ -50,6 +50,10 @@ SENTENCES = {
         "interpolation='exact' lets the server read every row: use 'barycentric', or say allow_reconstruction=True if one owner holds all the data.",
         command="--interpolation exact lets the server read every row: use barycentric, or say --allow-reconstruction if one owner holds all the data.",
     ),
+    "few-reference-rows": say(
+        "The reference has {rows:counted row}: with fewer than 300, the clients' cards together find wrong labels better. Try <protocol=cards> with the same reference.",
+        "rows",
+    ),
     "gaussian-labels-with-epsilon": say(
         "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: use <labels=onehot> or <labels=numeric>."
     ),
