@@ -178,7 +178,7 @@ def test_every_kind_of_refusal_is_in_the_ledger_and_in_the_log(owner):
     assert answer(message, unknown, owner.node())[0].note == Note("guard.settings-unknown")
     assert owner.ask(message, session, step=3).note == Note("guard.out-of-step", {"asked": 3, "here": 1})
     assert owner.ask(message, asked=fb.Sketch(min_group=2)).note.code == "guard.min-group"
-    assert owner.ask(message, asked=fb.Consensus()).note.code == "guard.protocol-not-allowed"
+    assert owner.ask(message, asked=fb.Interpolation()).note.code == "guard.protocol-not-allowed"
     assert owner.ask(Message(FINISH, 0)).note == Note("protocols.not-started")
     (owner.home / "policy.toml").write_text("min_groop = 3")
     assert owner.ask(message).note == Note("guard.policy-unusable")

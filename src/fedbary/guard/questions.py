@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 
-from fedbary.protocols.coalition import Coalition
-from fedbary.protocols.consensus import Consensus
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Message, Settings
 
-# Beside the rounds: describe, moments, start and scores; and in a consensus also centroids and final.
-_INTERPOLATION, _CONSENSUS = 4, 6
+# Beside the rounds: describe, moments, start and scores; and in cards the card and the model.
+_INTERPOLATION, _CARDS = 4, 2
 
 
 def most_messages(settings: Settings) -> int:
@@ -26,10 +25,8 @@ def most_messages(settings: Settings) -> int:
     match settings:
         case Interpolation():
             return settings.rounds + _INTERPOLATION
-        case Consensus():
-            return settings.rounds + _CONSENSUS
-        case Coalition():
-            return settings.consensus.rounds + _CONSENSUS
+        case Cards():
+            return _CARDS
     return 1
 
 
@@ -61,8 +58,6 @@ REVEALS = {
     "rows give the rows away.",
     "interpolation": "Averages of at least min_group rows in every round. The rounds of two questions can be solved "
     "together for single rows, as far as the server can guess each t.",
-    "consensus": "Averages of groups of rows in every round; where two groups differ by one row, the server learns "
-    "that row. Every further question makes more of these differences.",
-    "coalition": "Means of groups of at least min_group rows; where two questions group differently, their "
-    "differences show single rows.",
+    "cards": "Counts and means of the classes, and a covariance. The cards of two versions of a table can be "
+    "subtracted from each other, and what is left is the card of the rows that changed.",
 }

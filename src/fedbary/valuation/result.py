@@ -58,7 +58,7 @@ class Valuation:
         Client → `Outcome`: its status and its notes as codes with facts, for programs. In one process notes hold what
         only the owner of the rows may read; ``redacted()`` is what another party would hear.
     scores : ClientScores or None
-        With ``worth``: the Shapley value of each client, which may be negative; shares follow from it.
+        `Cards` with ``worth``: the Shapley value of each client, which may be negative; shares follow from it.
 
     Examples
     --------
