@@ -15,9 +15,7 @@ _HOMES = {
     "CNN": "fedbary.research.training.models",
     "Cards": "fedbary.protocols.cards",
     "ClientScores": "fedbary.valuation.scores",
-    "Coalition": "fedbary.protocols.coalition",
     "Comparison": "fedbary.research.comparison",
-    "Consensus": "fedbary.protocols.consensus",
     "DataError": "fedbary.errors",
     "DatasetUnavailable": "fedbary.errors",
     "FedAvg": "fedbary.research.training.fedavg_settings",
@@ -74,9 +72,7 @@ __all__ = [
     "Boost",
     "Cards",
     "ClientScores",
-    "Coalition",
     "Comparison",
-    "Consensus",
     "DataError",
     "DatasetUnavailable",
     "FedAvg",
@@ -151,8 +147,6 @@ if TYPE_CHECKING:
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.notes import Note
     from fedbary.protocols.cards import Cards
-    from fedbary.protocols.coalition import Coalition
-    from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
     from fedbary.protocols.triangle import Triangle

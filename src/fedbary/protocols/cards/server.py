@@ -30,6 +30,7 @@ from fedbary.protocols.cards.placing import agreed_schema, missing_share, placed
 from fedbary.protocols.cards.shares import relative_shares
 from fedbary.protocols.cards.temperature import common_temperature, slope_and_spread
 from fedbary.protocols.cards.weights import Weights, robust_weights
+from fedbary.protocols.cards.worth import Judge, drawn_judge, play_worth, reference_judge
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, below, text_array, under
@@ -44,6 +45,7 @@ from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.worth import with_worth
 
 Floats = NDArray[np.float64]
 
@@ -151,7 +153,7 @@ class CardsServer:
         missing = {name: missing_share(self._cards[name]) for name in valued}
         records = [self._record(name, far, told, missing) for name in self._names]
         usual = float(np.median(list(missing.values()))) if missing else 0.0
-        return Valuation(
+        result = Valuation(
             clients=client_frame(records, spread=0.0 if models is None else models.spread),
             outcomes=outcomes_of(records),
             history=pd.DataFrame(columns=list(HISTORY_COLUMNS)),
@@ -165,6 +167,7 @@ class CardsServer:
             schema=None if models is None else models.schema,
             notes=() if models is None else (*models.schema.notes, *self._remarks()),
         )
+        return result if models is None or not self._settings.worth else self._with_worth(result, models)
 
     # --- cards ----------------------------------------------------------------------------------------
 
@@ -296,6 +299,13 @@ class CardsServer:
             "outcome": Outcome(notes=tuple(notes)),
         }
 
+    def _with_worth(self, result: Valuation, models: _Models) -> Valuation:
+        self._host.busy(f"playing coalitions of {len(self._valued())} clients")
+        seed = derived_seed(self._seed, "worth") % 2**31
+        scores = play_worth(models.placed, models.judge(seed), self._settings, seed=seed)
+        alone = [Note("protocols.worth-self-consistency")] if self._reference is None else []
+        return with_worth(result, scores, alone)
+
     def _same_card(self, name: str) -> list[Note]:
         """Whoever sends another's card under a name of its own adds nothing, and should be known."""
         own = self._cards[name]
@@ -346,6 +356,14 @@ class _Models:
             target = None if self._reference is None else self._parts[-1]
             self._apart = apart(self._parts, self._weights, target, numeric=self._numeric)
         return self._apart
+
+    def judge(self, seed: int) -> Judge:
+        """Rows that coalitions are tested on: the reference's, or rows drawn from the target."""
+        if self._reference is not None:
+            judge = reference_judge(*self._reference.rows(), self.schema, seed=seed)
+            if judge is not None:
+                return judge
+        return drawn_judge(self.target, seed=seed, numeric=self._numeric)
 
     def known(self, name: str) -> NDArray[np.bool_]:
         """The classes of a client's model."""
