@@ -336,7 +336,8 @@ class _Models:
         believed = self._weights.applied(self._parts)
         self._sums = Sums(believed)
         self._held = np.array([part.counts > np.sqrt(part.noise.count) for part in believed])
-        self._shared = np.array([*(card.shared for card in cards.values()), *([False] * len(trusted))])
+        # The coordinator's own rows may be all that a model is made of.
+        self._shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
         self._discriminants: dict[str, Discriminant] = {}
         self._calibrated: Any = None
         self._apart: Apart | None = None
@@ -371,7 +372,8 @@ class _Models:
 
     def may_have(self, name: str) -> bool:
         """Whether there is a model for a client: of two classes at least, or a line."""
-        return int(self.known(name).sum()) >= (1 if self._numeric else 2)
+        known = self.known(name) if self._reference is None else self._everybody
+        return int(known.sum()) >= (1 if self._numeric else 2)
 
     def arrays(self, name: str, *, temperature: float) -> dict[str, np.ndarray]:
         """The model of a client, for a message."""
