@@ -13,6 +13,7 @@ _HOMES = {
     "Audit": "fedbary.auditing.result",
     "Boost": "fedbary.research.boosting",
     "CNN": "fedbary.research.training.models",
+    "CardFile": "fedbary.engines.files.card_file",
     "ClientScores": "fedbary.valuation.scores",
     "Cards": "fedbary.protocols.cards",
     "Coalition": "fedbary.protocols.coalition",
@@ -51,6 +52,7 @@ _HOMES = {
     "Waiting": "fedbary.errors",
     "audit": "fedbary.auditing.auditor",
     "boost": "fedbary.research.boosting",
+    "card": "fedbary.api",
     "clean": "fedbary.valuation.cleaning",
     "compare_clients": "fedbary.research.comparison",
     "compare_rows": "fedbary.research.comparison",
@@ -72,6 +74,7 @@ __all__ = [
     "MLP",
     "Audit",
     "Boost",
+    "CardFile",
     "Cards",
     "ClientScores",
     "Coalition",
@@ -110,6 +113,7 @@ __all__ = [
     "__version__",
     "audit",
     "boost",
+    "card",
     "clean",
     "compare_clients",
     "compare_rows",
@@ -127,12 +131,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from fedbary.api import value
+    from fedbary.api import card, value
     from fedbary.auditing.auditor import audit
     from fedbary.auditing.result import Audit
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
+    from fedbary.engines.files.card_file import CardFile
     from fedbary.engines.files.engine import FilesEngine
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import (
