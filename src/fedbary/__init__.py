@@ -14,11 +14,9 @@ _HOMES = {
     "Boost": "fedbary.research.boosting",
     "CNN": "fedbary.research.training.models",
     "CardFile": "fedbary.engines.files.card_file",
-    "ClientScores": "fedbary.valuation.scores",
     "Cards": "fedbary.protocols.cards",
-    "Coalition": "fedbary.protocols.coalition",
+    "ClientScores": "fedbary.valuation.scores",
     "Comparison": "fedbary.research.comparison",
-    "Consensus": "fedbary.protocols.consensus",
     "DataError": "fedbary.errors",
     "DatasetUnavailable": "fedbary.errors",
     "FedAvg": "fedbary.research.training.fedavg_settings",
@@ -77,9 +75,7 @@ __all__ = [
     "CardFile",
     "Cards",
     "ClientScores",
-    "Coalition",
     "Comparison",
-    "Consensus",
     "DataError",
     "DatasetUnavailable",
     "FedAvg",
@@ -156,8 +152,6 @@ if TYPE_CHECKING:
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.notes import Note
     from fedbary.protocols.cards import Cards
-    from fedbary.protocols.coalition import Coalition
-    from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
     from fedbary.protocols.triangle import Triangle

@@ -25,7 +25,6 @@ from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.client import card_of
-from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.messages import ClientProtocol, Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
@@ -65,10 +64,10 @@ def value(
         cards (`card`), or of their files: nobody's rows are needed then. None with an engine whose clients hold
         their own rows.
     reference : optional
-        The validation rows that the clients are compared with, in the same forms. Without it the clients are
-        compared with what they have in common, a robust barycenter of all of them.
+        The validation rows that the clients are compared with, in the same forms. Without it each client
+        is compared with what all others have in common.
     protocol : Sketch, Interpolation, … or str, optional
-        A protocol's settings, or its name. Default: `Sketch` with a reference, `Consensus` without one.
+        A protocol's settings, or its name. Default: `Sketch` with a reference, `Cards` without one.
     space : Space, optional
         How rows become points. Default: what the protocol recommends.
     fdr : float
@@ -200,7 +199,7 @@ def _guarded(table: Table, asked: Cards, policy: OwnerPolicy, ledger: Ledger) ->
 
 def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
     if protocol is None:
-        return Consensus() if reference is None else Sketch()
+        return Cards() if reference is None else Sketch()
     if isinstance(protocol, str):
         if protocol not in PROTOCOLS:
             guess = did_you_mean(protocol, PROTOCOLS)

@@ -128,9 +128,8 @@ def test_cards_are_valued_and_models_come_back(fedbary, cards, owners):
     rows = pd.read_csv(owners / "west" / "mine-rows" / "rows.csv")
     wrong = np.arange(200) <= 80
     assert rows.loc[wrong, "label_score"].mean() > 2 * rows.loc[~wrong, "label_score"].mean()
-    assert (owners / "west" / "ledger" / "ledger.jsonl").read_text().count(
-        "\n"
-    ) == 2  # nothing was asked since the card
+    ledger = owners / "west" / "ledger" / "ledger.jsonl"
+    assert ledger.read_text().count("\n") == 2  # nothing was asked since the card
 
 
 def test_cards_as_files_are_the_same_as_guarded_cards_in_python(cards, fedbary):
@@ -173,8 +172,7 @@ def test_bad_cards_are_named_and_the_others_valued(fedbary, cards, owners):
     (owners / "more").mkdir()
     shutil.copy(cards / "south.card", owners / "more" / "north.card")
     shutil.copy(cards / "east.card", cards / "twin.card")
-    code, out, _ = fedbary("value", *sorted(cards.iterdir()), "more/north.card", "-o", "out")
-    assert code == 3
+    assert fedbary("value", *sorted(cards.iterdir()), "more/north.card", "-o", "out")[0] == 3
     result = fb.Valuation.load("out")
     codes = {name: outcome.notes[0].code for name, outcome in result.outcomes.items() if not outcome.ok}
     assert codes == {

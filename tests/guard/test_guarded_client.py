@@ -180,7 +180,7 @@ def test_an_edited_table_is_no_fresh_budget(tables, ledger):
 
 @pytest.mark.parametrize(
     ("settings", "most"),
-    [(fb.Sketch(), 1), (fb.Interpolation(rounds=3), 7), (fb.Consensus(rounds=2), 8), (fb.Coalition(), 14)],
+    [(fb.Sketch(), 1), (fb.Interpolation(rounds=3), 7), (fb.Cards(), 3)],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_a_question_has_as_many_messages_as_an_honest_run_needs(ledger, settings, most):
@@ -194,9 +194,9 @@ def test_a_question_has_as_many_messages_as_an_honest_run_needs(ledger, settings
 
 
 def test_an_honest_run_of_every_protocol_is_one_question(tables, tmp_path):
-    for asked in (fb.Sketch(), fb.Interpolation(rounds=2), fb.Consensus(rounds=2), fb.Coalition()):
+    for asked in (fb.Sketch(), fb.Interpolation(rounds=2)):
         for reference in (tables[1], None):
-            if (reference is None) == (asked.name == "sketch") or (reference and asked.name == "consensus"):
+            if (reference is None) == (asked.name == "sketch"):
                 continue
             ledger = Ledger(tmp_path / f"{asked.name}{reference is None}" / "ledger.jsonl")
             mine = guarded(tables, ledger, asked, protocols=(asked.name,), trust_server=True)
@@ -393,7 +393,7 @@ def test_the_whole_text_is_in_the_owner_s_log(ledger, caplog):
 
 
 def test_a_real_table_with_a_canary_leaves_no_trace(ledger, tmp_path):
-    """A unique category, a unique label and a unique file name, through a whole consensus."""
+    """A unique category, a unique label and a unique file name, through a whole run without a reference."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {"age": rng.normal(size=40), "city": ["Bern", "Oslo"] * 20, "label": ["a", "a", "b", "b"] * 10}
@@ -401,8 +401,8 @@ def test_a_real_table_with_a_canary_leaves_no_trace(ledger, tmp_path):
     frame.loc[3, ["city", "label"]] = [CANARY, CANARY + "2"]
     frame.to_csv(tmp_path / "zz9ward.csv", index=False)
     table = fb.read(tmp_path / "zz9ward.csv", label="label")
-    asked = fb.Consensus(rounds=2)
-    own = OwnerPolicy(protocols=("consensus",), trust_server=True)
+    asked = fb.Interpolation(rounds=3)
+    own = OwnerPolicy(protocols=("interpolation",))
     mine = GuardedClient.for_table(table, asked, policy=own, ledger=ledger, run="r", seed=1)
     server = asked.server(["me"], None, asked.space(None), rules=RowRules(), seed=0)
     replies = []

@@ -9,34 +9,32 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.errors import PrivacyError, SettingsError
-from fedbary.guard.policy import NEED_TRUST, OwnerPolicy
+from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.triangle import Triangle
 
 EVERYTHING = tuple(PROTOCOLS)
-GUARDED = tuple(name for name in PROTOCOLS if name not in NEED_TRUST)
-TRUSTING = {"protocols": EVERYTHING, "trust_server": True}
 
 
 @pytest.mark.parametrize(
     ("policy", "asked", "code", "key"),
     [
-        ({}, fb.Consensus(), "protocol-not-allowed", None),
+        ({}, fb.Interpolation(), "protocol-not-allowed", None),
         ({"min_group": 10}, fb.Sketch(min_group=9), "min-group", None),
         ({"epsilon_budget": 2.0}, fb.Sketch(), "exact-answers", "epsilon_budget"),
         ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(), "exact-answers", "require_epsilon"),
         ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(epsilon=1.1), "epsilon-too-large", "max_epsilon"),
         ({"epsilon_budget": 2.0}, fb.Sketch(epsilon=2.1), "epsilon-too-large", "epsilon_budget"),
         ({}, fb.Sketch(epsilon=10.1), "epsilon-too-large", "max_epsilon"),
+        ({"epsilon_budget": 2.0}, fb.Cards(), "exact-answers", "epsilon_budget"),
+        ({}, fb.Cards(epsilon=10.1), "epsilon-too-large", "max_epsilon"),
+        ({}, fb.Cards(epsilon=1.0, delta=2e-6), "delta-too-large", None),
         ({}, fb.Sketch(epsilon=1e9, policy="coarsen"), "epsilon-too-large", "max_epsilon"),
-        ({"protocols": GUARDED}, Triangle(allow_reconstruction=True), "reconstruction", None),
-        ({"protocols": GUARDED}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
-        ({"protocols": GUARDED, "max_rounds": 3}, fb.Interpolation(rounds=4), "beyond-limit", "max_rounds"),
-        ({"protocols": GUARDED}, fb.Interpolation(rounds=5), "rounds-solve-rows", None),
-        ({"protocols": GUARDED}, fb.Interpolation(rounds=9, min_group=9), "rounds-solve-rows", None),
-        ({**TRUSTING, "max_rounds": 3}, fb.Coalition(), "beyond-limit", "max_rounds"),
-        (TRUSTING, fb.Consensus(starts=3), "beyond-limit", "max_starts"),
-        (TRUSTING, fb.Coalition(points_per_class=11), "beyond-limit", "max_points_per_class"),
+        ({"protocols": EVERYTHING}, Triangle(allow_reconstruction=True), "reconstruction", None),
+        ({"protocols": EVERYTHING}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
+        ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Interpolation(rounds=4), "beyond-limit", "max_rounds"),
+        ({"protocols": EVERYTHING}, fb.Interpolation(rounds=5), "rounds-solve-rows", None),
+        ({"protocols": EVERYTHING}, fb.Interpolation(rounds=9, min_group=9), "rounds-solve-rows", None),
     ],
 )
 def test_what_goes_beyond_the_policy_is_refused_by_its_key(policy, asked, code, key):
@@ -83,9 +81,23 @@ def test_no_sketch_settings_are_looser_than_the_owner_s(asked, least):
 
 
 def test_an_untrusted_server_neither_fixes_t_nor_turns_off_coarsening():
-    own = OwnerPolicy(protocols=GUARDED)
+    own = OwnerPolicy(protocols=EVERYTHING)
     assert own.applied(fb.Interpolation(t=0.5, rounds=4)).t is None
     assert own.applied(fb.Sketch(epsilon=1.0)).policy == "dp"
+
+
+def test_cards_are_guarded_and_tell_what_the_owner_shares():
+    assert OwnerPolicy().applied(fb.Cards(shared=True)) == fb.Cards(policy="guarded")
+    assert OwnerPolicy().applied(fb.Cards(epsilon=1.0)).policy == "dp"
+    open_hearted = OwnerPolicy(share_card_with_others=True, share_numbers=False)
+    assert open_hearted.applied(fb.Cards()) == fb.Cards(policy="guarded", shared=True, numbers=False)
+    assert OwnerPolicy(trust_server=True).applied(fb.Cards()).policy == "trusted"
+
+
+def test_a_budget_pays_for_private_cards():
+    own = OwnerPolicy(epsilon_budget=2.0, max_delta=1e-8)
+    own.check(fb.Cards(epsilon=2.0, delta=1e-8))
+    assert own.most_telling("cards") == fb.Cards(epsilon=2.0, delta=1e-8)
 
 
 def test_a_trusted_server_gets_what_it_asks_for_within_limits():
@@ -93,14 +105,6 @@ def test_a_trusted_server_gets_what_it_asks_for_within_limits():
     assert own.applied(fb.Sketch()).policy == "trusted"
     assert own.applied(fb.Sketch(epsilon=1e9)).epsilon == 1e9
     assert own.applied(fb.Interpolation(t=0.5, rounds=10)).t == 0.5
-    assert own.applied(fb.Consensus(rounds=4)) == fb.Consensus(rounds=4)
-
-
-@pytest.mark.parametrize("protocol", [fb.Consensus(), fb.Coalition()], ids=lambda protocol: protocol.name)
-def test_protocols_whose_averages_show_rows_need_a_trusted_server(protocol):
-    with pytest.raises(SettingsError, check=coded("guard.protocol-needs-trust")):
-        OwnerPolicy(protocols=("sketch", protocol.name))
-    OwnerPolicy(protocols=("sketch", protocol.name), trust_server=True).check(protocol)
 
 
 @pytest.mark.parametrize(
@@ -119,13 +123,12 @@ def test_one_question_unless_a_number_or_a_budget_says_more(policy, most):
 # What only the server or only the row values read: a client that answers does not depend on it, or checks it itself.
 HARMLESS = {
     "sketch": {"support", "lower", "adapt", "numbers"},
-    "consensus": {"weights", "tolerance", "trust_server"},
-    "coalition": {"utility", "exact_up_to", "permutations", "trust_server"},
+    "cards": {"worth", "exact_up_to", "permutations", "coordinates", "robust", "schema", "numbers"},
     "interpolation": {"support", "p", "tolerance", "gradient"},
     "triangle": {"support", "t", "p"},
 }
 BOUNDED = {"min_group", "epsilon", "policy", "rounds", "starts", "points_per_class"}
-BOUNDED |= {"t", "allow_reconstruction", "interpolation"}
+BOUNDED |= {"t", "allow_reconstruction", "interpolation", "delta", "shared"}
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
@@ -138,8 +141,10 @@ policies = st.builds(
     OwnerPolicy,
     min_group=st.integers(1, 50),
     max_epsilon=st.none() | st.floats(1e-6, 1e6),
-    protocols=st.lists(st.sampled_from(GUARDED), unique=True).map(tuple),
+    protocols=st.lists(st.sampled_from(EVERYTHING), unique=True).map(tuple),
     share_flag_counts=st.booleans(),
+    share_card_with_others=st.booleans(),
+    max_delta=st.just(0.0) | st.floats(1e-12, 1e-3),
     trust_server=st.booleans(),
     max_rounds=st.integers(1, 99),
     max_questions=st.none() | st.integers(1, 99),
@@ -172,7 +177,7 @@ def test_a_budget_is_written_and_read_back(tmp_path):
         ("protocols = ['sketsh']", "guard.policy-unknown-protocol", {"name": "sketsh"}),
         ("require_epsilon = true", "guard.any-epsilon", {}),
         ("epsilon_budget = 1\nprotocols = ['triangle']", "guard.protocol-without-epsilon", {"protocol": "triangle"}),
-        ("protocols = ['consensus']", "guard.protocol-needs-trust", {"protocol": "consensus"}),
+        ("max_delta = -1", "guard.policy-value", {"key": "max_delta"}),
         ("max_questions = 0", "guard.policy-value", {"key": "max_questions"}),
         ("epsilon_budget = 1.0\nshare_flag_counts = true", "guard.flag-counts-are-exact", {"key": "epsilon_budget"}),
         ("min_group = ", "guard.policy-not-toml", {}),

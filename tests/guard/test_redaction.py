@@ -256,7 +256,7 @@ def test_only_the_coordinator_s_own_files_name_the_columns_that_a_client_describ
     engine = fb.LocalEngine(folder=tmp_path)
     found = fb.value(
         {name: fb.Table.from_frame(frame, frame.columns[-1]) for name, frame in tables.items()},
-        protocol=fb.Consensus(),
+        protocol=fb.Interpolation(),
         engine=engine,
     )
     assert {name: outcome.notes[0].code for name, outcome in found.outcomes.items() if not outcome.ok} == {

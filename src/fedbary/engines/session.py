@@ -16,7 +16,7 @@ from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import EventLog, EventObserver, Listener
 from fedbary.engines.local import one_thread
 from fedbary.engines.run import SILENT, Engine, Observer, Observers, Work, run
-from fedbary.errors import SettingsError, Waiting
+from fedbary.errors import Waiting
 from fedbary.guard.questions import most_messages
 from fedbary.notes import Note
 from fedbary.protocols.host import Host
@@ -58,8 +58,6 @@ def run_session(
         observer = Observers(observer, checkpoint)
     # Only the log hears of a bad end: whoever listens here meets the exception itself.
     with one_thread(), nullcontext() if log is None else log.until_stopped():
-        if engine.networked and not getattr(protocol, "trust_server", True):
-            raise SettingsError("engines.server-not-trusted", protocol=protocol.name)
         clients = engine.clients(work, {} if checkpoint is None else checkpoint.engine, observer)
         settings = _settings(rules, seed, reference, engine)
         host = Host(engine.map, observer.busy, secrets.randbits(62) if engine.networked else None)

@@ -74,10 +74,6 @@ SENTENCES = {
     "resume-without-folder": say("<resume> needs the folder of the interrupted run: pass folder=... too."),
     "rows-are-at-the-nodes": say("Over this engine the rows stay at the nodes: leave out the clients' data."),
     "same-file": say("sent the same file as {names:listed}", "names"),
-    "server-not-trusted": say(
-        "Over a network the {protocol} protocol shows the server averages whose differences between rounds and runs give rows away: use sketch (with a reference) or interpolation, or say trust_server=True if every owner trusts the server with rows.",
-        "protocol",
-    ),
     "strategy-waits-for-ever": say(
         "The strategy waits for {name} = {least} nodes, but {chosen} are chosen, so it would wait for ever: give it {name}={chosen} or fewer."
     ),

@@ -33,7 +33,7 @@ def preview(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="sketch (default with a reference or message), consensus (without), …",
+            help="sketch (default with a reference or message), cards (without), …",
             autocompletion=one_of(*PROTOCOLS),
         ),
     ] = None,
@@ -63,12 +63,12 @@ def preview(
     Nothing is sent, and nothing is written. Exit code 2: your policy or your data would refuse.
     """
     from fedbary.data.files import read
-    from fedbary.guard.policy import NEED_TRUST, OwnerPolicy
+    from fedbary.guard.policy import OwnerPolicy
 
-    name = protocol or ("sketch" if reference or message else "consensus")
+    name = protocol or ("sketch" if reference or message else "cards")
     private = {} if epsilon is None else {"epsilon": epsilon}
     chosen_protocol(name, **private)  # refuses what the protocol does not have
-    willing = OwnerPolicy(protocols=(name,), trust_server=name in NEED_TRUST)
+    willing = OwnerPolicy(protocols=(name,))
     own = willing if policy is None else OwnerPolicy.load(policy)
     asked = replace(own.most_telling(name, min_group), **private)
     _check_sources(asked, reference, message, others)

@@ -39,7 +39,7 @@ def value(
     row_id: RowId = None,
     reference: Annotated[
         Path | None,
-        typer.Option(help="Validation rows to compare with. Without it: the clients' barycenter.", metavar="FILE"),
+        typer.Option(help="Validation rows to compare with. Without it: the other clients.", metavar="FILE"),
     ] = None,
     config: Config = None,  # noqa: ARG001 - its callback acts
     output: Output = Path("fedbary-out"),
@@ -50,8 +50,7 @@ def value(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="sketch (default with a reference), consensus (default without), coalition (Shapley values), "
-            "interpolation (the paper's) or triangle.",
+            help="sketch (default with a reference), cards (default without), interpolation (the paper's) or triangle.",
             rich_help_panel=PROTOCOL_OPTIONS.panel,
             autocompletion=one_of(*PROTOCOLS),
         ),
@@ -73,9 +72,9 @@ def value(
         ),
     ] = True,
 ) -> None:
-    """Value every client's data by its Wasserstein distance to a reference, or to the clients' barycenter.
+    """Value every client's data by its Wasserstein distance to a reference, or to what the clients have in common.
 
-    With --protocol coalition a client is valued by what it adds to the others (Shapley values, no training).
+    With --worth a client is also valued by what it adds to the others (Shapley values, no training).
 
     FILES are CSV or Parquet files, quoted globs or a folder. Each file is one client, called after it. Or they are
     cards (*.card), which hold all that is needed; the folder gets a model for each of their owners. Or a folder of
@@ -105,7 +104,7 @@ def value(
         if sent is None:
             require(label, "cli.no-label")
             assert label is not None
-            settings = chosen_protocol(protocol or ("consensus" if reference is None else "sketch"), **protocol_options)
+            settings = chosen_protocol(protocol or ("cards" if reference is None else "sketch"), **protocol_options)
             paths = client_paths(patterns, apart_from=[reference])
             result = run(
                 read_clients(paths, label, id=row_id, errors="collect"),
