@@ -173,7 +173,7 @@ def card(
     >>> parts = fb.partitions.by_size(digits.train, [150, 150, 150, 150], seed=0).clients
     >>> cards = [fb.card(rows, name=name) for name, rows in parts.items()]
     >>> cards[0]
-    Card of client_1: 150 rows, 64 columns, 10 classes of 'label', exact sums
+    Card of client_1: 150 rows, 1 column, 10 classes of 'label', exact sums
     >>> fb.value(cards, seed=0).clients["client"].tolist()
     ['client_1', 'client_2', 'client_3', 'client_4']
     """

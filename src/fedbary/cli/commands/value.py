@@ -104,7 +104,8 @@ def value(
         if sent is None:
             require(label, "cli.no-label")
             assert label is not None
-            settings = chosen_protocol(protocol or ("cards" if reference is None else "sketch"), **protocol_options)
+            usual = "cards" if reference is None or "worth" in protocol_options else "sketch"
+            settings = chosen_protocol(protocol or usual, **protocol_options)
             paths = client_paths(patterns, apart_from=[reference])
             result = run(
                 read_clients(paths, label, id=row_id, errors="collect"),

@@ -26,7 +26,7 @@ class CardFile:
     >>> digits = fb.datasets.load("digits").train.take(range(200))
     >>> made = fb.card(digits, name="north")
     >>> fb.CardFile.load(made.save(tempfile.mkdtemp() + "/north.card"))
-    Card of north: 200 rows, 64 columns, 10 classes of 'label', exact sums
+    Card of north: 200 rows, 1 column, 10 classes of 'label', exact sums
     """
 
     card: Card
