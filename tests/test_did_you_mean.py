@@ -10,12 +10,12 @@ from fedbary.research.experiments import find
 @pytest.mark.parametrize(
     ("name", "known", "guess"),
     [
-        ("skecth", ["sketch", "consensus"], " (did you mean 'sketch'?)"),
+        ("skecth", ["sketch", "cards"], " (did you mean 'sketch'?)"),
         ("SKETCH", ["sketch"], " (did you mean 'sketch'?)"),
         ("Mnist", ["digits", "mnist", "fashion-mnist"], " (did you mean 'mnist'?)"),
         ("interp", ["interpolation", "sketch"], " (did you mean 'interpolation'?)"),
-        ("coa", ["coalition-soft", "coalition-ridge"], ""),
-        ("<script>", ["sketch", "consensus"], ""),
+        ("dat", ["datasv-exact", "data-banzhaf"], ""),
+        ("<script>", ["sketch", "cards"], ""),
         ("", ["sketch"], ""),
         ("x", [], ""),
         ("n\n\u202eorth", ["n\north"], " (did you mean 'n\\north'?)"),

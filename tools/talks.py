@@ -16,6 +16,9 @@ TALKS = {
     "sketch": (fb.Sketch(), True),
     "sketch coarsen": (fb.Sketch(policy="coarsen"), True),
     "sketch dp": (fb.Sketch(policy="dp", epsilon=1.0), True),
+    "cards": (fb.Cards(), False),
+    "cards guarded": (fb.Cards(policy="guarded"), False),
+    "cards with reference": (fb.Cards(), True),
     "triangle": (PROTOCOLS["triangle"](support=8), True),
     "interpolation": (fb.Interpolation(support=8, rounds=2), True),
     "interpolation without reference": (fb.Interpolation(support=8, rounds=2), False),
@@ -28,9 +31,6 @@ TALKS = {
         True,
     ),
     "interpolation access": (fb.Interpolation(support=8, rounds=1, gradient="access"), True),
-    "consensus": (PROTOCOLS["consensus"](rounds=2, starts=1, points_per_class=3), False),
-    "coalition": (fb.Coalition(), True),
-    "coalition without reference": (fb.Coalition(), False),
 }
 
 

@@ -15,13 +15,12 @@ _HOMES = {
     "CNN": "fedbary.research.training.models",
     "Cards": "fedbary.protocols.cards",
     "ClientScores": "fedbary.valuation.scores",
-    "Coalition": "fedbary.protocols.coalition",
     "Comparison": "fedbary.research.comparison",
-    "Consensus": "fedbary.protocols.consensus",
     "DataError": "fedbary.errors",
     "DatasetUnavailable": "fedbary.errors",
     "FedAvg": "fedbary.research.training.fedavg_settings",
     "FedbaryError": "fedbary.errors",
+    "FilesEngine": "fedbary.engines.files.engine",
     "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
     "Ledger": "fedbary.guard.ledger",
@@ -47,6 +46,7 @@ _HOMES = {
     "TransportError": "fedbary.errors",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
+    "Waiting": "fedbary.errors",
     "audit": "fedbary.auditing.auditor",
     "boost": "fedbary.research.boosting",
     "clean": "fedbary.valuation.cleaning",
@@ -72,13 +72,12 @@ __all__ = [
     "Boost",
     "Cards",
     "ClientScores",
-    "Coalition",
     "Comparison",
-    "Consensus",
     "DataError",
     "DatasetUnavailable",
     "FedAvg",
     "FedbaryError",
+    "FilesEngine",
     "FlagFilter",
     "Interpolation",
     "Ledger",
@@ -103,6 +102,7 @@ __all__ = [
     "TransportError",
     "Triangle",
     "Valuation",
+    "Waiting",
     "__version__",
     "audit",
     "boost",
@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
+    from fedbary.engines.files.engine import FilesEngine
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import (
         DataError,
@@ -139,14 +140,13 @@ if TYPE_CHECKING:
         SchemaError,
         SettingsError,
         TransportError,
+        Waiting,
     )
     from fedbary.estimators import FlagFilter, RowValues
     from fedbary.guard.ledger import Ledger
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.notes import Note
     from fedbary.protocols.cards import Cards
-    from fedbary.protocols.coalition import Coalition
-    from fedbary.protocols.consensus import Consensus
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
     from fedbary.protocols.triangle import Triangle

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +13,7 @@ from fedbary.engines.local import LocalEngine
 from fedbary.engines.run import Engine
 from fedbary.engines.session import run_session
 from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
-from fedbary.protocols.consensus import Consensus
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
@@ -52,10 +51,10 @@ def value(
         A client that cannot be used is reported in the result's ``status``; the others are valued. None with an
         engine whose clients hold their own rows.
     reference : optional
-        The validation rows that the clients are compared with, in the same forms. Without it the clients are
-        compared with what they have in common, a robust barycenter of all of them.
+        The validation rows that the clients are compared with, in the same forms. Without it each client
+        is compared with what all others have in common.
     protocol : Sketch, Interpolation, … or str, optional
-        A protocol's settings, or its name. Default: `Sketch` with a reference, `Consensus` without one.
+        A protocol's settings, or its name. Default: `Sketch` with a reference, `Cards` without one.
     space : Space, optional
         How rows become points. Default: what the protocol recommends.
     fdr : float
@@ -92,15 +91,16 @@ def value(
     _check_settings(clients, space, engine, seed)
     if clients is not None and len(clients) == 1 and reference is None and chosen.name not in _NEED_A_REFERENCE:
         raise SettingsError("settings.one-client")
+    carrier = engine or LocalEngine()
     target = None if reference is None else _reference(reference)
     label = None if target is None else target.label_name
     return run_session(
         chosen,
-        engine or LocalEngine(),
+        carrier,
         reference=target,
         space=chosen.space(space),
         rules=RowRules(fdr, rule, calibration),
-        seed=secrets.randbits(48) if seed is None else int(seed),
+        seed=carrier.drawn_seed() if seed is None else int(seed),
         tables=None if clients is None else {str(name): table_or_error(data, label) for name, data in clients.items()},
         progress=progress,
     )
@@ -108,7 +108,7 @@ def value(
 
 def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
     if protocol is None:
-        return Consensus() if reference is None else Sketch()
+        return Cards() if reference is None else Sketch()
     if isinstance(protocol, str):
         if protocol not in PROTOCOLS:
             guess = did_you_mean(protocol, PROTOCOLS)

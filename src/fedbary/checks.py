@@ -49,9 +49,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     Examples
     --------
     >>> from fedbary.checks import did_you_mean
-    >>> f"There is no protocol 'skecth'{did_you_mean('skecth', ['sketch', 'consensus'])}."
+    >>> f"There is no protocol 'skecth'{did_you_mean('skecth', ['sketch', 'cards'])}."
     "There is no protocol 'skecth' (did you mean 'sketch'?)."
-    >>> did_you_mean("magic", ["sketch", "consensus"])
+    >>> did_you_mean("magic", ["sketch", "cards"])
     ''
     """
     folded: dict[str, str] = {}

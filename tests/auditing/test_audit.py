@@ -93,7 +93,7 @@ def test_a_large_table_is_sampled_and_given_rows_are_the_servers():
 @pytest.mark.parametrize(
     ("arguments", "error", "check"),
     [
-        (dict(protocol="consensus"), SettingsError, parameter("protocol")),
+        (dict(protocol="consent"), SettingsError, parameter("protocol")),
         (dict(protocol="telepathy"), SettingsError, parameter("protocol")),
         (dict(trials=5), SettingsError, parameter("trials")),
         (dict(seed=-1), SettingsError, parameter("seed")),

@@ -66,7 +66,7 @@ def test_without_a_file_a_stand_in_is_attacked(fedbary, sites):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--protocol", "consensus"], "settings.parameter"),
+        (["--protocol", "consent"], "settings.parameter"),
         (["--protocol", "triangle", "--epsilon", "1"], "cli.option-of-another-protocol"),
         (["--unguarded", "--policy", "policy.toml"], "cli.policy-and-unguarded"),
         (["--png"], "cli.png-without-folder"),

@@ -63,7 +63,7 @@ def test_bash_is_offered_names(tmp_path, line, names):
 def test_clients_of_a_result_folder_are_offered(fedbary, sites, tmp_path):
     (sites / "north.csv").rename(sites / "north\x1b[31m.csv")
     (sites / "south-west.csv").write_bytes((sites / "south.csv").read_bytes())
-    assert fedbary("value", sites, "--label", "ill", "--id", "id", "--protocol", "consensus", "-o", "out")[0] == 0
+    assert fedbary("value", sites, "--label", "ill", "--id", "id", "--protocol", "interpolation", "-o", "out")[0] == 0
     assert offered("fedbary rows out --client sou", tmp_path) == ["south", "south-west"]
     assert not any("\x1b" in name for name in offered("fedbary rows out --client ", tmp_path))
     assert offered("fedbary rows nowhere --client s", tmp_path) == []
@@ -91,9 +91,9 @@ def test_a_real_bash_completes(tmp_path):
     ).stdout
     asked = f"""PATH={FEDBARY.parent}:$PATH
 {script}
-COMP_WORDS=(fedbary value --protocol co) COMP_CWORD=3
-$(complete -p fedbary | sed 's/.*-F \\([^ ]*\\).*/\\1/') fedbary co --protocol
+COMP_WORDS=(fedbary value --protocol ca) COMP_CWORD=3
+$(complete -p fedbary | sed 's/.*-F \\([^ ]*\\).*/\\1/') fedbary ca --protocol
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
     done = subprocess.run(["bash", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["consensus", "coalition"]
+    assert done.stdout.split() == ["cards"]

@@ -84,7 +84,7 @@ def test_a_log_that_cannot_be_written_is_bad_input(refused, sites):
 
 def test_a_log_in_a_configuration_lies_beside_it(fedbary, sites, tmp_path, monkeypatch):
     (tmp_path / "run.toml").write_text(
-        'log = "run.log"\nlabel = "ill"\nid = "id"\nprotocol = "consensus"\nquiet = true\n'
+        'log = "run.log"\nlabel = "ill"\nid = "id"\nprotocol = "interpolation"\nquiet = true\n'
     )
     monkeypatch.chdir(sites)
     assert fedbary("value", ".", "--config", "../run.toml") == (0, "", "")

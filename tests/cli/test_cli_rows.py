@@ -147,11 +147,11 @@ def test_mistakes_have_their_code(refused, valued, arguments, code):
 
 
 def test_without_flags_there_are_suspects_or_nothing_to_leave_out(fedbary, refused, valued):
-    assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "consensus")[0] == 0
-    command = ("rows", "consensus", "--client", "bad", "--export", "clean")
+    assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "alone")[0] == 0
+    command = ("rows", "alone", "--client", "bad", "--export", "clean")
     assert refused(*command, says="suspects, without guarantee").code == "cli.nothing-to-leave-out"
     assert fedbary(*command, "--suspects")[0] == 0
-    assert not set(WRONG) & set(pd.read_csv("consensus/bad-clean.csv")["id"])
+    assert not set(WRONG) & set(pd.read_csv("alone/bad-clean.csv")["id"])
 
 
 def test_where_no_share_is_estimated_there_are_no_suspects(fedbary, refused, valued):

@@ -62,9 +62,9 @@ def test_every_generated_option_is_explained_in_a_sentence():
 @pytest.mark.parametrize(
     ("protocol", "option", "owners"),
     [
-        ("consensus", ("--epsilon", 1), "--protocol sketch."),
-        ("triangle", ("--rounds", 3), "--protocol consensus or interpolation."),
-        ("coalition", ("--allow-reconstruction",), "--protocol interpolation or triangle."),
+        ("interpolation", ("--epsilon", 1), "--protocol sketch or cards."),
+        ("triangle", ("--rounds", 3), "--protocol interpolation."),
+        ("cards", ("--allow-reconstruction",), "--protocol interpolation or triangle."),
     ],
 )
 def test_an_option_of_another_protocol_is_refused_with_those_that_have_it(fedbary, sites, protocol, option, owners):

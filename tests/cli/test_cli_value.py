@@ -27,6 +27,16 @@ def test_a_folder_is_valued_as_the_library_does(fedbary, sites, tmp_path):
     assert all((tmp_path / "out" / name).is_file() for name in ("report.html", "events.jsonl", "rows/north.csv"))
 
 
+def test_worth_picks_cards(fedbary, sites):
+    code, out, _ = fedbary(
+        "value", sites, "--label", "ill", "--id", "id", "--reference", "reference.csv", "--worth", "--json"
+    )
+    assert code == 0
+    content = json.loads(out)
+    assert content["settings"]["protocol"] == "cards"
+    assert all(client["worth"] is not None for client in content["clients"])
+
+
 def test_a_reference_among_the_files_is_not_a_client(fedbary, sites):
     code, out, _ = fedbary("value", sites / "north.csv", "*.csv", *BASE, "--json")
     assert code == 0
@@ -175,11 +185,11 @@ def test_resume_goes_on_from_the_last_round_to_the_same_result(fedbary, refused,
     assert refused("value", sites, *BASE, "-o", "stopped", "--protocol", "magic").code == "settings.no-protocol"
 
 
-def test_coalition_values_are_printed_and_written(fedbary, refused, sites):
-    options = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--protocol", "coalition")
-    code, out, _ = fedbary("value", sites, *options, "--utility", "ridge", "-o", "out")
+def test_the_worth_of_clients_is_printed_and_written(fedbary, refused, sites):
+    options = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--protocol", "cards", "--worth")
+    code, out, _ = fedbary("value", sites, *options, "-o", "out")
     assert code == 0
-    assert "2 clients valued by the coalition protocol" in out
+    assert "2 clients valued by the cards protocol" in out
     assert max(map(len, out.splitlines())) <= 80
     scores = pd.read_csv("out/scores.csv")
     assert list(scores.columns) == ["client", "value", "standard_error", "share"]
@@ -188,5 +198,5 @@ def test_coalition_values_are_printed_and_written(fedbary, refused, sites):
     page = (sites.parent / "out" / "report.html").read_text(encoding="utf-8")
     assert "by what it adds to the others" in page
     assert "Shapley value" in page
-    error = refused("value", sites, *options, "--epsilon", 1, "-o", "third")
-    assert (error.code, error.private["typed"]) == ("cli.option-of-another-protocol", "--epsilon")
+    error = refused("value", sites, *options, "--rounds", 1, "-o", "third")
+    assert (error.code, error.private["typed"]) == ("cli.option-of-another-protocol", "--rounds")

@@ -10,11 +10,11 @@ from fedbary.engines.events import Event
 
 PROTOCOLS = {
     "sketch": fb.Sketch(),
-    "coalition": fb.Coalition(),
     "interpolation": fb.Interpolation(rounds=2),
     "triangle": fb.Triangle(),
-    "consensus": fb.Consensus(rounds=2),
-    "coalition without a reference": fb.Coalition(),
+    "cards": fb.Cards(),
+    "cards without a reference": fb.Cards(),
+    "interpolation without a reference": fb.Interpolation(rounds=2),
 }
 
 
@@ -29,7 +29,7 @@ def setting(digits):
 def test_the_last_distances_so_far_are_those_of_the_result(setting, name):
     clients, reference = setting
     events: list[Event] = []
-    target = None if "consensus" in name or "without" in name else reference
+    target = None if "without" in name else reference
     result = fb.value(clients, target, protocol=PROTOCOLS[name], seed=0, progress=events.append)
     told = [event.values for event in events if event.kind == "distances"]
     assert told

@@ -131,10 +131,9 @@ RUNS: dict[str, Callable[[], dict[str, Any]]] = {
     "sketch euclidean": lambda: _valued(*_five(), space=fb.Space(metric="euclidean", projection=16)),
     "sketch mixed columns": lambda: _valued(*_mixed()),
     "sketch regression": lambda: _valued(*_numbers_as_labels()),
-    "consensus": lambda: _valued(_five()[0]),
-    "consensus mixed columns": lambda: _valued(_mixed()[0]),
-    "coalition": lambda: _valued(*_five(), protocol="coalition"),
-    "coalition without reference": lambda: _valued(_five()[0], protocol="coalition"),
+    "cards": lambda: _valued(_five()[0]),
+    "cards mixed columns": lambda: _valued(_mixed()[0]),
+    "cards with reference": lambda: _valued(*_five(), protocol=fb.Cards(worth=True)),
     "interpolation": lambda: _valued(*_five(), protocol="interpolation"),
     "interpolation without reference": lambda: _valued(_five()[0], protocol="interpolation"),
     "interpolation exact": lambda: _valued(

@@ -40,7 +40,6 @@ def claiming(**numbers):
         ("sketch dp", claiming(noise=0.0), "claim-noise"),
         ("sketch dp", claiming(noise=1e-9), "claim-noise"),
         ("sketch dp", claiming(cost=1e6), "claim-cost"),
-        ("consensus", claiming(relaxed=1e9), "claim-relaxed"),
         ("interpolation", claiming(distance=lambda d, said=[0.0, 1e3, 0.0]: said.pop()), "claim-ends"),
     ],
 )

@@ -14,9 +14,8 @@ from fedbary.valuation.rules import RowRules
 SERVER = {"allow_reconstruction": True, "support": 40}
 RUNS = {
     "sketch": (fb.Sketch(), True),
-    "consensus": (fb.Consensus(rounds=2, starts=1), False),
-    "coalition": (fb.Coalition(), True),
-    "coalition-alone": (fb.Coalition(), False),
+    "cards": (fb.Cards(), False),
+    "cards-with-reference": (fb.Cards(), True),
     "triangle": (fb.Triangle(), True),
     "interpolation": (fb.Interpolation(rounds=2), True),
     "interpolation-gamma": (fb.Interpolation(rounds=2, gradient="gamma"), False),

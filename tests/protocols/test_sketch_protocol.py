@@ -225,6 +225,14 @@ def test_one_round_of_scalars_values_every_client(federation):
     assert spearmanr(noise, frame["excess"])[0] >= 0.9
 
 
+@pytest.mark.parametrize(("rows", "clients", "said"), [(299, 3, True), (300, 3, False), (100, 2, False)])
+def test_with_few_reference_rows_and_other_clients_cards_are_recommended(digits, rows, clients, said):
+    *parts, reference = fb.partitions.by_size(digits, [*[60] * clients, rows], seed=0).clients.values()
+    found = fb.value({str(place): part for place, part in enumerate(parts)}, reference, seed=0)
+    recommended = [note.facts for note in found.notes if note.code == "protocols.few-reference-rows"]
+    assert recommended == ([{"rows": rows}] if said else [])
+
+
 def test_quality_ignores_size_and_class_mix(digits):
     reference = digits.take(np.arange(0, len(digits), 2))
     rest = digits.take(np.arange(1, len(digits), 2))

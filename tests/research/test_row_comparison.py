@@ -98,8 +98,8 @@ def test_questions_that_make_no_sense_are_refused(federation, given, check):
 
 def test_the_truth_is_computed_even_if_it_was_not_named(federation):
     clients, test, _ = federation
-    found = fb.compare_clients(clients, test, methods=["coalition"], truth="sketch")
-    assert list(found.summary()["method"]) == ["coalition", "sketch"]
+    found = fb.compare_clients(clients, test, methods=["worth"], truth="sketch")
+    assert list(found.summary()["method"]) == ["worth", "sketch"]
     assert found.summary().set_index("method").loc["sketch", "spearman"] == pytest.approx(1.0)
 
 

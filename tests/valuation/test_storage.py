@@ -19,7 +19,7 @@ def saved(tmp_path_factory):
     labels = rng.integers(0, 2, 60)
     points = rng.normal(size=(60, 2)) + labels[:, None]
     clients = {name: (points[part], labels[part]) for name, part in (("a", slice(0, 20)), ("b", slice(20, 40)))}
-    result = fb.value(clients, (points[40:], labels[40:]), protocol=fb.Coalition(), seed=0)
+    result = fb.value(clients, (points[40:], labels[40:]), protocol=fb.Cards(worth=True), seed=0)
     return result.save(tmp_path_factory.mktemp("results") / "saved")
 
 

@@ -7,8 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fedbary.protocols.cards import Cards
-from fedbary.protocols.coalition import Coalition
-from fedbary.protocols.consensus import Consensus
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.triangle import Triangle
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 PROTOCOLS: dict[str, Callable[..., Settings]] = {
     "sketch": Sketch,
     "cards": Cards,
-    "consensus": Consensus,
-    "coalition": Coalition,
     "interpolation": Interpolation,
     "triangle": Triangle,
 }

@@ -15,9 +15,6 @@ SENTENCES = {
     "asked-otherwise": say(
         "The server asked for '{kind}' again in another way; only the first is answered in a run.", "kind"
     ),
-    "brings-no-group": say(
-        "it has too few rows of every class of the reference to say anything of them, so it adds nothing to a coalition"
-    ),
     "card-column-off": say(
         "column '{column}' is unlike the other clients': its means lie {deviations:number} of their deviations away, its spread is {spread:number} times theirs",
         "column deviations spread",
@@ -33,8 +30,6 @@ SENTENCES = {
     "cards-without-schema": say(
         "Cards with <epsilon> need public coordinates: give a reference, or a schema (fedbary schema make)."
     ),
-    "centroids-before-step": say("The server asked for centroids before the first step."),
-    "centroids-not-possible": say("Centroids are made for one support, and where there are classes."),
     "claim-cost": say("it claims a cost of {cost:g}, more than all rows together can pay at {cap:g} each", "cost cap"),
     "claim-ends": say(
         "it claims to be at least {lower:g} away and at most {upper:g}: one of them is wrong", "lower upper"
@@ -50,17 +45,14 @@ SENTENCES = {
         "it claims that {name} is {share:g}, which is not between {low:g} and {high:g}", "name share low high"
     ),
     "claim-relaxed": say("it claims a relaxed cost of {relaxed:g}, more than {most:g} is impossible", "relaxed most"),
-    "classes-too-large": say(
-        "its classes reach {reach:.3g} where the clients' spread is {usual:.3g}: check the units", "reach usual"
-    ),
-    "classes-without-shape": say(
-        "no client has enough rows to shape {classes:listed}, so the target lacks them", "classes"
-    ),
-    "does-not-shape-the-target": say("too few rows in every class to shape the target"),
     "dp-without-epsilon": say("<policy=dp> answers nothing without <epsilon>: set it, or choose another policy."),
     "exact-shows-rows": say(
         "interpolation='exact' lets the server read every row: use 'barycentric', or say allow_reconstruction=True if one owner holds all the data.",
         command="--interpolation exact lets the server read every row: use barycentric, or say --allow-reconstruction if one owner holds all the data.",
+    ),
+    "few-reference-rows": say(
+        "The reference has {rows:counted row}: with fewer than 300, the clients' cards together find wrong labels better. Try <protocol=cards> with the same reference.",
+        "rows",
     ),
     "gaussian-labels-with-epsilon": say(
         "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: use <labels=onehot> or <labels=numeric>."
@@ -80,28 +72,13 @@ SENTENCES = {
         "gradient",
         command="--gradient {gradient} needs a reference: give one, or use --gradient eta.",
     ),
-    "groups-and-consensus": say(
-        "The server asked for groups and for a consensus; only the first is answered in a run."
-    ),
-    "groups-far-off": say("its groups reach {reach:.3g} where the reference has about 1: check the units"),
-    "groups-of-unknown-classes": say(
-        "the reply has groups of unknown classes, or more than {most} of one class", "most"
-    ),
-    "groups-too-small": say("the reply has groups of fewer than {least} rows, or of more rows than there are", "least"),
     "kind-differs": say(
         "The server's schema has the column '{column}' as {kind}, but it was described as {own}: ask the coordinator.",
         "column kind",
     ),
-    "label-coordinates": say("The consensus protocol does not use '{coordinates}' label coordinates.", "coordinates"),
     "label-kind-changed": say(
         "The server asked for labels of kind '{kind}' after it had asked for kind '{first}'; only the first is answered in a run.",
         "kind first",
-    ),
-    "labels-not-classes": say("Coalition values need classes as labels."),
-    "labels-not-shared": say(
-        "The consensus protocol needs label coordinates that all clients share, not labels='{labels}': use <labels=onehot> or <labels=numeric>.",
-        "labels",
-        command="The consensus protocol needs label coordinates that all clients share, not --labels {labels}: use --labels onehot or --labels numeric.",
     ),
     "lacks-array": say("the array '{name}' is missing", "name"),
     "measure-too-large": say("its measure reaches {reach:.3g}, the others' about {usual:.3g}", "reach usual"),
@@ -109,32 +86,20 @@ SENTENCES = {
         "The server's message '{kind}' has no '{name}' of the form that was agreed: both sides need the same fedbary.",
         "kind name",
     ),
-    "needs-classes": say(
-        "Coalition values are accuracies, so they need classes in coordinates that all clients share: use <labels=onehot>, or <protocol=sketch> or <protocol=consensus> where the label is a number."
-    ),
     "no-answer": say("no answer"),
-    "no-class-to-agree-on": say(
-        "no client has min_group = {least} different rows of one class, so there is nothing to agree on: add rows, or lower <min_group> if the owners agree",
-        "least",
-    ),
     "no-schema-yet": say("The federation has not agreed on a schema yet."),
     "no-sensitivity": say("A private release needs a finite, positive sensitivity."),
     "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
     "not-started": say("The client was asked to go on before it was started."),
     "not-a-card": say("this is no card: {why}"),
-    "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
     "number-unfit": say("the number '{name}' is {got}, expected one in [{least:g}, {most:g}]", "name least most"),
     "one-row-weighs-too-much": say(
         "One row makes up {share:.0%} of the table, so an average over min_group = {least} rows would still show it: remove the copies, add rows, or lower <min_group> if the owner agrees.",
         "least",
     ),
     "other-round": say("the reply belongs to round {found}, expected {expected}", "found expected"),
-    "points-far-off": say("its points lie {reach:.3g} away from the target, at most {farthest:.3g} makes sense"),
     "points-not-agreed": say("The server sent {sent} points where {agreed} were agreed.", "sent"),
     "reference-changed": say("The reference changed since the run was interrupted: start it anew."),
-    "reference-not-used": say(
-        "The consensus protocol is for federations without a reference, and would not use the one given: use <protocol=sketch>, or leave the reference out."
-    ),
     "reference-too-small": say(
         "The reference has {different} different rows, fewer than min_group = {least}: add rows, or lower <min_group>.",
         "least",
@@ -143,15 +108,10 @@ SENTENCES = {
         "The reference has too few different rows: {different} to make a sketch of, and min_group = {least} are the fewest of which anything may leave. Add validation rows, or lower <min_group> if their owner agrees.",
         "least",
     ),
-    "reply-absurd-sums": say("the reply counts parts of rows"),
-    "reply-impossible-covariance": say("the reply has a covariance that no rows can have"),
     "reply-other-points": say("the reply has {points} support points where {agreed} were agreed", "points agreed"),
-    "reply-unnamed-classes": say("the reply shapes classes that the client did not name"),
     "round-skipped": say("Round {round} came after round {last}: start the run anew.", "round last"),
-    "rows-before-message": say("Row values need the server's first message."),
     "rows-before-round": say("Row values need at least one finished round."),
     "rows-before-sketch": say("Row values need the server's sketch first."),
-    "rows-before-target": say("Row values need the federation's target first."),
     "rows-changed": say("the rows changed since the run was interrupted: start it anew."),
     "rows-before-model": say("Row values need the model that others' cards make; it has not come yet."),
     "same-card": say("its card is the same as that of {others:quoted}", "others"),
@@ -167,18 +127,8 @@ SENTENCES = {
     "sketch-too-large": say(
         "The sketch has {points} points, too many for {rows:counted row}: give a smaller <support>.", "points rows"
     ),
-    "sketch-without-reference": say("The sketch protocol needs a reference: give one, or use <protocol=consensus>."),
+    "sketch-without-reference": say("The sketch protocol needs a reference: give one, or use <protocol=cards>."),
     "stopped": say("stopped in round {round} with {points} support points", "round points"),
-    "support-changed": say(
-        "The server changed the number of supports or of points per class during the run; averages of groups of different sizes would show single rows."
-    ),
-    "support-missing": say("The server's support or its sizes are missing or do not fit the classes."),
-    "support-not-finite": say("The server's support holds values that are not finite."),
-    "support-shape": say("The server's support has shape {shape}, which does not fit its classes.", "shape"),
-    "support-too-large": say(
-        "The server sent {supports} supports of up to {points} points a class; the owner allows {starts} of {most}.",
-        "supports points starts most",
-    ),
     "target-incomplete": say("The server's target lacks its points or weights."),
     "text-unfit": say("'{name}' is no text of at most {longest} characters without control characters", "name longest"),
     "too-few-different-rows": say(
@@ -196,4 +146,7 @@ SENTENCES = {
     ),
     "unknown-field": say("'{name}' does not belong there", "name"),
     "unknown-message": say("A client of the {protocol} protocol does not know the message {kind!r}.", "protocol kind"),
+    "worth-self-consistency": say(
+        "worth is self-consistency, not accuracy: without validation rows, coalitions are judged by rows drawn from the cards"
+    ),
 }

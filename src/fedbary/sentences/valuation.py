@@ -8,7 +8,6 @@ SENTENCES = {
         "calibrated out of fold at a rate of {rate:g}, which is not proved (docs/flags.md has the measured rates)"
     ),
     "flags-no-clean-rows": say("without clean rows values rank rows and nothing is flagged"),
-    "flags-no-other-clients": say("there are no scores of other clients to compare with"),
     "flags-none": say("this protocol sends nothing that flags could be calibrated with"),
     "flags-one-class": say("the reference has fewer than two classes that a model could tell apart"),
     "flags-paper-rule": say("the paper's rule has no false-discovery control"),

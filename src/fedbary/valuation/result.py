@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 NO_ROW_VALUES = "valuation.no-row-values"
 CLIENT_COLUMNS = (
     "client", "rows", "quality", "quality_low", "quality_high", "wrong_labels", "wrong_labels_low", "wrong_labels_high",
-    "odd_features", "odd_features_low", "odd_features_high", "missing", "share", "share_low", "share_high",
-    "distance", "low", "high", "excess", "closeness", "flagged", "status", "notes",
+    "odd_features", "odd_features_low", "odd_features_high", "missing", "worth", "worth_error",
+    "share", "share_low", "share_high", "distance", "low", "high", "excess", "closeness", "flagged", "status", "notes",
 )  # fmt: skip
 HISTORY_COLUMNS = ("client", "round", "client_distance", "server_distance", "estimate", "support")
 ROW_COLUMNS = (
@@ -58,7 +58,7 @@ class Valuation:
         Client → `Outcome`: its status and its notes as codes with facts, for programs. In one process notes hold what
         only the owner of the rows may read; ``redacted()`` is what another party would hear.
     scores : ClientScores or None
-        Protocol `Coalition`: the Shapley value of each client, which may be negative; shares follow from it.
+        `Cards` with ``worth``: the Shapley value of each client, which may be negative; shares follow from it.
 
     Examples
     --------

@@ -104,11 +104,11 @@ def clients_table(result: Valuation, *, intervals: bool = False) -> tuple[list[s
     ranked = result.ranking()
     advice = {opinion.client: opinion.advice for opinion in result.verdict()}
     if result.scores is not None:
-        ranked["value"] = ranked["client"].map({name: worth[0] for name, worth in result.scores.intervals().items()})
+        ranked["worth"] = ranked["client"].map({name: worth[0] for name, worth in result.scores.intervals().items()})
     estimated = bool(ranked["quality"].notna().any())
     columns = _ESTIMATED if estimated else _COMPARED
     # Shapley values say more than distances and flags do, and all together do not fit 80 columns.
-    apart = ("distance", "flagged") if "value" in ranked else ()
+    apart = ("distance", "flagged") if result.scores is not None else ()
     shown = [
         (name, cell)
         for name, cell in columns.items()
@@ -175,7 +175,7 @@ _ESTIMATED: dict[str, Callable[[Any], str]] = {
     "wrong_labels": whole_percent,
     "odd_features": whole_percent,
     "missing": whole_percent,
-    "value": number,
+    "worth": number,
 }
 _COMPARED: dict[str, Callable[[Any], str]] = {
     "client": str,
@@ -184,7 +184,7 @@ _COMPARED: dict[str, Callable[[Any], str]] = {
     "distance": number,
     "closeness": two_decimals,
     "flagged": number,
-    "value": number,
+    "worth": number,
     "share": percent,
 }
 _WRONG_CLASSES = "Wrong labels: those replaced at random; systematic confusions count less."

@@ -17,7 +17,7 @@ def simulation(tmp_path, **more):
 
 
 def test_nodes_names_and_distances_reach_the_live_view(tmp_path):
-    nodes, config = simulation(tmp_path, protocol="consensus", rounds=2, timeout=0.5)
+    nodes, config = simulation(tmp_path, protocol="interpolation", rounds=2, timeout=0.5)
     result = valued(InProcessGrid(app, nodes, {102: silent}), config)
     watched = Watched(tmp_path / "out")
     kinds = [entry.event.kind for entry in watched.look()]

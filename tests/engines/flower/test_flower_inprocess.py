@@ -9,7 +9,7 @@ import pytest
 from inprocess import InProcessGrid, raised, silent
 
 import fedbary as fb
-from codes import coded, parameter
+from codes import coded
 from fedbary.cli import main
 from fedbary.data.atomic import read_arrays
 from fedbary.engines.flower import engine as engine_module
@@ -54,8 +54,9 @@ def local(config, protocol, *, reference=True):
     [
         (fb.Sketch(), {}),
         (fb.Sketch(policy="coarsen"), {"policy": "coarsen"}),
-        (fb.Coalition(), {}),
-        (fb.Consensus(rounds=3), {"rounds": 3}),
+        (fb.Cards(), {}),
+        (fb.Cards(policy="guarded"), {"policy": "guarded"}),
+        (fb.Cards(worth=True), {"worth": True}),
         (fb.Interpolation(rounds=3), {"rounds": 3}),
         (fb.Triangle(), {}),
     ],
@@ -63,7 +64,7 @@ def local(config, protocol, *, reference=True):
 )
 def test_every_protocol_gives_the_numbers_of_the_local_engine(tmp_path, protocol, options):
     nodes, config = simulation(tmp_path, **{"protocol": protocol.name, **options})
-    expected = local(config, protocol, reference=protocol.name != "consensus")
+    expected = local(config, protocol, reference=protocol.name != "cards" or protocol.worth)
     found = valued(InProcessGrid(app, nodes), RunConfig.of(config))
     assert found.clients["client"].tolist() == expected.clients["client"].tolist()
     for column in ("rows", "distance", "low", "high", "share", "excess", "quality"):
@@ -104,22 +105,15 @@ def test_many_nodes_with_files_of_their_own(tmp_path, count):
         np.testing.assert_allclose(found.clients[column], expected.clients[column], atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"protocol": "consensus", "trust-server": True}, {"protocol": "coalition", "trust-server": True}],
-    ids=["sketch", "consensus", "coalition"],
-)
-def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path, options):
+def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path):
     tables, reference = many(3)
     nodes = files(tmp_path, tables)
     policy = tmp_path / "policy.toml"
-    policy.write_text('protocols = ["sketch", "consensus", "coalition"]\ntrust_server = true\n')
+    policy.write_text("trust_server = true\n")
     nodes = {node: config | {"policy": str(policy)} for node, config in nodes.items()}
     nodes[1000] |= {"report": True}
-    with_reference = {} if "consensus" in options.values() else {"reference": reference_file(tmp_path, reference)}
-    config = RunConfig.of(
-        {**options, **with_reference, "num-nodes": 3, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
-    )
+    given = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "output": str(tmp_path / "out")}
+    config = RunConfig.of({**given, "timeout": 60.0, "poll": 0.001})
     assert valued(InProcessGrid(app, nodes), config).failed == {}
     (folder,) = tmp_path.glob("s/site-0/results/*")
     assert {path.name for path in folder.iterdir()} == {
@@ -321,7 +315,7 @@ def interrupted(monkeypatch, grid, config):
 
 
 def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
-    nodes, config = simulation(tmp_path, protocol="consensus", rounds=4)
+    nodes, config = simulation(tmp_path, protocol="interpolation", rounds=4, t=0.5)
     straight = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "straight")}))
     interrupted(monkeypatch, InProcessGrid(app, nodes), config)
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "resume": True}))
@@ -347,7 +341,7 @@ def test_all_parties_keep_their_own_t_when_a_killed_server_goes_on(tmp_path, mon
 
 
 def test_a_resumed_run_waits_for_its_nodes_but_not_for_those_that_had_failed(tmp_path, monkeypatch):
-    nodes, config = simulation(tmp_path, clients=3, protocol="consensus", rounds=2, **QUICK)
+    nodes, config = simulation(tmp_path, clients=3, protocol="interpolation", rounds=2, **QUICK)
     config |= {"timeout": 60.0, "join-deadline": 60.0}
     interrupted(monkeypatch, InProcessGrid(app, nodes, {102: raised}), config)
 
@@ -376,9 +370,7 @@ def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
     tables, reference = many(3)
     nodes = files(tmp_path, tables)
     (tmp_path / "strict.toml").write_text("min_group = 50\n")
-    (tmp_path / "open.toml").write_text(
-        'protocols = ["sketch", "consensus"]\ntrust_server = true\nshare_flag_counts = true\n'
-    )
+    (tmp_path / "open.toml").write_text('protocols = ["sketch", "interpolation"]\nshare_flag_counts = true\n')
     nodes[1000]["policy"], nodes[1001]["policy"] = str(tmp_path / "strict.toml"), str(tmp_path / "open.toml")
     config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "out")}))
@@ -389,23 +381,10 @@ def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
     assert [(entry.what, entry.kind) for entry in ledger.entries][:2] == [("question", "sketch"), ("reply", "sketch")]
     refused = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl").read()
     assert [(entry.what, entry.kind) for entry in refused.entries] == [("refusal", "sketch")]
-    config = {"protocol": "consensus", "trust-server": True, "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
+    config = {"protocol": "interpolation", "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
     again = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "rounds": 2, "output": str(tmp_path / "two")}))
     assert again.outcomes["site 2"].status is Status.REFUSED
-    assert again.outcomes["site 2"].has("guard.protocol-not-allowed")  # no file: the sketch protocol alone
-
-
-@pytest.mark.parametrize("protocol", ["consensus", "coalition"])
-def test_protocols_that_show_averages_need_a_trusted_server_over_a_network(tmp_path, protocol):
-    tables, _ = many(3)
-    grid = InProcessGrid(app, files(tmp_path, tables))
-    config = {"protocol": protocol, "num-nodes": 3, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
-    with pytest.raises(SettingsError, check=coded("engines.server-not-trusted")) as caught:
-        valued(grid, RunConfig.of(config))
-    assert caught.value.public == {"protocol": protocol}
-    assert grid.received == []
-    with pytest.raises(SettingsError, check=parameter("trust_server")):
-        RunConfig.of({**config, "trust-server": "yes"})
+    assert again.outcomes["site 2"].has("guard.protocol-not-allowed")  # no file: sketch and cards alone
 
 
 def owners(tmp_path, policy=""):

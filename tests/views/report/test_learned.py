@@ -1,4 +1,4 @@
-"""What a report says about the numbers of the sketch protocol, policy by policy."""
+"""What a report says about what left in the sketch and the cards protocol, policy by policy."""
 
 from dataclasses import asdict
 
@@ -26,10 +26,15 @@ def test_over_a_network_the_owners_policies_decide_what_the_server_s_own_setting
     assert "Unless its owner's policy trusts the server" in warning
 
 
-def test_coalitions_say_what_groups_tell_and_without_a_reference_what_consensus_does():
-    settings = {"protocol": "coalition", **asdict(fb.Coalition())}
-    ridden = learned({**settings, "base_protocol": "sketch"})
-    assert "up to 10 means of groups of at least 5 different rows" in " ".join(ridden.server)
-    assert "not differentially private" in ridden.warnings[0]
-    alone = learned({**settings, "base_protocol": "consensus"})
-    assert alone == learned({"protocol": "consensus", **asdict(fb.Consensus())})
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (dict(), "policy = guarded leaves that out"),
+        (dict(policy="guarded"), "a guard, not a proof"),
+        (dict(epsilon=2.0), "(2, 1e-06)-differentially private, for the replacement of one row"),
+    ],
+)
+def test_the_warning_of_cards_fits_the_policy_and_the_numbers_are_named_where_they_leave(settings, said):
+    found = learned({"protocol": "cards", **asdict(fb.Cards(**settings))})
+    assert said in found.warnings[0]
+    assert any("wrong labels" in fact for fact in found.server) == ("epsilon" not in settings)

@@ -198,21 +198,18 @@ def test_the_map_keeps_distances_of_flat_data_and_does_not_turn():
 
 def test_the_sketch_is_on_the_map_of_a_real_run(digits):
     mine = digits.take(range(80))
-    for protocol in (fb.Sketch(), fb.Coalition()):
-        result = fb.value(
-            {"me": mine, "you": digits.take(range(80, 160))}, digits.take(range(160, 600)), protocol=protocol, seed=0
-        )
-        points = row_points(result.schema, mine, result.rows("me"), result.target)
-        assert (points["kind"] == "target").sum() == result.settings["sketch_points"]
+    result = fb.value({"me": mine, "you": digits.take(range(80, 160))}, digits.take(range(160, 600)), seed=0)
+    points = row_points(result.schema, mine, result.rows("me"), result.target)
+    assert (points["kind"] == "target").sum() == result.settings["sketch_points"]
 
 
 @pytest.mark.parametrize(
-    "facts", [RowFacts(Note("valuation.flags-no-clean-rows")), RowFacts()], ids=["consensus", "interpolation"]
+    "facts", [RowFacts(Note("valuation.flags-no-clean-rows")), RowFacts()], ids=["cards", "interpolation"]
 )
 def test_without_flags_the_least_valuable_rows_come_first_and_it_says_why(facts):
     table = animals()
     frame = row_frame(table.row_names, -np.arange(90.0))
-    text = owner_html(view_of(table, frame, facts=facts, protocol="consensus"), client="shelter", table=table)
+    text = owner_html(view_of(table, frame, facts=facts, protocol="cards"), client="shelter", table=table)
     assert column(text, "row")[:2] == ["a89", "a88"]
     assert "90 rows, ranked; this run flags none." in text
     assert "Why nothing is flagged" in text

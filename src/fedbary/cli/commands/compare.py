@@ -47,7 +47,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="A,B,…",
-            help="Methods to compare; --list names them. Default: sketch, coalition, gtg, cgsv; mr and or for up to 14 "
+            help="Methods to compare; --list names them. Default: sketch, worth, gtg, cgsv; mr and or for up to 14 "
             "clients, exactfed for up to ten. With --rows: sketch, logistic, knn-shapley, lava-exact.",
             show_default=False,
             autocompletion=known_methods,

@@ -33,7 +33,7 @@ def preview(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="sketch (default with a reference or message), consensus (without), …",
+            help="sketch (default with a reference or message), cards (without), …",
             autocompletion=one_of(*PROTOCOLS),
         ),
     ] = None,
@@ -65,7 +65,7 @@ def preview(
     from fedbary.data.files import read
     from fedbary.guard.policy import OwnerPolicy
 
-    name = protocol or ("sketch" if reference or message else "consensus")
+    name = protocol or ("sketch" if reference or message else "cards")
     private = {} if epsilon is None else {"epsilon": epsilon}
     chosen_protocol(name, **private)  # refuses what the protocol does not have
     willing = OwnerPolicy(protocols=(name,))

@@ -36,7 +36,7 @@ def value(
     row_id: RowId = None,
     reference: Annotated[
         Path | None,
-        typer.Option(help="Validation rows to compare with. Without it: the clients' barycenter.", metavar="FILE"),
+        typer.Option(help="Validation rows to compare with. Without it: the other clients.", metavar="FILE"),
     ] = None,
     config: Config = None,  # noqa: ARG001 - its callback acts
     output: Output = Path("fedbary-out"),
@@ -47,8 +47,7 @@ def value(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="sketch (default with a reference), consensus (default without), coalition (Shapley values), "
-            "interpolation (the paper's) or triangle.",
+            help="sketch (default with a reference), cards (default without), interpolation (the paper's) or triangle.",
             rich_help_panel=PROTOCOL_OPTIONS.panel,
             autocompletion=one_of(*PROTOCOLS),
         ),
@@ -64,9 +63,9 @@ def value(
         bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
     ] = False,
 ) -> None:
-    """Value every client's data by its Wasserstein distance to a reference, or to the clients' barycenter.
+    """Value every client's data by its Wasserstein distance to a reference, or to what the clients have in common.
 
-    With --protocol coalition a client is valued by what it adds to the others (Shapley values, no training).
+    With --worth a client is also valued by what it adds to the others (Shapley values, no training).
 
     FILES are CSV or Parquet files, quoted globs or a folder. Each file is one client, called after it. A client
     whose file cannot be used is reported with the reason, and the others are valued (exit code 3). The output
@@ -89,7 +88,8 @@ def value(
         from fedbary import LocalEngine, read_clients
         from fedbary import value as run
 
-        settings = chosen_protocol(protocol or ("consensus" if reference is None else "sketch"), **protocol_options)
+        usual = "cards" if reference is None or "worth" in protocol_options else "sketch"
+        settings = chosen_protocol(protocol or usual, **protocol_options)
         paths = client_paths(patterns, apart_from=[reference])
         result = run(
             read_clients(paths, label, id=row_id, errors="collect"),

@@ -57,8 +57,8 @@ def show_preview(
     allowed += "" if policy.epsilon_budget is None else ", as far as epsilon_budget pays for them"
     console.print(f"\nThis is one question of the {settings.name} protocol; your policy allows {allowed}.")
     if supposed and not set(policy.protocols) <= set(type(policy)().protocols):
-        needs = [f'protocols = ["{settings.name}"]', *(["trust_server = true"] if policy.trust_server else [])]
-        console.print(f"Without a policy file your node refuses it; one that allows it has {' and '.join(needs)}.")
+        needs = f'protocols = ["{settings.name}"]'
+        console.print(f"Without a policy file your node refuses it; one that allows it has {needs}.")
     console.print("Nothing was sent: the preview ran on this machine only.")
 
 
@@ -101,10 +101,7 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
     from fedbary.views.report.learned import learned
 
     facts: dict[str, Any] = {"protocol": settings.name, **asdict(settings)}
-    facts |= {
-        "reference_rows": 1 if with_reference else None,
-        "base_protocol": "sketch" if with_reference else "consensus",
-    }
+    facts |= {"reference_rows": 1 if with_reference else None}
     lesson = learned(facts)
     return ((), ()) if lesson is None else (lesson.server, lesson.warnings)
 

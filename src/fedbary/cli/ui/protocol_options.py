@@ -24,7 +24,7 @@ def chosen_protocol(name: str, **typed: object) -> Settings:
     50
     >>> chosen_protocol("triangle", rounds=3)
     Traceback (most recent call last):
-    fedbary.errors.SettingsError: --rounds is not an option of the triangle protocol: ... consensus or interpolation.
+    fedbary.errors.SettingsError: --rounds is not an option of the triangle protocol: ... interpolation.
     """
     if name not in PROTOCOLS:
         guess = did_you_mean(name, PROTOCOLS)

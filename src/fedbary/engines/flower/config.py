@@ -46,7 +46,7 @@ class RunConfig:
         given = {key: value for key, value in config.items() if value != ""}
         simulation = {key: given[key] for key in _SIMULATED if key in given}
         reference = given.get("reference")
-        name = str(given.get("protocol", "sketch" if reference or simulation else "consensus"))
+        name = str(given.get("protocol", "sketch" if reference or simulation else "cards"))
         if name not in PROTOCOLS:
             guess = did_you_mean(str(name), PROTOCOLS)
             raise SettingsError("settings.no-protocol", name=name, guess=guess, known=", ".join(PROTOCOLS))

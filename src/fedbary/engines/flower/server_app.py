@@ -11,6 +11,7 @@ from flwr.serverapp import Grid, ServerApp
 from fedbary.engines.flower.config import RunConfig
 from fedbary.engines.flower.engine import FlowerEngine
 from fedbary.engines.session import run_session
+from fedbary.protocols.cards import Cards
 from fedbary.views.result_tables import valuation_text
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def _reference(run: RunConfig) -> Table | None:
         from fedbary.data.files import read
 
         return read(run.reference, run.label, id=run.id)
-    if run.simulation and run.protocol.name != "consensus":
+    alone = isinstance(run.protocol, Cards) and not run.protocol.worth
+    if run.simulation and not alone:
         from fedbary.guard.simulated_tables import reference_table
 
         return reference_table(run.simulation)

@@ -36,8 +36,10 @@ class Cards:
     ----------
     min_group : int
         Fewest different rows behind anything that leaves a guarded client.
-    epsilon, delta : float, optional
+    epsilon : float, optional
         Differential privacy of the card. Needs public coordinates: a ``schema``, or a reference to fit one on.
+    delta : float
+        With ``epsilon``: the probability with which the card may say more.
     policy : {"trusted", "guarded", "dp"}
         What a client does about a server that may be dishonest: send exact moments; leave out what single rows could
         be read from (docs/cards.md; a guard, not a proof); or refuse to send anything without ``epsilon``.

@@ -47,6 +47,12 @@ class Reference:
         negative = _without_rows(nothing, self._values, self._labels, self._schema, least=-np.inf)
         return ClassMoments(-negative.counts, -negative.sums, -negative.second)
 
+    def rows(self) -> tuple[Floats, NDArray[np.generic]]:
+        """All of its rows, and their labels."""
+        if self._split is None:
+            return self._values, self._labels
+        return np.vstack([self._values, self._split[0]]), np.concatenate([self._labels, self._split[1]])
+
     def calibrated(
         self, total: ClassMoments, known: Bools, temperature: float
     ) -> tuple[dict[str, np.ndarray], Callable[[ScoringModel], ScoringModel]]:

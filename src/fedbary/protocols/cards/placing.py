@@ -42,7 +42,10 @@ def agreed_schema(
         }
         return schema, reasons
     reasons = {name: Note("protocols.card-other-coordinates") for name in public}
-    described = {name: _described(card) for name, card in cards.items() if name not in public}
+    if space.missing == "refuse":
+        reasons |= {name: lack for name, card in cards.items() if (lack := _lack(card)) is not None}
+    described = {name: _described(card) for name, card in cards.items() if name not in reasons}
+    described = described or {name: _described(card) for name, card in cards.items() if name not in public}
     if reference is not None:  # it is a majority of its own
         described |= {f"{_REFERENCE}{place}": _described(reference) for place in range(len(cards) + 1)}
     schema, unlike = agree(described, Space(task=space.task, scaling=space.scaling, projection="none", labels="onehot"))
@@ -80,6 +83,20 @@ def missing_share(card: Card) -> float:
         missing += float(means[start + column.values : start + column.coordinates].sum())
         start += column.coordinates
     return missing / max(cells, 1)
+
+
+def _lack(card: Card) -> Note | None:
+    """The first column with cells that have no value, and how many."""
+    start, rows = 0, float(card.counts.sum())
+    total = card.centre * rows + card.sums.sum(axis=0)
+    for column in card.columns:
+        marks = total[start + column.values : start + column.coordinates]
+        if column.lacks:
+            return Note(
+                "schema.missing-values", {"column": column.name, "count": round(marks.max()), "rows": card.rows}
+            )
+        start += column.coordinates
+    return None
 
 
 def _described(card: Card) -> Description:

@@ -50,6 +50,9 @@ _MISS = 0.05
 # Worth a look: less than half as far as any draw of as many rows of the reference. Honest clients of clean rows were at
 # .62 of the nearest draw or above, also of columns with heavy tails.
 _TOO_GOOD = 0.5
+# So many clients' cards find wrong labels better than fewer reference rows (`fedbary reproduce cards`). With fewer
+# clients there is no model that is not one client's card.
+_SOME_CLIENTS, _FEW_ROWS = 3, 300
 _NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise", *ABOUT_ROWS, *NOISY)
 # What a reply may lack.
 _LEFT_OUT = {"noise": 0.0, **dict.fromkeys((*ABOUT_ROWS, *NOISY), np.nan)}
@@ -78,6 +81,7 @@ class SketchServer:
         self._notes: dict[str, tuple[Note, ...]] = {}
         self._failures: dict[str, Failure] = {}
         self._done = False
+        self._reference_rows = len(reference)
         self._prepare(reference, host.busy)
 
     def tasks(self) -> Mapping[str, Message]:
@@ -148,7 +152,7 @@ class SketchServer:
             },
             schema=self._schema,
             target=self._sketch.points,
-            notes=self._schema.notes,
+            notes=(*self._schema.notes, *self._remarks()),
         )
 
     @property
@@ -184,11 +188,6 @@ class SketchServer:
                 **self._scoring,
             },
         )
-
-    @property
-    def spread(self) -> float:
-        """Root of the mean squared distance of the reference from its centre."""
-        return self._spread
 
     def _prepare(self, reference: Table, busy: Callable[[str], None]) -> None:
         settings = self._settings
@@ -279,6 +278,11 @@ class SketchServer:
             **client_numbers(self._about_rows(numbers)),
             "outcome": Outcome(notes=notes),
         }
+
+    def _remarks(self) -> list[Note]:
+        """Other clients' rows say more than few clean ones, where there are other clients."""
+        few = self._reference_rows < _FEW_ROWS and len(self._answers) >= _SOME_CLIENTS
+        return [Note("protocols.few-reference-rows", {"rows": self._reference_rows})] if few else []
 
     def _about_rows(self, numbers: Mapping[str, float]) -> Mapping[str, float]:
         """Estimates about a client's rows: its own, or made of its noisy shares."""

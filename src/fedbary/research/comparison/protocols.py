@@ -13,7 +13,7 @@ from fedbary.data.table import Table
 from fedbary.engines.local import LocalEngine
 from fedbary.errors import FedbaryError
 from fedbary.notes import Note
-from fedbary.protocols.coalition import Coalition
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.scores import ClientScores
@@ -29,17 +29,12 @@ class ProtocolMethod:
 
 
 _DISTANCE = "1 / distance of this package's protocol; no training at all"
-_BLIND = ("consensus", "coalition-consensus")
 
 PROTOCOL_METHODS: dict[str, ProtocolMethod] = {
-    name: ProtocolMethod(make(), _DISTANCE, name not in _BLIND) for name, make in PROTOCOLS.items()
+    name: ProtocolMethod(make(), _DISTANCE, name != Cards.name) for name, make in PROTOCOLS.items()
 } | {
-    "coalition": ProtocolMethod(Coalition(), "Shapley value of a game on sketches; no training on anybody's rows"),
-    "coalition-consensus": ProtocolMethod(Coalition(), "coalition without looking at the reference", False),
-    "coalition-ridge": ProtocolMethod(Coalition(utility="ridge"), "coalition by ridge regression alone"),
-    "coalition-soft": ProtocolMethod(Coalition(utility="soft"), "coalition by soft minimum alone"),
-    "coalition-wasserstein": ProtocolMethod(Coalition(utility="wasserstein"), "coalition, utility: W² to the target"),
-    "coalition-coverage": ProtocolMethod(Coalition(utility="coverage"), "coalition, utility: what is nearby"),
+    "worth": ProtocolMethod(Cards(worth=True), "Shapley value of a game on cards; no training on anybody's rows"),
+    "worth-alone": ProtocolMethod(Cards(worth=True), "worth without looking at the reference", False),
 }
 
 

@@ -59,9 +59,9 @@ def compare_clients(
         As for `fedbary.value`. The reference is the server's test set: utilities are accuracies on it.
     methods : sequence of str, optional
         Names from `fedbary.research.baselines.clients.METHODS` (``exactfed``, ``gtg``, ``mr``, …) and from
-        `fedbary.research.comparison.PROTOCOL_METHODS` (``sketch``, ``consensus``, ``interpolation``, ``triangle``,
-        whose value is 1/distance; ``coalition`` and its variants). Default: sketch, coalition, gtg, cgsv; mr and or
-        for up to 14 clients, exactfed for up to ten.
+        `fedbary.research.comparison.PROTOCOL_METHODS` (``sketch``, ``cards``, ``interpolation``, ``triangle``, whose
+        value is 1/distance; ``worth``, also without a reference). Default: sketch, worth, gtg, cgsv; mr and or for up
+        to 14 clients, exactfed for up to ten.
     truth : str, optional
         The method that the others are measured by; it is computed, too. Default: exactfed, where it is compared.
     model : optional
@@ -86,9 +86,9 @@ def compare_clients(
     >>> import fedbary as fb
     >>> digits = fb.datasets.load("digits")
     >>> parts = fb.partitions.by_size(digits.train, [60, 60, 60], seed=0)
-    >>> result = fb.compare_clients(parts.clients, digits.test, methods=["mr", "coalition"], truth="mr")
+    >>> result = fb.compare_clients(parts.clients, digits.test, methods=["mr", "worth"], truth="mr")
     >>> list(result.summary()["method"])
-    ['mr', 'coalition']
+    ['mr', 'worth']
     """
     from fedbary.research.baselines.clients import METHODS, prepare
 
@@ -157,7 +157,7 @@ def chosen_methods(methods: Sequence[str] | None, truth: str | None, clients: in
 
     if methods is None:
         exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
-        methods = ["sketch", "coalition", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
+        methods = ["sketch", "worth", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
     return check_methods(methods, truth, [*METHODS, *PROTOCOL_METHODS])
 
 

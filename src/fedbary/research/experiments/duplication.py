@@ -34,15 +34,15 @@ SETS = {f"whole set × {times}": times for times in (2, 3)}
 ROWS = {f"one row, {times} {'copies' if times > 1 else 'copy'}": times for times in (1, 10, 100, 300)}
 CHANGES = (NOTHING, OTHER_SEED, *SETS, *ROWS, SYBIL)
 COPIER, COPY = "client_1", "copy"
-PROTOCOLS, TRAINED = ("sketch", "interpolation", "consensus", "coalition"), ("exactfed", "cgsv")
+PROTOCOLS, TRAINED = ("sketch", "interpolation", "cards", "worth"), ("exactfed", "cgsv")
 MEASURES = {
     "sketch_distance": "sketch: distance",
     "sketch_share": "sketch: share",
     "interpolation_distance": "interpolation: distance",
     "interpolation_share": "interpolation: share",
-    "consensus_share": "consensus: share",
-    "coalition_value": "coalition: φ",
-    "coalition_share": "coalition: share",
+    "cards_share": "cards: share",
+    "worth_value": "worth: φ",
+    "worth_share": "worth: share",
     "exactfed_value": "exactFed: φ",
     "exactfed_share": "exactFed: share",
     "cgsv_share": "CGSV: share",
@@ -114,7 +114,7 @@ def measured(scores: Mapping[str, ClientScores], names: list[str]) -> dict[str, 
         places = [given.clients.index(name) for name in names]
         found[f"{method}_share"] = float(given.shares[places].sum())
         found[f"{method}_value"] = float(given.values[places].sum())
-        if len(places) == 1 and method in PROTOCOLS and method != "coalition":
+        if len(places) == 1 and method in PROTOCOLS and method != "worth":
             found[f"{method}_distance"] = 1.0 / float(given.values[places[0]])
     return {measure: found[measure] for measure in MEASURES if measure in found}
 
@@ -154,7 +154,7 @@ def markdown(final: pd.DataFrame) -> str:
         "rows. One row repeated k times gets the weight (k + 1)/(300 + k), and the distribution moves towards it.\n"
         "- In the interpolation no row may be more than a fifth of a point that leaves, so a client in which one row "
         "weighs more sends fewer points, which makes its distance larger; from 100 copies on it does not answer (–).\n"
-        "- Consensus and the coalition value count different rows, so copies inside a client change nothing in them.\n"
+        "- A card counts different rows, so copies inside a client change neither its distance nor its worth.\n"
         "- Methods that train count rows: FedAvg weighs clients by them and takes more steps with more of them, and in "
         "CGSV they weigh the first round.\n"
         "- Shares by 1/distance value every client on its own. They cannot tell a copy from another client, so a "

@@ -9,23 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fedbary as fb
 from fedbary.data import Table
-from fedbary.protocols.coalition.groups import client_groups
-from fedbary.protocols.coalition.server import accuracy_utility, shapley
-from fedbary.protocols.coalition.stage import Stage
 from fedbary.research.comparison import PROTOCOL_METHODS, agreement, protocol_scores
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.scenarios import SCENARIOS, scenario
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 from fedbary.research.experiments.trained import Trained
-from fedbary.space.fit import fit_schema
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
@@ -34,9 +29,6 @@ if TYPE_CHECKING:
 DATASETS = ("cifar10-embeddings", "fashion-mnist")
 CASES = ("case 1", "case 2", "case 3", "case 4", "case 5", *SCENARIOS)
 EQUAL = "equal split"
-# Whole runs of protocols, and the coalition value's game alone.
-RUNS = tuple(name for name in PROTOCOL_METHODS if name not in ("coalition-ridge", "coalition-soft"))
-GAMES = {"coalition, game alone": "mean", "coalition-ridge, game alone": "ridge", "coalition-soft, game alone": "soft"}
 # Neither is a method: they say how much of a truth can be known.
 CEILINGS = ("exactfed ceiling", "pooled ceiling")
 METRICS = (
@@ -81,8 +73,7 @@ def compute(cell: Cell) -> list[Record]:
     scores = {"exactfed": trained.exactfed, CEILINGS[0]: trained.ceiling, "pooled": pooled, CEILINGS[1]: pooled_ceiling}
     scores |= trained.others()
     engine = fb.LocalEngine(workers=1)
-    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=engine) for name in RUNS}
-    scores |= games_alone(tables, test, seed=cell.seed)
+    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=engine) for name in PROTOCOL_METHODS}
     equal = np.full(cell.clients, 1.0 / cell.clients)
     scores[EQUAL] = ClientScores(EQUAL, tuple(tables), equal, np.zeros(cell.clients))
     records = []
@@ -104,28 +95,6 @@ def drawn(pool: Table, cell: Cell) -> dict[str, Table]:
         return scenario(pool, cell.case, cell.clients, seed=cell.seed)
     number, rows = int(cell.case.removeprefix("case ")), cell.rows * cell.clients
     return fb.partitions.paper_case(pool, number, clients=cell.clients, rows=rows, seed=cell.seed).clients
-
-
-def games_alone(tables: dict[str, Table], test: Table, *, seed: int) -> dict[str, ClientScores]:
-    """The coalition value without the sketch and the scoring model that it rides on: what it costs itself."""
-    settings = fb.Coalition()
-    started = perf_counter()
-    space = settings.space(None)
-    schema = fit_schema(test, space, seed=seed)
-    stage = Stage.fit(test, schema, shrinkage=space.shrinkage, seed=seed)
-    limits = dict(most=settings.points_per_class, min_group=settings.min_group)
-    groups = [stage.played(client_groups(rows, schema, **limits, seed=seed)) for rows in tables.values()]
-    before = perf_counter() - started
-    scores = {}
-    for name, kind in GAMES.items():
-        started = perf_counter()
-        utility = accuracy_utility(kind, groups, stage.judge, len(schema.label.classes))
-        found = shapley(list(tables), utility, settings, seed=seed)
-        seconds = before + perf_counter() - started
-        scores[name] = ClientScores(
-            name, tuple(tables), found.values, found.standard_errors, found.evaluations, seconds
-        )
-    return scores
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
@@ -162,8 +131,7 @@ def markdown(final: pd.DataFrame) -> str:
         "fitted to every coalition's rows in one place (pooled). A ceiling is a truth against itself on other test "
         "rows, which methods that share its test rows can exceed. Cases 1 to 5 are the paper's with 500 rows a client; "
         "complement, pairs, sizes, flips and mixed are those of `experiments/scenarios.py`. In case 1 all clients are "
-        "alike: there is no order to find. `coalition` and other protocols are timed with all they do, fitting the "
-        "scoring model and valuing every row included; the game alone is what the coalition value itself takes.\n",
+        "alike: there is no order to find. Protocols are timed with all they do, valuing every row included.\n",
         pivots(overall, by="everything", down=["method"], across="federation", titles=titles, digits=digits),
         pivots(
             named[named["case"] != "mean"],

@@ -31,7 +31,7 @@ CASES = {
     4: "4 noisy labels",
     5: "5 noisy features",
 }
-PROTOCOLS = ("sketch", "interpolation", "consensus", "triangle")
+PROTOCOLS = ("sketch", "interpolation", "cards", "triangle")
 CEILING, EQUAL = "ceiling", "equal split"
 METRICS = ("spearman", "kendall", "share_error", "seconds", "evaluations")
 

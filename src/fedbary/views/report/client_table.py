@@ -54,7 +54,7 @@ def client_table(result: Valuation, opinions: Sequence[Opinion]) -> ClientTable:
     records = [{str(key): value for key, value in record.items()} for record in ranked.to_dict("records")]
     if result.scores is not None:
         worth = result.scores.intervals()
-        ends = ("value", "value_low", "value_high")
+        ends = ("worth", "worth_low", "worth_high")
         records = [record | dict(zip(ends, worth.get(str(record["client"]), ()), strict=False)) for record in records]
     shown = {title: made for title, (name, made) in _COLUMNS.items() if _says_something(records, name)}
     rows = [
@@ -105,7 +105,7 @@ _COLUMNS = {
     "Odd features": _number("odd_features", whole_percent, "odd_features_low", "odd_features_high"),
     "Missing": _number("missing", whole_percent),
     "Flagged": _number("flagged", number),
-    "Value": _number("value", number, "value_low", "value_high"),
+    "Worth": _number("worth", number, "worth_low", "worth_high"),
     "Share": _number("share", percent, "share_low", "share_high"),
     "Distance": _number("distance", number, "low", "high"),
     "Rows": _number("rows", number),

@@ -32,7 +32,7 @@ def learned(settings: Mapping[str, Any]) -> Learned | None:
         return Learned(
             _server(settings, exposed, with_reference), _clients(settings, with_reference), *_limits(exposed)
         )
-    known = {"sketch": _sketch, "consensus": _consensus, "triangle": _triangle, "coalition": _coalition}
+    known = {"sketch": _sketch, "cards": _cards, "triangle": _triangle}
     return known[str(protocol)](settings) if protocol in known else None
 
 
@@ -107,49 +107,43 @@ def _sketch_warning(settings: Mapping[str, Any]) -> str:
     )
 
 
-def _consensus(settings: Mapping[str, Any]) -> Learned:
-    return Learned(
-        (
-            "How many rows each client has, its column means, variances and second moments (a number as label: the "
-            "label's, too), and its frequent categories and classes.",
-            f"From each client, for every class with at least {settings.get('min_group')} different rows: the class's "
-            "count, mean and variances.",
-            f"For every class with {settings.get('min_group')} such rows for each point of the target: averages of "
-            "groups of its rows in every round, and one cost; at the end the averages in the features before "
-            "projection, and the covariance inside these classes.",
-            "From each client its distance and the mean cost of its rows, and how its row scores are distributed: at "
-            f"most 40 means of at least {settings.get('min_group')} consecutive scores each.",
-        ),
-        (
-            "The schema, the target's points in every round, a scoring model of all other clients together, and "
-            "the median of their score distributions.",
-        ),
-        (*_NOBODY, "Anything of classes with fewer different rows, or of copies: no sum was made with them."),
-        (
-            "Averages over several rounds are not differentially private: where two rounds' groups differ by one row, "
-            "the server learns the difference of two rows exactly. The mean of a client's answers is its exact class "
-            "mean.",
-        ),
+def _cards(settings: Mapping[str, Any]) -> Learned:
+    private = settings.get("epsilon") is not None
+    with_reference = settings.get("reference_rows") is not None
+    others = "the others' cards and the reference's" if with_reference else "the others' cards"
+    server = (
+        "How many rows each client has, its columns and its label's name.",
+        "From each client one card in public coordinates, with noise: the count and the sum of the points of every "
+        "class, and the sum of their squares and products."
+        if private
+        else "From each client one card: the levels of its columns, and for every class the count and the sum of its "
+        "different rows, in all columns; and the squares and products of the columns, summed over all of them.",
+        ""
+        if private or not settings.get("numbers", True)
+        else "Unless its owner keeps them, the estimated shares of wrong labels and odd features.",
     )
+    clients = (
+        f"A model that is made of {others} together, never of a client's own: class means, and one covariance.",
+        "The schema, which names all classes and categories that cards name.",
+    )
+    return Learned(tuple(fact for fact in server if fact), clients, _NOBODY, (_cards_warning(settings),))
 
 
-def _coalition(settings: Mapping[str, Any]) -> Learned:
-    if settings.get("base_protocol") == "consensus":
-        return _consensus(settings)
-    least = settings.get("min_group")
-    return Learned(
-        (
-            "How many rows each client has.",
-            f"From each client, for every class with at least {least} different rows: up to "
-            f"{settings.get('points_per_class')} means of groups of at least {least} different rows each, in all "
-            "columns, how many rows each stands for, and how far in all the rows lie from these means.",
-        ),
-        _sketch(settings).clients,
-        (*_NOBODY, "Which rows belong together beyond that: no row is in two means."),
-        (
-            f"Means of as few as {least} rows are not differentially private: they say a good deal about these rows. "
-            "Where that is too much, use the sketch protocol with epsilon.",
-        ),
+def _cards_warning(settings: Mapping[str, Any]) -> str:
+    if (epsilon := settings.get("epsilon")) is not None:
+        return (
+            f"Each card is ({epsilon:g}, {settings.get('delta', 0.0):g})-differentially private, for the replacement "
+            "of one row; its row count is public. A card of another version of the rows costs as much again."
+        )
+    if settings.get("policy") == "guarded" or settings.get("networked"):
+        return (
+            "The cards are exact, so they are not differentially private. Unless its owner's policy trusts the server, "
+            f"a client leaves out what fewer than {settings.get('min_group')} different rows tell: a guard, not a "
+            "proof; epsilon gives one."
+        )
+    return (
+        "The cards are exact and nothing was left out, so the server can read what single rows tell: those of small "
+        "classes, and lone levels. policy = guarded leaves that out, and epsilon bounds what can be learned."
     )
 
 

@@ -1,0 +1,321 @@
+"""`worth`: what each client adds to the others, as the Shapley value of a game that is played on cards (DESIGN 2.8).
+
+The cards of a coalition add up to the card of its pooled rows, so the linear classifiers that these rows would give are
+known without them. v(S) is the accuracy of those classifiers on the judge's rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.games import Estimate, Game, MaxPermutations, StandardErrorBelow, exact_shapley, permutation_shapley
+from fedbary.protocols.cards import Cards
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.space.labels import class_positions
+from fedbary.space.schema import Schema
+from fedbary.valuation.scores import ClientScores
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Utility = Callable[[Bools], Floats]
+
+# Coordinates of the game unless told otherwise, chosen by `fedbary reproduce worth` (decision 037).
+COORDINATES = 64
+# Permutations go on until every standard error is below this part of v(N) − v(∅).
+_SMALL_ERROR = 0.01
+# Values below this are what rounding leaves of zero: accuracies are shares of rows.
+_ZERO = 1e-12
+# More rows make the accuracy hardly more exact, and every coalition slower.
+_MOST_JUDGES = 5000
+_DRAWN = 2000
+_SHRINKAGE = 0.1
+_METRIC_SHRINKAGE = 0.2
+_PSEUDO_ROWS = 2.0
+# Distances in many coordinates are overconfident beside the class prior.
+_TEMPERATURE = 0.3
+# Penalty of the ridge regression: rows of the variance that coordinates have on average.
+_RIDGE = 5.0
+# R² of a coalition that is worse than saying the mean by far; a lower floor would let one coalition decide.
+_WORST = -1.0
+_AT_A_TIME = 64
+_POWERS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Rows that coalitions are tested on: points in the coordinates of the cards, and class codes or numbers."""
+
+    points: Floats
+    labels: Integers | Floats
+
+    @property
+    def numeric(self) -> bool:
+        """Whether labels are numbers."""
+        return bool(np.issubdtype(self.labels.dtype, np.floating))
+
+
+def reference_judge(points: Floats, labels: NDArray[np.generic], schema: Schema, *, seed: int) -> Judge | None:
+    """Rows of a reference, at most 5000 and of classes that the schema knows; None if there are none.
+
+    ``points`` are in the schema's coordinates, ``labels`` names of classes or numbers.
+    """
+    found: Integers | Floats
+    if schema.label.kind == "number":
+        found = (np.asarray(labels, dtype=float) - schema.label.mean) / schema.label.scale
+        rows = np.arange(len(found))
+    else:
+        found = class_positions(np.asarray(labels, dtype=np.str_), schema.label.classes)
+        rows = np.flatnonzero(found >= 0)
+    if len(rows) > _MOST_JUDGES:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, _MOST_JUDGES, replace=False))
+    return Judge(points[rows], found[rows]) if len(rows) else None
+
+
+def drawn_judge(target: ClassMoments, *, seed: int, numeric: bool = False) -> Judge:
+    """Rows drawn from the means and the covariance of a consensus, all of its classes alike: *self-consistency*.
+
+    Nobody knows how frequent classes are; by the clients' counts those that most clients have would decide.
+    """
+    rng = np.random.default_rng(seed)
+    rows = max(target.rows, np.finfo(float).tiny)
+    covariance = target.within() / rows
+    width = target.sums.shape[1]
+    if target.full:
+        values, vectors = np.linalg.eigh(covariance)
+        noise = rng.standard_normal((_DRAWN, width)) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    else:
+        noise = rng.standard_normal((_DRAWN, width)) * np.sqrt(np.maximum(covariance, 0.0))
+    if numeric:
+        joint = target.means[0] + noise
+        return Judge(joint[:, :-1], joint[:, -1])
+    held = np.flatnonzero(target.counts > 0)
+    codes = held[np.arange(_DRAWN) % len(held)]
+    return Judge(target.means[codes] + noise, codes)
+
+
+def play_worth(
+    parts: Mapping[str, ClassMoments], judge: Judge, settings: Cards, *, seed: int, method: str = "cards"
+) -> ClientScores:
+    """Shapley values of the clients whose cards these are.
+
+    The game is played in fixed coordinates: the discriminant and the principal directions of the judge's rows, never
+    anything that is fitted on cards, so that a client without rows is worth exactly nothing. Where a card lacks
+    products of coordinates, or has noise in them, the judge's covariance inside classes stands for its own. v(∅) is
+    chance, 1/K, or R² = 0 where the label is a number.
+
+    Parameters
+    ----------
+    parts : mapping of str to ClassMoments
+        Players and their cards, in the coordinates of the judge; a label that is a number is one coordinate more.
+    judge : Judge
+        Rows that coalitions are tested on.
+    settings : Cards
+        Its ``exact_up_to``, ``permutations`` and ``coordinates``.
+    seed : int
+        Of the permutations.
+    """
+    started = time.perf_counter()
+    players = list(parts)
+    game = Game(players, utility(list(parts.values()), judge, coordinates=settings.coordinates or COORDINATES))
+    found = _shapley(game, settings, seed=seed)
+    return ClientScores(
+        method,
+        tuple(players),
+        np.where(np.abs(found.values) < _ZERO, 0.0, found.values),
+        found.standard_errors,
+        evaluations=found.evaluations,
+        seconds=time.perf_counter() - started,
+        converged=found.converged,
+        notes=found.notes,
+    )
+
+
+def utility(parts: list[ClassMoments], judge: Judge, *, coordinates: int = COORDINATES) -> Utility:
+    """V for batches of coalitions of these cards."""
+    directions = public_directions(judge, coordinates)
+    judge = replace(judge, points=judge.points @ directions)
+    within = _covariance(judge)
+    if judge.numeric:
+        return _explained([_played_with_number(part, directions, within) for part in parts], judge)
+    return _accuracy([_played(part, directions, within) for part in parts], judge)
+
+
+def public_directions(judge: Judge, coordinates: int) -> Floats:
+    """An orthonormal basis (d, k) of the judge's discriminant and, for the rest, principal directions."""
+    width = judge.points.shape[1]
+    if width <= coordinates:
+        return np.eye(width)
+    centred = judge.points - judge.points.mean(axis=0)
+    if judge.numeric:
+        return _principal(centred, coordinates)
+    codes, means = _class_means(judge)
+    inside = judge.points - means[codes]
+    covariance = inside.T @ inside / len(inside)
+    covariance[np.diag_indices(width)] += _METRIC_SHRINKAGE * float(np.trace(covariance)) / width
+    apart = means - means.mean(axis=0)
+    telling = np.linalg.svd(np.linalg.solve(covariance, apart.T), full_matrices=False)[0]
+    telling = telling[:, : min(len(means) - 1, coordinates)]
+    return np.linalg.qr(np.hstack([telling, _principal(centred, coordinates)[:, : coordinates - telling.shape[1]]]))[0]
+
+
+def _principal(centred: Floats, count: int) -> Floats:
+    """The first principal directions by subspace iteration: near enough for coordinates, and a tenth of the time."""
+    found = np.random.default_rng(0).standard_normal((centred.shape[1], count))
+    for _ in range(_POWERS):
+        found = np.linalg.qr(centred.T @ (centred @ found))[0]
+    values, vectors = np.linalg.eigh(_symmetric(found.T @ (centred.T @ (centred @ found))))
+    return np.asarray(found @ vectors[:, np.argsort(values)[::-1]])
+
+
+def _symmetric(matrix: Floats) -> Floats:
+    return np.asarray((matrix + matrix.T) / 2.0)
+
+
+def _shapley(game: Game, settings: Cards, *, seed: int) -> Estimate:
+    """All coalitions for few players, permutations for many."""
+    if len(game) <= settings.exact_up_to:
+        return exact_shapley(game)
+    stop = StandardErrorBelow(_SMALL_ERROR, relative=True) | MaxPermutations(settings.permutations)
+    return permutation_shapley(game, seed=seed, stop=stop, wave=_AT_A_TIME)
+
+
+def _class_means(judge: Judge) -> tuple[Integers, Floats]:
+    """Codes of the classes that the judge has, without gaps, and their means."""
+    codes = np.unique(judge.labels, return_inverse=True)[1]
+    sums = np.zeros((codes.max() + 1, judge.points.shape[1]))
+    np.add.at(sums, codes, judge.points)
+    return codes, sums / np.bincount(codes)[:, None]
+
+
+def _covariance(judge: Judge) -> Floats:
+    """The judge's covariance inside classes, or of everything where labels are numbers."""
+    if judge.numeric:
+        inside = judge.points - judge.points.mean(axis=0)
+    else:
+        codes, means = _class_means(judge)
+        inside = judge.points - means[codes]
+    return np.asarray(inside.T @ inside / len(inside))
+
+
+def _played(part: ClassMoments, directions: Floats, within: Floats) -> ClassMoments:
+    """A card along some directions; where its products cannot be used, rows scatter as the judge's do."""
+    counts = np.maximum(part.counts, 0.0)
+    sums = np.where(counts[:, None] > 0, part.sums @ directions, 0.0)
+    if part.full and part.noise == EXACT:
+        return ClassMoments(counts, sums, directions.T @ part.second @ directions)
+    known = ClassMoments(counts, sums, np.zeros_like(within))
+    return ClassMoments(counts, sums, known.rows * within - known.within())
+
+
+def _played_with_number(part: ClassMoments, directions: Floats, within: Floats) -> ClassMoments:
+    """The same where the label is a number, the last coordinate.
+
+    Without products a card says nothing about how the label depends on anything, and its client is worth nothing.
+    """
+    whole = np.zeros((directions.shape[0] + 1, directions.shape[1] + 1))
+    whole[:-1, :-1], whole[-1, -1] = directions, 1.0
+    sums = part.sums @ whole
+    if not part.full:
+        return ClassMoments(np.zeros(1), np.zeros_like(sums), np.zeros((whole.shape[1], whole.shape[1])))
+    second = whole.T @ part.second @ whole
+    if part.noise != EXACT:
+        mean = sums[0, :-1] / max(part.rows, 1.0)
+        second[:-1, :-1] = part.rows * (within + np.outer(mean, mean))
+    return ClassMoments(part.counts, sums, second)
+
+
+def _accuracy(parts: list[ClassMoments], judge: Judge) -> Utility:
+    """The mean of two accuracies: of the linear discriminant and of the ridge regression on one-hot classes."""
+    counts, sums, seconds = (np.stack([getattr(part, name) for part in parts]) for name in ("counts", "sums", "second"))
+    players, classes, width = sums.shape
+    order = np.argsort(judge.labels, kind="stable")
+    edges = np.searchsorted(judge.labels[order], np.arange(classes + 1))
+    # A third more digits than an accuracy needs, at half the price.
+    points = np.ascontiguousarray(judge.points[order].T, dtype=np.float32)
+    variance = max(float(judge.points.var(axis=0).mean()), np.finfo(float).tiny)
+    diagonal = np.arange(width)
+
+    def batch(coalitions: Floats) -> Floats:
+        number = coalitions @ counts
+        total = np.tensordot(coalitions, sums, 1)
+        second = (coalitions @ seconds.reshape(players, -1)).reshape(-1, width, width)
+        rows = number.sum(axis=1)[:, None]
+        grand = total.sum(axis=1) / rows
+        scaled = total / np.sqrt(np.maximum(number, 1e-12))[..., None]
+        within = (second - np.swapaxes(scaled, 1, 2) @ scaled) / rows[..., None]
+        level = within[:, diagonal, diagonal].mean(axis=1)
+        within *= 1.0 - _SHRINKAGE
+        within[:, diagonal, diagonal] += np.where(level > 0.0, _SHRINKAGE * level, 1.0)[:, None]
+        means = (total + _PSEUDO_ROWS * grand[:, None]) / (number + _PSEUDO_ROWS)[..., None]
+        slopes = _TEMPERATURE * _solved(within, means)
+        offsets = np.log(np.maximum(number, 1e-12) / rows) - 0.5 * (slopes * means).sum(axis=2)
+        discriminant = _correct(slopes, np.where(number > 0, offsets, -1e9), points, edges)
+        about = second - rows[..., None] * grand[:, :, None] * grand[:, None]
+        about[:, diagonal, diagonal] += _RIDGE * variance
+        slopes = _solved(about, total - number[..., None] * grand[:, None])
+        offsets = number / rows - (slopes @ grand[..., None])[..., 0]
+        ridge = _correct(slopes, np.where(number > 0, offsets, -1e9), points, edges)
+        return (discriminant + ridge) / 2.0
+
+    return _in_batches(batch, counts.sum(axis=1), empty=1.0 / classes)
+
+
+def _solved(matrices: Floats, vectors: Floats) -> Floats:
+    """A⁻¹v for every matrix (B, d, d) and the vectors (B, K, d) that go with it."""
+    return np.asarray(np.swapaxes(np.linalg.solve(matrices, np.swapaxes(vectors, 1, 2)), 1, 2))
+
+
+def _correct(slopes: Floats, offsets: Floats, points: NDArray[np.float32], edges: Integers) -> Floats:
+    """Shares of the points, which are ordered by class, whose own class scores highest."""
+    count, classes, width = slopes.shape
+    scores = slopes.reshape(-1, width).astype(np.float32) @ points
+    scores = scores.reshape(count, classes, -1) + offsets[..., None].astype(np.float32)
+    best = scores.max(axis=1)
+    right = np.zeros(count)
+    for code in range(classes):
+        own = slice(edges[code], edges[code + 1])
+        right += (scores[:, code, own] >= best[:, own]).sum(axis=1)
+    return np.asarray(right / points.shape[1])
+
+
+def _explained(parts: list[ClassMoments], judge: Judge) -> Utility:
+    """R² of the ridge regression on the judge's rows; saying their own mean has 0."""
+    counts = np.array([part.rows for part in parts])
+    sums = np.stack([part.sums.sum(axis=0) for part in parts])
+    seconds = np.stack([part.second for part in parts])
+    points, labels = judge.points, np.asarray(judge.labels, dtype=float)
+    variance = max(float(points.var(axis=0).mean()), np.finfo(float).tiny)
+    spread = max(float(((labels - labels.mean()) ** 2).sum()), np.finfo(float).tiny)
+    diagonal = np.arange(points.shape[1])
+
+    def batch(coalitions: Floats) -> Floats:
+        rows = (coalitions @ counts)[:, None]
+        grand = coalitions @ sums / rows
+        about = np.tensordot(coalitions, seconds, 1) - rows[..., None] * grand[:, :, None] * grand[:, None]
+        inside, across = about[:, :-1, :-1].copy(), about[:, None, :-1, -1]
+        inside[:, diagonal, diagonal] += _RIDGE * variance
+        slopes = _solved(inside, across)[:, 0]
+        said = slopes @ points.T + (grand[:, -1] - (slopes * grand[:, :-1]).sum(axis=1))[:, None]
+        return np.asarray(np.maximum(1.0 - ((labels - said) ** 2).sum(axis=1) / spread, _WORST))
+
+    return _in_batches(batch, counts, empty=0.0)
+
+
+def _in_batches(batch: Callable[[Floats], Floats], rows: Floats, *, empty: float) -> Utility:
+    """A utility that computes some coalitions at a time, and is ``empty`` for those without any rows."""
+
+    def parts(coalitions: Bools) -> Floats:
+        found = np.full(len(coalitions), empty)
+        some = np.flatnonzero(coalitions @ rows > 0)
+        for first in range(0, len(some), _AT_A_TIME):
+            chosen = some[first : first + _AT_A_TIME]
+            found[chosen] = batch(coalitions[chosen].astype(float))
+        return found
+
+    return parts
