@@ -1,8 +1,8 @@
 """See who is worth how much where four clients hold the digits 0 to 4 and one holds 5 to 9.
 
-A distance looks at one client at a time, and all of them are about as far from the target. The coalition value asks
-what a client adds to the others, without training on anybody's rows: the client that alone knows five digits is worth
-most, and the one with 40 % wrong labels least.
+A distance looks at one client at a time, and all of them are about as far from the target. Their worth is what they add
+to the others, computed from their cards and without training on anybody's rows: the client that alone knows five digits
+is worth most, and the one with 40 % wrong labels least.
 """
 
 import fedbary as fb
@@ -15,8 +15,8 @@ clients["client_4"], _ = fb.corruptions.flip_labels(clients["client_4"], 0.4, se
 clients["alone"] = high.take(range(120))
 
 by_distance = fb.value(clients, digits.test, seed=0)
-by_coalition = fb.value(clients, digits.test, protocol=fb.Coalition(), seed=0)
-table = by_coalition.scores.to_frame()[["client", "value", "share"]]
+by_worth = fb.value(clients, digits.test, protocol=fb.Cards(worth=True), seed=0)
+table = by_worth.scores.to_frame()[["client", "value", "share"]]
 table["distance"] = by_distance.clients["distance"]
 table["share by distance"] = by_distance.clients["share"]
 print(table.round(3).to_string(index=False))

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -112,6 +113,17 @@ def test_a_bad_client_is_named_with_the_reason_and_the_others_are_valued(kind, r
     assert facts.items() <= why.facts.items()
     assert result.clients["distance"].notna().tolist() == [True, True, False]
     assert result.clients["share"][:2].sum() == pytest.approx(1)
+
+
+def test_where_no_other_client_is_believed_the_reference_alone_is_the_model():
+    """Three hospitals, two of them spoilt: for the clean one only the reference is left to compare with."""
+    folder = Path(__file__).parents[1] / "examples" / "hospitals"
+    clients = fb.read_clients(str(folder / "hospital_*.parquet"), label="diagnosis", id="patient")
+    reference = fb.read(folder / "validation.parquet", label="diagnosis", id="patient")
+    result = fb.value(clients, reference, protocol="cards", seed=0)
+    assert not result.failed
+    assert result.select() == ["hospital_north"]
+    assert all(result.rows(name)["flag"].notna().all() for name in clients)
 
 
 BAD_REFERENCES = {

@@ -20,6 +20,7 @@ _HOMES = {
     "DatasetUnavailable": "fedbary.errors",
     "FedAvg": "fedbary.research.training.fedavg_settings",
     "FedbaryError": "fedbary.errors",
+    "FilesEngine": "fedbary.engines.files.engine",
     "FlagFilter": "fedbary.estimators",
     "Interpolation": "fedbary.protocols.interpolation",
     "Ledger": "fedbary.guard.ledger",
@@ -45,6 +46,7 @@ _HOMES = {
     "TransportError": "fedbary.errors",
     "Triangle": "fedbary.protocols.triangle",
     "Valuation": "fedbary.valuation.result",
+    "Waiting": "fedbary.errors",
     "audit": "fedbary.auditing.auditor",
     "boost": "fedbary.research.boosting",
     "clean": "fedbary.valuation.cleaning",
@@ -75,6 +77,7 @@ __all__ = [
     "DatasetUnavailable",
     "FedAvg",
     "FedbaryError",
+    "FilesEngine",
     "FlagFilter",
     "Interpolation",
     "Ledger",
@@ -99,6 +102,7 @@ __all__ = [
     "TransportError",
     "Triangle",
     "Valuation",
+    "Waiting",
     "__version__",
     "audit",
     "boost",
@@ -125,6 +129,7 @@ if TYPE_CHECKING:
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
+    from fedbary.engines.files.engine import FilesEngine
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import (
         DataError,
@@ -135,6 +140,7 @@ if TYPE_CHECKING:
         SchemaError,
         SettingsError,
         TransportError,
+        Waiting,
     )
     from fedbary.estimators import FlagFilter, RowValues
     from fedbary.guard.ledger import Ledger

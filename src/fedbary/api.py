@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -92,15 +91,16 @@ def value(
     _check_settings(clients, space, engine, seed)
     if clients is not None and len(clients) == 1 and reference is None and chosen.name not in _NEED_A_REFERENCE:
         raise SettingsError("settings.one-client")
+    carrier = engine or LocalEngine()
     target = None if reference is None else _reference(reference)
     label = None if target is None else target.label_name
     return run_session(
         chosen,
-        engine or LocalEngine(),
+        carrier,
         reference=target,
         space=chosen.space(space),
         rules=RowRules(fdr, rule, calibration),
-        seed=secrets.randbits(48) if seed is None else int(seed),
+        seed=carrier.drawn_seed() if seed is None else int(seed),
         tables=None if clients is None else {str(name): table_or_error(data, label) for name, data in clients.items()},
         progress=progress,
     )

@@ -94,6 +94,16 @@ class PrivacyError(FedbaryError):
     """What was asked would reveal more than the owner allows."""
 
 
+class Waiting(FedbaryError):  # noqa: N818 - the public name of the contract
+    """Answers are not there yet; the same call goes on when they are. ``names`` says whose."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The clients that have not answered; empty where anybody may."""
+        names = self.note.facts.get("names")
+        return names if isinstance(names, tuple) else ()
+
+
 def as_note(error: BaseException) -> Note:
     """Any exception as a note; the words of one that is not ours stay with the owner.
 

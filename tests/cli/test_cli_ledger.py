@@ -46,6 +46,17 @@ def test_it_shows_each_line_and_the_totals(fedbary, ledger):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_delta_is_shown_and_allowed_beside_epsilon(fedbary, ledger):
+    ledger.open_question(Entry(protocol="cards", kind="card", epsilon=1.0, delta=1e-6), most_delta=1e-6)
+    told = " ".join(fedbary("ledger", "ledger.jsonl")[1].split())
+    assert "δ spent: 1e-06." in told
+    code, out, _ = fedbary("policy", "allow", "ledger.jsonl", "--protocol", "cards", "--delta", "1e-7", "--yes")
+    assert code == 0
+    assert "allowed δ 1e-07 more" in " ".join(out.split())
+    assert ledger.read().entries[-1].more_delta == 1e-7
+    assert "δ 1e-07 more" in " ".join(fedbary("ledger", "ledger.jsonl")[1].split())
+
+
 def test_json_holds_all_of_it(fedbary, ledger):
     code, out, _ = fedbary("ledger", "ledger.jsonl", "--json")
     content = json.loads(out)

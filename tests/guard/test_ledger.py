@@ -350,3 +350,9 @@ def test_two_processes_neither_mix_lines_nor_spend_the_same_epsilon(tmp_path):
     assert len(lines) == 15
     assert Ledger(path).spent() == 1.5
     assert [line["left"] for line in lines] == [round(1.5 - 0.1 * n, 1) for n in range(1, 16)]
+
+
+def test_lines_from_before_delta_was_counted_are_read():
+    line = json.loads(Entry(protocol="sketch", epsilon=0.5).to_json())
+    del line["delta"], line["more_delta"]
+    assert Entry.from_json(json.dumps(line)) == Entry(protocol="sketch", epsilon=0.5)

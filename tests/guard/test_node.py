@@ -571,3 +571,81 @@ def test_with_epsilon_no_cell_decides_whether_there_is_an_answer(tmp_path, odd):
     np.testing.assert_array_equal(costs[0][:, :-1], costs[1][:, :-1])
     strict = row_points(fb.read(tmp_path / "plain" / "mine.csv", "label", id="id"), schema)
     np.testing.assert_array_equal(strict, costs[0])
+
+
+# --- cards --------------------------------------------------------------------------------------------
+
+
+def cards_run(owner, asked, session, reference=None):
+    """A whole run with four more clients beside the owner; returns what left the owner, and the result."""
+    others = {f"client {number}": fb.Table.from_frame(rows(60, 20 + number)) for number in range(4)}
+    clients = {name: asked.client(table, rules=RowRules(), seed=0) for name, table in others.items()}
+    server = asked.server(["me", *clients], reference, asked.space(None), rules=RowRules(), seed=0)
+    left = []
+    while tasks := server.tasks():
+        replies = {name: clients[name].answer(message) for name, message in tasks.items() if name != "me"}
+        if "me" in tasks:
+            left.append(owner.ask(tasks["me"], session, asked=asked, step=1 + len(left)))
+            replies["me"] = left[-1]
+        server.absorb(replies)
+    return left, server.result()
+
+
+def test_cards_are_one_question_and_later_runs_are_read_at_home(owner):
+    first, second = secrets.token_hex(16), secrets.token_hex(16)
+    card, model = cards_run(owner, fb.Cards(), first)[0]
+    assert "wrong_labels" in model.scalars
+    assert owner.lines == ["question", "reply", "reply"]
+    left, result = cards_run(owner, fb.Cards(robust=False), second)
+    assert all(np.array_equal(card.arrays[name], array) for name, array in left[0].arrays.items())
+    assert left[1].scalars == {"rows": 60}
+    assert owner.lines == ["question", "reply", "reply"]
+    assert result.outcomes["me"].ok
+    for session in (first, second):
+        assert (owner.home / "state" / "mine" / "results" / session / "rows.parquet").is_file()
+
+
+def test_a_second_model_in_a_run_is_not_answered(owner):
+    session = secrets.token_hex(16)
+    server = fb.Cards().server(["me"], REFERENCE, fb.Cards().space(None), rules=RowRules(), seed=0)
+    message = server.tasks()["me"]
+    card = owner.ask(message, session, asked=fb.Cards())
+    server.absorb({"me": card})
+    for step in (1, 2):
+        other = replace(message, scalars={**message.scalars, "task": "regression"})
+        found = owner.ask(other, session, asked=fb.Cards(), step=step)
+        assert found.note.code in ("guard.out-of-step", "protocols.asked-otherwise")
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_owners_who_share_no_numbers_send_the_card_alone(tmp_path, numbers):
+    owner = Owner(tmp_path, f"share_numbers = {str(numbers).lower()}")
+    left, result = cards_run(owner, fb.Cards(), secrets.token_hex(16))
+    assert ("wrong_labels" in left[-1].scalars) == numbers
+    assert result.outcomes["me"].ok
+
+
+def strange(frame, what):
+    if what == "no row with a known class":
+        return frame.assign(label="unheard of")
+    if what == "no number":
+        return frame.assign(x1="text")
+    if what == "nothing":
+        return frame.assign(x0=np.nan, x1=np.nan, x2=np.nan)
+    return pd.concat([frame.head(1)] * len(frame)) if what == "one row only" else frame
+
+
+@pytest.mark.parametrize("what", ["ordinary", "no row with a known class", "no number", "nothing", "one row only"])
+def test_with_epsilon_nothing_but_the_noise_depends_on_rows(tmp_path, what):
+    pytest.importorskip("dp_accounting")
+    owner, asked = Owner(tmp_path, "epsilon_budget = 2.0"), fb.Cards(epsilon=1.0)
+    strange(rows(60, 1), what).to_csv(owner.file, index=False)
+    schema = asked.server(["me"], REFERENCE, asked.space(None), rules=RowRules(), seed=0).tasks()["me"]
+    session = secrets.token_hex(16)
+    card = owner.ask(schema, session, asked=asked)
+    assert isinstance(card, Reply)
+    assert (card.scalars["rows"], json.loads(card.scalars["card"])["classes"]) == (60, ["no", "yes"])
+    assert owner.lines == ["question", "reply"]
+    again = owner.ask(schema, asked=asked)
+    assert all(np.array_equal(again.arrays[name], array) for name, array in card.arrays.items())
+    assert (owner.ledger.read().spent(), owner.ledger.read().spent_delta()) == (1.0, 1e-6)

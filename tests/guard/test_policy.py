@@ -26,6 +26,9 @@ EVERYTHING = tuple(PROTOCOLS)
         ({"require_epsilon": True, "max_epsilon": 1.0}, fb.Sketch(epsilon=1.1), "epsilon-too-large", "max_epsilon"),
         ({"epsilon_budget": 2.0}, fb.Sketch(epsilon=2.1), "epsilon-too-large", "epsilon_budget"),
         ({}, fb.Sketch(epsilon=10.1), "epsilon-too-large", "max_epsilon"),
+        ({"epsilon_budget": 2.0}, fb.Cards(), "exact-answers", "epsilon_budget"),
+        ({}, fb.Cards(epsilon=10.1), "epsilon-too-large", "max_epsilon"),
+        ({}, fb.Cards(epsilon=1.0, delta=2e-6), "delta-too-large", None),
         ({}, fb.Sketch(epsilon=1e9, policy="coarsen"), "epsilon-too-large", "max_epsilon"),
         ({"protocols": EVERYTHING}, Triangle(allow_reconstruction=True), "reconstruction", None),
         ({"protocols": EVERYTHING}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
@@ -83,6 +86,20 @@ def test_an_untrusted_server_neither_fixes_t_nor_turns_off_coarsening():
     assert own.applied(fb.Sketch(epsilon=1.0)).policy == "dp"
 
 
+def test_cards_are_guarded_and_tell_what_the_owner_shares():
+    assert OwnerPolicy().applied(fb.Cards(shared=True)) == fb.Cards(policy="guarded")
+    assert OwnerPolicy().applied(fb.Cards(epsilon=1.0)).policy == "dp"
+    open_hearted = OwnerPolicy(share_card_with_others=True, share_numbers=False)
+    assert open_hearted.applied(fb.Cards()) == fb.Cards(policy="guarded", shared=True, numbers=False)
+    assert OwnerPolicy(trust_server=True).applied(fb.Cards()).policy == "trusted"
+
+
+def test_a_budget_pays_for_private_cards():
+    own = OwnerPolicy(epsilon_budget=2.0, max_delta=1e-8)
+    own.check(fb.Cards(epsilon=2.0, delta=1e-8))
+    assert own.most_telling("cards") == fb.Cards(epsilon=2.0, delta=1e-8)
+
+
 def test_a_trusted_server_gets_what_it_asks_for_within_limits():
     own = OwnerPolicy(protocols=EVERYTHING, trust_server=True)
     assert own.applied(fb.Sketch()).policy == "trusted"
@@ -106,12 +123,12 @@ def test_one_question_unless_a_number_or_a_budget_says_more(policy, most):
 # What only the server or only the row values read: a client that answers does not depend on it, or checks it itself.
 HARMLESS = {
     "sketch": {"support", "lower", "adapt", "numbers"},
-    "cards": {"delta", "worth", "exact_up_to", "permutations", "coordinates", "robust", "numbers"},
+    "cards": {"worth", "exact_up_to", "permutations", "coordinates", "robust", "schema", "numbers"},
     "interpolation": {"support", "p", "tolerance", "gradient"},
     "triangle": {"support", "t", "p"},
 }
 BOUNDED = {"min_group", "epsilon", "policy", "rounds", "starts", "points_per_class"}
-BOUNDED |= {"t", "allow_reconstruction", "interpolation"}
+BOUNDED |= {"t", "allow_reconstruction", "interpolation", "delta", "shared"}
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
@@ -126,6 +143,8 @@ policies = st.builds(
     max_epsilon=st.none() | st.floats(1e-6, 1e6),
     protocols=st.lists(st.sampled_from(EVERYTHING), unique=True).map(tuple),
     share_flag_counts=st.booleans(),
+    share_card_with_others=st.booleans(),
+    max_delta=st.just(0.0) | st.floats(1e-12, 1e-3),
     trust_server=st.booleans(),
     max_rounds=st.integers(1, 99),
     max_questions=st.none() | st.integers(1, 99),
@@ -158,6 +177,7 @@ def test_a_budget_is_written_and_read_back(tmp_path):
         ("protocols = ['sketsh']", "guard.policy-unknown-protocol", {"name": "sketsh"}),
         ("require_epsilon = true", "guard.any-epsilon", {}),
         ("epsilon_budget = 1\nprotocols = ['triangle']", "guard.protocol-without-epsilon", {"protocol": "triangle"}),
+        ("max_delta = -1", "guard.policy-value", {"key": "max_delta"}),
         ("max_questions = 0", "guard.policy-value", {"key": "max_questions"}),
         ("epsilon_budget = 1.0\nshare_flag_counts = true", "guard.flag-counts-are-exact", {"key": "epsilon_budget"}),
         ("min_group = ", "guard.policy-not-toml", {}),

@@ -25,10 +25,12 @@ class Checkpoint(Observer):
         Where the file is.
     resume : bool
         Whether to read what an interrupted run left there.
+    keep : bool
+        Whether the file stays when the run is finished, so that the same call gives its result again.
     """
 
-    def __init__(self, folder: Path, *, resume: bool) -> None:
-        self._file = folder / NAME
+    def __init__(self, folder: Path, *, resume: bool, keep: bool = False) -> None:
+        self._file, self._keep = folder / NAME, keep
         self._stored = _read(self._file) if resume else {}
         self._identity = ""
 
@@ -54,7 +56,8 @@ class Checkpoint(Observer):
 
     def finished(self, result: Valuation) -> None:  # noqa: ARG002 - an observer's signature
         """Nothing is left to go on with."""
-        self._file.unlink(missing_ok=True)
+        if not self._keep:
+            self._file.unlink(missing_ok=True)
 
 
 def _read(file: Path) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,12 +70,16 @@ class Engine(ABC):
     resume : bool
         Whether to go on from the checkpoint in ``folder``, if there is one.
     networked : bool
-        Whether the clients are other parties, whom messages reach over a network.
+        Whether the clients are other parties, whom messages reach over a network or by hand.
+    patient : bool
+        Whether answers come by and by: a run stops with `Waiting`, and the same call goes on. One of several rounds
+        then goes on from its checkpoint, which is kept.
     """
 
     folder: Path | None = None
     resume: bool = False
     networked: bool = False
+    patient: bool = False
 
     @abstractmethod
     def clients(self, work: Work, state: State, observer: Observer) -> list[str]:
@@ -103,6 +108,10 @@ class Engine(ABC):
     def facts(self) -> dict[str, Any]:
         """What belongs into the settings of a result."""
         return {}
+
+    def drawn_seed(self) -> int:
+        """The seed of a run for which none was given."""
+        return secrets.randbits(48)
 
 
 def run(protocol: ServerProtocol, engine: Engine, observer: Observer = SILENT) -> Valuation:

@@ -16,6 +16,8 @@ from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import EventLog, EventObserver, Listener
 from fedbary.engines.local import one_thread
 from fedbary.engines.run import SILENT, Engine, Observer, Observers, Work, run
+from fedbary.errors import Waiting
+from fedbary.guard.questions import most_messages
 from fedbary.notes import Note
 from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Settings
@@ -46,8 +48,10 @@ def run_session(
 ) -> Valuation:
     """Ask who takes part, run the protocol with them, and say in the result how it was made."""
     work = Work(protocol, rules, tables, shared_secret(seed))
-    log = None if engine.folder is None else EventLog(engine.folder / EVENTS, append=engine.resume)
-    checkpoint = None if engine.folder is None else Checkpoint(engine.folder, resume=engine.resume)
+    goes_on = engine.patient and most_messages(protocol) > 1
+    resume = engine.resume or goes_on
+    log = None if engine.folder is None else EventLog(engine.folder / EVENTS, append=resume)
+    checkpoint = None if engine.folder is None else Checkpoint(engine.folder, resume=resume, keep=goes_on)
     listeners = [listener for listener in (progress, log) if listener is not None]
     observer: Observer = EventObserver(*listeners) if listeners else SILENT
     if checkpoint is not None:
@@ -61,7 +65,12 @@ def run_session(
         if checkpoint is not None:
             checkpoint.restore(server, _identity(protocol, space, settings, clients))
         observer.started([engine.label(client) for client in clients])
-        result = run(server, engine, observer)
+        try:
+            result = run(server, engine, observer)
+        except Waiting:
+            if goes_on and checkpoint is not None:  # what was asked stays asked, with the same randomness
+                checkpoint.absorbed(server, engine)
+            raise
     absent = settings.get("absent_nodes")
     notes = (Note("engines.absent-nodes", {"count": absent}),) if absent else ()
     if tables is None:  # in one process nobody claims anything

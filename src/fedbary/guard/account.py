@@ -39,9 +39,9 @@ class Entry:
         Digest of the table's rows.
     bytes, arrays, scalars, digest
         Size of what left, names and shapes of its arrays, names of its scalars, and its digest.
-    epsilon, left : float
-        What the question costs, and what is left of the budget afterwards.
-    more_questions, more_epsilon : int, float
+    epsilon, delta, left : float
+        What the question costs, and what is left of the budget of ε afterwards.
+    more_questions, more_epsilon, more_delta : int, float, float
         What the owner allows beyond the policy.
     time : str
         UTC, ISO 8601.
@@ -65,9 +65,11 @@ class Entry:
     scalars: tuple[str, ...] = ()
     digest: str = ""
     epsilon: float = 0.0
+    delta: float = 0.0
     left: float | None = None
     more_questions: int = 0
     more_epsilon: float = 0.0
+    more_delta: float = 0.0
     time: str = ""
     note: str = ""
     previous: str = ""
@@ -80,12 +82,16 @@ class Entry:
     def from_json(cls, line: str) -> Entry:
         """Read a line back; raises ValueError or TypeError where it is not one."""
         content = json.loads(line)
-        if not isinstance(content, dict) or set(content) != {f.name for f in fields(cls)}:
+        if not isinstance(content, dict):
+            raise ValueError("not a line of a ledger")
+        for name in ("delta", "more_delta"):  # an owner's older lines have none
+            content.setdefault(name, 0.0)
+        if set(content) != {f.name for f in fields(cls)}:
             raise ValueError("not a line of a ledger")
         shapes = {str(name): tuple(map(int, shape)) for name, shape in dict(content["arrays"]).items()}
         entry = cls(**{**content, "arrays": shapes, "scalars": tuple(content["scalars"])})
-        check_cost(entry.epsilon)
-        check_cost(entry.more_epsilon)
+        for cost in (entry.epsilon, entry.delta, entry.more_epsilon, entry.more_delta):
+            check_cost(cost)
         if any(type(number) is not int for number in (entry.question, entry.more_questions)):
             raise ValueError("not a line of a ledger")
         return entry
@@ -126,6 +132,10 @@ class Account:
         """ε since the last reset."""
         return float(_total(entry.epsilon for entry in self.current))
 
+    def spent_delta(self) -> float:
+        """δ since the last reset."""
+        return float(_total(entry.delta for entry in self.current))
+
     def exact_answers(self) -> int:
         """Answers since the last reset to questions that cost no ε."""
         costs = {entry.question: entry.epsilon for entry in self.current if entry.what == QUESTION}
@@ -149,12 +159,15 @@ class Account:
         """Questions of a protocol that may still be opened, where ``most`` are allowed by the policy."""
         return None if most is None else max(most + self.allowed(protocol) - self.questions(protocol), 0)
 
-    def afford(self, entry: Entry, *, budget: float | None, most: int | None) -> float | None:
-        """What is left of the budget once this question is opened; refuses where it may not be."""
+    def afford(
+        self, entry: Entry, *, budget: float | None, most: int | None, most_delta: float | None = None
+    ) -> float | None:
+        """What is left of the budget of ε once this question is opened; refuses where it may not be."""
         if self.left(entry.protocol, most) == 0:
             raise PrivacyError(
                 "guard.no-further-question", protocol=entry.protocol, asked=self.questions(entry.protocol)
             )
+        self._afford_delta(entry.delta, most_delta)
         whole = self.budget(budget)
         if whole is None:
             return None
@@ -163,6 +176,14 @@ class Account:
         if left < 0 and entry.epsilon > 0:
             raise PrivacyError("guard.budget-spent", spent=float(spent), budget=whole, cost=entry.epsilon)
         return float(max(left, Decimal(0)))
+
+    def _afford_delta(self, delta: float, most: float | None) -> None:
+        if most is None or not delta:
+            return
+        whole = _total((most, *(entry.more_delta for entry in self.current)))
+        spent = _total(old.delta for old in self.current)
+        if spent + Decimal(repr(float(delta))) > whole:
+            raise PrivacyError("guard.delta-spent", spent=float(spent), most=float(whole), cost=delta)
 
     def lines_after(self, head: str) -> int | None:
         """How many lines came after the one with this digest; None where no line has it.
@@ -197,12 +218,6 @@ class Account:
         runs = [e.run for e in recent if e.what == QUESTION and e.asked == asked and self.messages(e.question)]
         return runs[-1] if runs else None
 
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """The runs that opened a question, each once, in the order of their last one."""
-        opened = [entry.run for entry in self.entries if entry.what == QUESTION]
-        return tuple(reversed(dict.fromkeys(reversed(opened))))
-
     def refusals(self) -> int:
         """Refusals since the owner's last decision."""
         return sum(entry.what == REFUSAL for entry in self._since(*DECISIONS))
@@ -213,7 +228,7 @@ class Account:
 
 
 def check_cost(epsilon: object) -> None:
-    """Refuse what is no ε."""
+    """Refuse what is neither ε nor δ."""
     fits = isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool)
     if not fits or not math.isfinite(epsilon) or epsilon < 0:  # type: ignore[operator,arg-type]
         raise ValueError(f"epsilon must be a finite number, zero or above, not {epsilon!r}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedbary.errors import DataError
+from fedbary.protocols.cards.narrow import widths_in
 from fedbary.protocols.messages import Message
 from fedbary.space.encode import column_widths, require_widths
 from fedbary.space.schema import Schema
@@ -43,4 +44,4 @@ class Declared:
         schema = Schema.from_json(str(message.scalars["schema"]))
         if "fingerprint" in message.scalars:
             schema.require(str(message.scalars["fingerprint"]))
-        require_widths(self.columns, self.rows, schema)
+        require_widths(widths_in(self.columns, schema), self.rows, schema)

@@ -16,9 +16,19 @@ from fedbary.guard.declared import Declared
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_log import log_error
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.questions import asked_digest, epsilon_of, message_key, most_messages, settings_digest
+from fedbary.guard.questions import (
+    asked_digest,
+    delta_of,
+    epsilon_of,
+    message_key,
+    most_messages,
+    settings_digest,
+    tells_nothing,
+)
+from fedbary.guard.released_cards import ReleasedCards
 from fedbary.guard.what_leaves import as_error, failure, refusal
 from fedbary.notes import notes_to_text
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.scored_rows import ScoredRows
 
 _GUARD = "guard"
+_CARDS = "cards"
 
 
 class GuardedClient:
@@ -49,6 +60,10 @@ class GuardedClient:
     leaves, before it leaves. The last message gets the same bytes again. Once the question is open, an error of the
     half leaves as one of a few codes that tell nothing of the rows, and the question is used up all the same. Why, in
     full, is in the owner's log (`fedbary.guard.owner_log`).
+
+    A card that left for a question leaves again for the same one, in any run, until the owner decides otherwise, and
+    counts once. The model that comes back is looked at also where nothing about it may leave: the owner's rows are
+    valued by it at home.
 
     Parameters
     ----------
@@ -66,6 +81,8 @@ class GuardedClient:
         What is declared of the table.
     rules : RowRules, optional
         How the server wants rows flagged; part of the question, as counts of flags may leave.
+    cards : ReleasedCards, optional
+        The table's cards that left before.
 
     Examples
     --------
@@ -97,10 +114,12 @@ class GuardedClient:
         data: str = "",
         declared: Declared | None = None,
         rules: RowRules | None = None,
+        cards: ReleasedCards | None = None,
     ) -> None:
         policy.check(settings)
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
         self._run, self._data, self._declared, self._rules = run, data, declared, rules or RowRules()
+        self._cards = cards
         self._question = 0
         self._messages = 0
         self._last: tuple[str, Reply | Failure] | None = None
@@ -126,8 +145,17 @@ class GuardedClient:
             inner = settings.client(table, rules=rules or RowRules(), seed=secret)
         except Exception as error:
             inner = UnusableClient(error)
-        data, declared = content_digest(table), Declared.of(table)
-        return cls(inner, settings, policy=policy, ledger=ledger, run=run, data=data, declared=declared, rules=rules)
+        return cls(
+            inner,
+            settings,
+            policy=policy,
+            ledger=ledger,
+            run=run,
+            data=content_digest(table),
+            declared=Declared.of(table),
+            rules=rules,
+            cards=ReleasedCards(ledger.path.parent / _CARDS, table, secret=seed),
+        )
 
     def respond(self, message: Message) -> Reply | Failure:
         """What leaves for a message, whatever happens: the answer, or a code that tells nothing of the rows."""
@@ -135,14 +163,19 @@ class GuardedClient:
         if self._last is not None and self._last[0] == key:
             return self._last[1]
         try:
-            self._admit(message)
+            free = self._without_a_question(message)
+            if free is None:
+                self._admit(message)
         except Exception as error:
             log_error(error, "refused")
             return self._refused(message, refusal(error))
+        if free is not None:
+            self._last = key, free
+            return free
         self._messages += 1
         found: Reply | Failure
         try:
-            found = self._inner.answer(message)
+            found = self._kept(message, self._inner.answer(message))
         except Exception as error:
             log_error(error, "failed")
             found = failure(Failure.of(error))
@@ -169,6 +202,8 @@ class GuardedClient:
         count. With ε nothing is said, as it would not be covered.
         """
         if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told:
+            return None
+        if isinstance(self._settings, Cards) and not self._question:  # the card left before, and no question is open
             return None
         flags = self._inner.row_values().frame["flag"]
         if flags.isna().any():
@@ -230,6 +265,8 @@ class GuardedClient:
             most = most_messages(self._settings)
             if self._messages >= most:
                 raise PrivacyError("guard.no-further-message", protocol=self._settings.name, most=most)
+        if message.kind == "fit" and tells_nothing(self._settings, message):
+            raise PrivacyError("guard.card-alone")
         if self._declared is not None:
             self._declared.check(message, self._settings.min_group)
         if not self._question:
@@ -240,9 +277,52 @@ class GuardedClient:
         waiting = self._ledger.read().unanswered(self._run, asked)
         if waiting is not None:
             return waiting
-        entry = replace(self._entry(message), asked=asked, data=self._data, epsilon=epsilon_of(self._settings))
-        most = self._policy.most_questions
-        return self._ledger.open_question(entry, budget=self._policy.epsilon_budget, most=most).question
+        entry = replace(self._entry(message), asked=asked, data=self._data)
+        entry = replace(entry, epsilon=epsilon_of(self._settings), delta=delta_of(self._settings))
+        own = self._policy
+        opened = self._ledger.open_question(
+            entry, budget=own.epsilon_budget, most=own.most_questions, most_delta=own.max_delta
+        )
+        return opened.question
+
+    def _without_a_question(self, message: Message) -> Reply | None:
+        """What leaves though no question is counted: a card that left before, or that a model has come."""
+        if not isinstance(self._settings, Cards) or self._declared is None:
+            return None
+        if message.kind == "card":
+            return self._card_again(message)
+        if message.kind != "model":
+            return None
+        spent = not self._question and self._ledger.read().left(self._settings.name, self._policy.most_questions) == 0
+        return self._looked_at(message) if spent or tells_nothing(self._settings, message) else None
+
+    def _card_again(self, message: Message) -> Reply | None:
+        """The card that left for this very question since the owner's last decision."""
+        assert isinstance(self._settings, Cards)
+        asked = asked_digest(self._settings, message)
+        if self._cards is None or self._question or self._ledger.read(head_needed=True).answered(asked) is None:
+            return None
+        kept = self._cards.again(self._settings, asked)
+        return None if kept is None else replace(kept, round=message.round)
+
+    def _kept(self, message: Message, made: Reply) -> Reply:
+        """A card that is about to leave is kept before; where it may not, the last one leaves instead."""
+        if self._cards is None or not isinstance(self._settings, Cards) or message.kind != "card":
+            return made
+        before = [entry for entry in self._ledger.read().current if entry.what == REPLY]
+        alone = not any(entry.protocol == self._settings.name and entry.kind == message.kind for entry in before)
+        asked = asked_digest(self._settings, message)
+        return replace(self._cards.keep(self._settings, asked, made, alone=alone), round=message.round)
+
+    def _looked_at(self, message: Message) -> Reply:
+        """Let the owner's half read a message of which nothing may leave but that it has come."""
+        assert self._declared is not None
+        self._declared.check(message, self._settings.min_group)
+        try:
+            self._inner.answer(message)
+        except Exception as error:
+            log_error(error, "failed")
+        return Reply(message.round, {"rows": self._declared.rows})
 
     def _refused(self, message: Message, found: Failure) -> Failure:
         try:

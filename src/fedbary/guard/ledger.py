@@ -89,15 +89,23 @@ class Ledger:
         """ε since the last reset."""
         return self.read().spent()
 
-    def open_question(self, entry: Entry, *, budget: float | None = None, most: int | None = None) -> Entry:
+    def open_question(
+        self,
+        entry: Entry,
+        *,
+        budget: float | None = None,
+        most: int | None = None,
+        most_delta: float | None = None,
+    ) -> Entry:
         """Count a question, or refuse; once this returns, the line is on the disk, and rows may be looked at.
 
         Reading the account and writing the line are one step for all processes, so no two can spend the same.
         """
         check_cost(entry.epsilon)
+        check_cost(entry.delta)
 
         def opened(account: Account) -> Entry:
-            left = account.afford(entry, budget=budget, most=most)
+            left = account.afford(entry, budget=budget, most=most, most_delta=most_delta)
             return replace(entry, what=QUESTION, question=account.next_question, left=left)
 
         written = self._append(opened)
@@ -115,10 +123,10 @@ class Ledger:
 
         return self._append(bounded)
 
-    def allow(self, protocol: str, questions: int, epsilon: float, note: str) -> Entry:
+    def allow(self, protocol: str, questions: int, epsilon: float, note: str, *, delta: float = 0.0) -> Entry:
         """Let a server ask more than the policy says; the owner's decision."""
-        entry = Entry(ALLOW, protocol=protocol, more_questions=questions, more_epsilon=epsilon, note=note)
-        return self._decided(entry)
+        more = Entry(ALLOW, more_questions=questions, more_epsilon=epsilon, more_delta=delta)
+        return self._decided(replace(more, protocol=protocol, note=note))
 
     def reset(self, note: str) -> Entry:
         """Begin a new account; what left before stays in the file."""

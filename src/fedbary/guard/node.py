@@ -17,7 +17,7 @@ from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_log import log_error, owner_log
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.questions import asked_digest, epsilon_of, message_key, most_messages
+from fedbary.guard.questions import asked_digest, delta_of, epsilon_of, message_key, most_messages
 from fedbary.guard.run_state import LastAnswer, RunState
 from fedbary.guard.what_leaves import refusal
 from fedbary.protocols.forms import Exchange, check_message
@@ -113,10 +113,13 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     if last is not None and last.repeats(message, envelope.step):
         return last
     _check_step(envelope, before, message)
-    if not before.client and account.unanswered(envelope.session, asked_digest(settings, message)) is None:
+    asks = asked_digest(settings, message)
+    card_again = message.kind == "card" and account.answered(asks) is not None
+    if not before.client and not card_again and account.unanswered(envelope.session, asks) is None:
         # The guarded client would refuse, too, but a server must not make the node read its table for nothing.
-        question = Entry(protocol=settings.name, epsilon=epsilon_of(settings))
-        account.afford(question, budget=policy.epsilon_budget, most=policy.most_questions)
+        question = Entry(protocol=settings.name, epsilon=epsilon_of(settings), delta=delta_of(settings))
+        most = policy.most_questions
+        account.afford(question, budget=policy.epsilon_budget, most=most, most_delta=policy.max_delta)
     table = _readable(config, private=epsilon_of(settings) > 0.0)
     client = _guarded(table, asked, policy, envelope.session, config)
     if before.client:
@@ -124,12 +127,12 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     counted = client.messages
     found = Reply(message.round) if message.kind == FINISH else client.respond(message)
     last = LastAnswer(message_key(message), envelope.step, found)
-    if message.kind != FINISH and client.messages == counted:
+    if isinstance(found, Failure) and client.messages == counted:
         return last  # refused: what was answered before stays
     step = envelope.step if isinstance(found, Reply) else before.step
     RunState(step, client.state(), last).save(folder)
     # From here on nothing that fails may change what leaves.
-    _tried("old runs not forgotten", lambda: config.forget_old_runs(config.ledger.read().runs))
+    _tried("old runs not forgotten", config.forget_old_runs)
     if isinstance(found, Failure) or not _final(message, asked):
         return last
     _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,13 +110,14 @@ class NodeConfig:
             raise ProtocolError("guard.not-a-session")
         return self.home / "runs" / session
 
-    def forget_old_runs(self, runs: Sequence[str]) -> None:
-        """Bound the disk: of the oldest of these runs neither the state nor the results are kept."""
+    def forget_old_runs(self) -> None:
+        """Bound the disk: of the runs that were answered longest ago neither the state nor the results are kept."""
         import shutil
 
+        runs = sorted((self.home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime_ns, reverse=True)
         kept = 0
-        for age, run in enumerate(reversed(runs)):
-            folders = self.run_folder(run), self.output / run
+        for age, run in enumerate(runs):
+            folders = run, self.output / run.name
             kept += sum(_size(folder) for folder in folders)
             if age >= _MOST_RUNS or (age and kept > _MOST_BYTES):
                 for folder in folders:

@@ -57,24 +57,23 @@ def save_rows(
 
 
 def _compared_with(state: State) -> tuple[Schema | None, np.ndarray | None]:
-    """The schema and the target's points as the server sent them; in a coalition its base protocol has them."""
-    base = below(state, "on.") or dict(state)
-    schema = Schema.from_json(array_text(base["schema"])) if "schema" in base else None
-    return schema, base.get("array.points")
+    """The schema and the target's points as the server sent them."""
+    schema = Schema.from_json(array_text(state["schema"])) if "schema" in state else None
+    return schema, state.get("array.points")
 
 
 def _facts(settings: Settings, rules: RowRules, state: State, target: np.ndarray | None) -> dict[str, Any]:
     """The settings in force, and what a report needs to say what the server learned."""
-    base_protocol = array_text(state["protocol"]) if settings.name == "coalition" else None
     # Only where there is no reference to fit a space to do clients describe themselves, which fixes their label's kind.
     described = "label_kind" in state and array_text(state["label_kind"]) != ""
-    alone = described or "consensus" in (settings.name, base_protocol)
+    # Of cards a reference's rows show by the scores that they calibrate.
+    uncalibrated = settings.name == "cards" and not below(state, "array.clean.")
+    alone = described or uncalibrated
     return {
         "protocol": settings.name,
         **asdict(settings),
         **asdict(rules),
         "reference_rows": None if alone else "unknown",
-        **({} if base_protocol is None else {"base_protocol": base_protocol}),
         **({} if target is None else {"sketch_points": len(target)}),
     }
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fedbary.checks import did_you_mean, number, whole
 from fedbary.errors import PrivacyError, SettingsError, wrong_parameter
+from fedbary.guard.questions import delta_of
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
 
 _LARGEST_FILE = 2**16
-# Their answers can be subtracted from each other within one run.
-NEED_TRUST = ("consensus", "coalition")
 # An answer with ε is not coarsened, as the noise protects it; beyond this there is hardly any.
 _MOST_EPSILON = 10.0
 # A budget pays for any number of questions with a tiny ε each, all of which a node would have to remember.
 _MOST_UNDER_BUDGET = 100
+_WITH_EPSILON = (Sketch.name, Cards.name)
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
@@ -50,14 +50,17 @@ class OwnerPolicy:
     share_numbers : bool
         Whether estimated shares of wrong labels, odd features and missing cells may leave, and what stands out in a
         column or in how labels are written. The coordinator's verdict needs them.
+    share_card_with_others : bool
+        Whether another client may receive a model that is made of this owner's card and no other.
+    max_delta : float
+        Most δ of all private cards together, by the ledger.
     trust_server : bool
-        Believe that the server is honest: sketches are answered as they come, and a server may fix ``t``. Otherwise
-        `Sketch` answers with ``policy="coarsen"`` at least, and `Interpolation` draws its own ``t`` and has fewer
-        ``rounds`` than ``min_group``, so that there are fewer averages than rows. `Consensus` and `Coalition` need it,
-        as differences of their averages show rows.
-    max_rounds, max_starts, max_points_per_class : int
-        Most rounds, supports and points of a class in protocols that have them: what is answered more often or more
-        finely can be combined to more.
+        Believe that the server is honest: sketches are answered as they come, cards have no guards, and a server may
+        fix ``t``. Otherwise `Sketch` answers with ``policy="coarsen"`` and `Cards` with ``policy="guarded"`` at least,
+        and `Interpolation` draws its own ``t`` and has fewer ``rounds`` than ``min_group``, so that there are fewer
+        averages than rows.
+    max_rounds : int
+        Most rounds of `Interpolation`: what is answered more often can be combined to more.
     max_questions : int, optional
         Most questions (runs) of each protocol about a table with all its versions, by the ledger. Default: one, or
         with an ``epsilon_budget`` as many as it pays for, up to 100. ``fedbary policy allow`` allows more, once.
@@ -70,31 +73,32 @@ class OwnerPolicy:
     Traceback (most recent call last):
         ...
     fedbary.errors.PrivacyError: The server asks for min_group = 5, the owner's policy has min_group = 10 at least.
-    >>> OwnerPolicy().applied(fb.Sketch()).policy
-    'coarsen'
+    >>> OwnerPolicy().applied(fb.Sketch()).policy, OwnerPolicy().applied(fb.Cards()).policy
+    ('coarsen', 'guarded')
     """
 
     min_group: int = 5
     epsilon_budget: float | None = None
-    protocols: tuple[str, ...] = ("sketch",)
+    protocols: tuple[str, ...] = ("sketch", "cards")
     share_flag_counts: bool = False
     share_numbers: bool = True
+    share_card_with_others: bool = False
     require_epsilon: bool = False
     max_epsilon: float | None = None
+    max_delta: float = 1e-6
     trust_server: bool = False
     max_rounds: int = 10
-    max_starts: int = 2
-    max_points_per_class: int = 10
     max_questions: int | None = None
 
     def __post_init__(self) -> None:
-        for key in ("min_group", "max_rounds", "max_starts", "max_points_per_class", "max_questions"):
+        for key in ("min_group", "max_rounds", "max_questions"):
             if key != "max_questions" or self.max_questions is not None:
                 whole(getattr(self, key), key, "OwnerPolicy", least=1)
         for key in ("epsilon_budget", "max_epsilon"):
             if getattr(self, key) is not None:
                 number(getattr(self, key), key, "OwnerPolicy", zero=key == "epsilon_budget")
-        for key in ("share_flag_counts", "share_numbers", "require_epsilon", "trust_server"):
+        number(self.max_delta, "max_delta", "OwnerPolicy", zero=True)
+        for key in ("share_flag_counts", "share_numbers", "share_card_with_others", "require_epsilon", "trust_server"):
             if not isinstance(getattr(self, key), bool):
                 raise wrong_parameter(key, "OwnerPolicy", "true or false", getattr(self, key))
         self._check_protocols()
@@ -127,11 +131,14 @@ class OwnerPolicy:
         if getattr(settings, "allow_reconstruction", False):
             raise PrivacyError("guard.reconstruction")
         self._check_asked_epsilon(name, getattr(settings, "epsilon", None))
-        if isinstance(settings, Interpolation) and not self.trust_server and settings.rounds >= min_group:
-            raise PrivacyError("guard.rounds-solve-rows", rounds=settings.rounds, min_group=min_group)
-        for key, field, asked in self._limits(settings):
-            if asked > getattr(self, key):
-                raise PrivacyError("guard.beyond-limit", field=field, asked=asked, key=key, most=getattr(self, key))
+        if (delta := delta_of(settings)) > self.max_delta:
+            raise PrivacyError("guard.delta-too-large", delta=delta, most=self.max_delta)
+        if isinstance(settings, Interpolation):
+            if not self.trust_server and settings.rounds >= min_group:
+                raise PrivacyError("guard.rounds-solve-rows", rounds=settings.rounds, min_group=min_group)
+            if settings.rounds > self.max_rounds:
+                limit = {"field": "rounds", "key": "max_rounds"}
+                raise PrivacyError("guard.beyond-limit", asked=settings.rounds, most=self.max_rounds, **limit)
 
     def applied(self, settings: AnySettings) -> AnySettings:
         """The settings that the owner's half of the protocol uses: the stricter of the server's and the owner's.
@@ -142,13 +149,16 @@ class OwnerPolicy:
         self.check(settings)
         has = {field.name for field in fields(settings)}
         stricter: dict[str, Any] = {"min_group": max(settings.min_group, self.min_group)}
-        if isinstance(settings, Sketch) and not self.share_numbers:
+        if "numbers" in has and not self.share_numbers:
             stricter["numbers"] = False
+        if isinstance(settings, Cards):
+            stricter["shared"] = self.share_card_with_others
         if "allow_reconstruction" in has:
             stricter["allow_reconstruction"] = False
         if not self.trust_server:
             if getattr(settings, "policy", "") == "trusted":
-                stricter["policy"] = "coarsen" if getattr(settings, "epsilon", None) is None else "dp"
+                exact = "guarded" if isinstance(settings, Cards) else "coarsen"
+                stricter["policy"] = exact if getattr(settings, "epsilon", None) is None else "dp"
             if isinstance(settings, Interpolation):
                 stricter["t"] = None
         return replace(settings, **stricter)
@@ -166,8 +176,9 @@ class OwnerPolicy:
         4
         """
         most: dict[str, Any] = {"min_group": self.min_group if min_group is None else min_group}
-        if name == Sketch.name and self.needs_epsilon:
+        if name in _WITH_EPSILON and self.needs_epsilon:
             most["epsilon"] = min(value for value in (self.max_epsilon, self.epsilon_budget) if value is not None)
+            most |= {"delta": self.max_delta} if name == Cards.name else {}
         if name == Interpolation.name:
             most["rounds"] = max(1, self.most_rounds(most["min_group"]))
         return PROTOCOLS[name](**most)
@@ -216,14 +227,6 @@ class OwnerPolicy:
                 ) from error
             raise error.at(f"The policy file '{file}'") from error
 
-    def _limits(self, settings: Settings) -> Iterator[tuple[str, str, int]]:
-        """Each limit's key, the field that it bounds, and what the server asks for."""
-        # A coalition's base protocol has settings of its own.
-        for part in (settings, getattr(settings, "consensus", None)):
-            for field in ("rounds", "starts", "points_per_class"):
-                if hasattr(part, field):
-                    yield f"max_{field}", field, int(getattr(part, field))
-
     def _check_asked_epsilon(self, name: str, epsilon: float | None) -> None:
         if epsilon is None:
             if self.needs_epsilon:
@@ -243,8 +246,6 @@ class OwnerPolicy:
         for name in self.protocols:
             if name not in PROTOCOLS:
                 raise SettingsError("guard.policy-unknown-protocol", name=name, known=", ".join(PROTOCOLS))
-            if name in NEED_TRUST and not self.trust_server:
-                raise SettingsError("guard.protocol-needs-trust", protocol=name)
 
     def _check_epsilon(self) -> None:
         if not self.needs_epsilon:
@@ -252,7 +253,7 @@ class OwnerPolicy:
         key = "require_epsilon" if self.require_epsilon else "epsilon_budget"
         if self.epsilon_budget is None and self.max_epsilon is None:
             raise SettingsError("guard.any-epsilon")
-        exact = [name for name in self.protocols if name != Sketch.name]
+        exact = [name for name in self.protocols if name not in _WITH_EPSILON]
         if exact:
             raise SettingsError("guard.protocol-without-epsilon", protocol=exact[0], key=key)
         if self.share_flag_counts:
@@ -261,39 +262,42 @@ class OwnerPolicy:
 
 _WORDS = {
     "protocols": (
-        "Protocols that you take part in. sketch answers with a few numbers; interpolation and triangle send averages",
-        "of min_group rows; consensus and coalition send them so often that they need trust_server = true.",
+        "Protocols that you take part in. sketch answers with a few numbers; cards sends counts and sums of classes,",
+        "and products of columns, once; interpolation and triangle send averages of min_group rows.",
     ),
     "min_group": ("Fewest different rows behind anything that leaves. A server that asks for fewer is refused.",),
     "trust_server": (
-        "false: sketches are coarsened. true: they are answered as the server sends them, and consensus and coalition",
-        "are possible; a dishonest server could then read single rows.",
+        "false: sketches are coarsened, and cards guarded. true: sketches are answered as the server sends them, and",
+        "cards are exact; a dishonest server could then read single rows.",
     ),
     "require_epsilon": (
-        "true: nothing leaves without differential privacy (sketch only); give epsilon_budget or max_epsilon, too.",
+        "true: nothing leaves without differential privacy (sketch, cards); give epsilon_budget or max_epsilon, too.",
     ),
     "epsilon_budget": (
         "Most epsilon in all questions together, by the ledger; nothing leaves without epsilon then, nor beyond it.",
     ),
     "max_epsilon": ("Largest epsilon of one answer. Left out: 10, or epsilon_budget.",),
+    "max_delta": ("Most delta of all private cards together, by the ledger.",),
     "share_flag_counts": (
         "true: the server may learn how many of your rows were flagged, where these are min_group at least.",
     ),
     "share_numbers": (
         "true: the server learns the estimated shares of wrong labels, odd features and missing cells, and columns or",
         "label texts that are unlike the reference's. Its verdict on your data needs them. false: distances, and",
-        "which of the reference's classes you lack.",
+        "which of the reference's classes you lack; of cards nothing beside the card.",
+    ),
+    "share_card_with_others": (
+        "true: another client may receive a model that is made of your card alone. false: only models that are made of",
+        "three cards and more for each class.",
     ),
     "max_rounds": (
-        "Most rounds of one run (consensus, coalition, interpolation). Without trust_server interpolation has fewer",
-        "than min_group in any case, as that many averages could be solved for rows.",
+        "Most rounds of one run of interpolation. Without trust_server it has fewer than min_group in any case, as",
+        "that many averages could be solved for rows.",
     ),
-    "max_starts": ("Most supports that are answered side by side in a round (consensus, coalition).",),
-    "max_points_per_class": ("Most averages of each class in one answer (consensus, coalition).",),
     "max_questions": (
         "Most questions (runs) of each protocol about your table, all its versions together. Left out: one, or as many",
         "as epsilon_budget pays for, up to 100. Answers to several can be subtracted from each other; fedbary policy",
-        "allow says what one more could reveal, and allows it.",
+        "allow says what one more could reveal, and allows it. A card that left is sent again without counting.",
     ),
 }
 _EXAMPLES = {"epsilon_budget": "2.0", "max_epsilon": "1.0", "max_questions": "3"}

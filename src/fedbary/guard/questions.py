@@ -9,8 +9,10 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Message, Settings
 
-# Beside the rounds: describe, moments, start and scores; and in cards the card and the model.
-_INTERPOLATION, _CARDS = 4, 2
+# Beside the rounds: describe, moments, start and scores; of cards the card, the temperature's fit and the model.
+_INTERPOLATION, _CARDS = 4, 3
+# Everything else in the settings of cards is the server's own business.
+_OF_A_CARD = ("min_group", "epsilon", "delta", "policy", "shared")
 
 
 def most_messages(settings: Settings) -> int:
@@ -35,6 +37,17 @@ def epsilon_of(settings: Settings) -> float:
     return float(getattr(settings, "epsilon", None) or 0.0)
 
 
+def delta_of(settings: Settings) -> float:
+    """The δ of a question; 0 without ε, and where ε needs none."""
+    return float(getattr(settings, "delta", 0.0)) if epsilon_of(settings) else 0.0
+
+
+def tells_nothing(settings: Settings, message: Message) -> bool:
+    """Whether nothing of the rows may leave for a message: what a model of cards says of them, if it stays at home."""
+    silent = isinstance(settings, Cards) and (settings.epsilon is not None or not settings.numbers)
+    return silent and message.kind != "card"
+
+
 def message_key(message: Message) -> str:
     """What makes a message the same as another one, to the last byte."""
     return f"{message.kind} {message.round} {message.digest}"
@@ -46,7 +59,9 @@ def settings_digest(settings: Settings) -> str:
 
 
 def asked_digest(settings: Settings, message: Message) -> str:
-    """A digest of what a question asks: its first message, and the settings in force."""
+    """A digest of what a question asks: its first message, and the settings in force that its answer depends on."""
+    if isinstance(settings, Cards):
+        settings = Cards(**{name: getattr(settings, name) for name in _OF_A_CARD})
     return hashlib.sha256(json.dumps([settings_digest(settings), message_key(message)]).encode()).hexdigest()
 
 
@@ -58,6 +73,9 @@ REVEALS = {
     "rows give the rows away.",
     "interpolation": "Averages of at least min_group rows in every round. The rounds of two questions can be solved "
     "together for single rows, as far as the server can guess each t.",
-    "cards": "Counts and means of the classes, and a covariance. The cards of two versions of a table can be "
-    "subtracted from each other, and what is left is the card of the rows that changed.",
+    "cards": "A card that left is sent again without a question. One more question is a card of the table as it is "
+    "now, and what a model of the server's choice says of the rows. Two exact cards can be subtracted from each other, "
+    "and what is left is the card of the rows that came or went: so there is a new one only if these are min_group at "
+    "least in every class, and products of columns only if they are many. With epsilon each costs what the ledger "
+    "says.",
 }

@@ -12,6 +12,7 @@ OF_THE_QUESTION = frozenset(
     {
         "guard.table-unreadable",
         "protocols.asked-otherwise",
+        "protocols.card-needs-schema",
         "protocols.gaussian-labels-with-epsilon",
         "protocols.label-kind-changed",
         "protocols.not-started",

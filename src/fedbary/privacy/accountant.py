@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from math import inf
 
 from fedbary.checks import number
 from fedbary.errors import SettingsError, wrong_parameter
@@ -14,17 +15,18 @@ _ORDERS = [1.0 + 2.0 ** (step / 8) for step in range(-40, 161)]
 _PRECISION, _LEAST_RHO = 1e-9, 1e-18
 
 
-def composed(epsilons: Iterable[float], delta: float) -> float:
-    """The ε of all answers together, where a failure of probability ``delta`` is allowed.
+def composed(costs: Iterable[tuple[float, float]], delta: float) -> float:
+    """The ε of all answers together, each with its own ε and δ, where a failure of probability ``delta`` is allowed.
 
-    Their plain sum holds without any δ, and is what a ledger counts. With many small answers the accountant of
+    Their plain sums hold in any case, and are what a ledger counts. With many small answers the accountant of
     Google's dp-accounting (extra ``privacy``) finds less. It is told nothing of the noise but that each answer is
-    ε-differentially private, so that its bound holds whatever the noise is.
+    (ε, δ)-differentially private, so that its bound holds whatever the noise is. Infinite where the answers' own δ
+    are more than ``delta``.
 
     Examples
     --------
     >>> from fedbary.privacy.accountant import composed
-    >>> round(composed([0.1] * 50, delta=1e-6), 1)  # doctest: +SKIP
+    >>> round(composed([(0.1, 0.0)] * 50, delta=1e-6), 1)  # doctest: +SKIP
     3.2
     """
     _require_probability(delta, "composed")
@@ -33,11 +35,14 @@ def composed(epsilons: Iterable[float], delta: float) -> float:
         from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters, identity
     except ImportError as error:
         raise SettingsError("settings.no-accountant") from error
-    counts = Counter(float(epsilon) for epsilon in epsilons if epsilon > 0)
-    total = sum(epsilon * times for epsilon, times in counts.items())
+    counts = Counter((float(epsilon), float(own)) for epsilon, own in costs if epsilon > 0)
+    total = sum(epsilon * times for (epsilon, _), times in counts.items())
+    if sum(own * times for (_, own), times in counts.items()) > delta:
+        total = inf
     losses = identity()
-    for epsilon, times in counts.items():
-        losses = losses.compose(from_privacy_parameters(DifferentialPrivacyParameters(epsilon)).self_compose(times))
+    for (epsilon, own), times in counts.items():
+        one = from_privacy_parameters(DifferentialPrivacyParameters(epsilon, own))
+        losses = losses.compose(one.self_compose(times))
     return min(float(losses.get_epsilon_for_delta(delta)), total)
 
 

@@ -23,6 +23,7 @@ SENTENCES = {
         "'{file}' is not a file of fedbary's: give a question (.fb), an answer (.answer), a card (.card) or a model "
         "(.model)."
     ),
+    "file-not-used": say("A file was not used: {why}", "why"),
     "file-other-kind": say("'{file}' holds a {kind}, and a {expected} is needed here: give that file."),
     "file-other-version": say(
         "'{file}' is of version {version}, this fedbary reads version {own}: use the same fedbary on both sides, and "
@@ -32,6 +33,10 @@ SENTENCES = {
         "A {kind} is a file that ends in {suffix}, not '{file}': name it so, and people know what it is."
     ),
     "file-too-large": say("'{file}' is larger than {megabytes} MB, which no honest message is: have it made again."),
+    "files-need-names": say(
+        "The {protocol} protocol asks every client several times, so the clients must be named: pass clients=[...].",
+        command="The {protocol} protocol asks every client several times: name the clients with --client NAME.",
+    ),
     "flower-error": say("Flower reports error {number}", "number"),
     "incomplete": say("the message lacks its scalars or arrays"),
     "no-answer": say("no answer within {seconds:g} s", "seconds"),
@@ -63,16 +68,27 @@ SENTENCES = {
     "reply-of-another-run": say("the reply belongs to another run"),
     "resume-without-folder": say("<resume> needs the folder of the interrupted run: pass folder=... too."),
     "rows-are-at-the-nodes": say("Over this engine the rows stay at the nodes: leave out the clients' data."),
+    "same-file": say("sent the same file as {names:listed}", "names"),
     "strategy-waits-for-ever": say(
         "The strategy waits for {name} = {least} nodes, but {chosen} are chosen, so it would wait for ever: give it {name}={chosen} or fewer."
     ),
     "strategy-without-weights": say(
         "{strategy} has no 'weighted_by_key', so it does not average by a weight: use FedAvg or a strategy derived from it."
     ),
+    "study-of-another-run": say(
+        "The folder '{folder}' holds questions of another study, or of other settings: use the same ones, or another "
+        "folder."
+    ),
     "too-few-nodes": say(
         "{came} of {wanted} nodes came within {deadline:g} s: start the others, or ask for fewer (num-nodes, min-nodes).",
         "came wanted deadline",
     ),
     "too-large": say("the message is larger than {megabytes} MB or has too many arrays", "megabytes"),
+    "two-answers": say("there are two different answers of this client, {files:listed}: keep the one that counts."),
     "unknown-run-config": say("The run config's '{key}' is not an option of {owner}: leave it out."),
+    "waiting": say(
+        "[[No answer of {names:listed} yet|Nobody has answered yet]]: send out the questions in '{folder}', put the "
+        "answers beside, and run the same again.[[ {unread}]]",
+        "names",
+    ),
 }

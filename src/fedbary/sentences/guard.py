@@ -14,6 +14,14 @@ SENTENCES = {
         "The answer would go beyond the owner's epsilon_budget[[ ({spent:g} of {budget:g} is spent, it costs {cost:g})]]"
         ": ask for a smaller epsilon (the owner can allow more with 'fedbary policy allow --epsilon')."
     ),
+    "card-alone": say("With epsilon, and where the owner shares no numbers, nothing leaves but the card."),
+    "delta-spent": say(
+        "The answer would go beyond the owner's max_delta[[ ({spent:g} of {most:g} is spent, it costs {cost:g})]]: ask "
+        "for a smaller delta (the owner can allow more with 'fedbary policy allow --delta')."
+    ),
+    "delta-too-large": say(
+        "The server asks for delta = {delta:g}, the owner's policy has max_delta = {most:g}.", "delta most"
+    ),
     "decision-without-reason": say("A decision in the ledger needs a reason, such as 'new rows since May'."),
     "epsilon-too-large": say(
         "The server asks for epsilon = {epsilon:g}, which is more than the owner's policy has in {key}.", "epsilon key"
@@ -77,10 +85,6 @@ SENTENCES = {
     "policy-unusable": say("The owner's policy file cannot be used; the owner's own log says why."),
     "policy-value": say("The policy file '{file}' has {key} = {got}: it must be {expected}."),
     "policy-unreadable": say("The policy file '{file}' cannot be read ({why}): check it."),
-    "protocol-needs-trust": say(
-        "The {protocol} protocol needs trust_server = true: a server can subtract its averages from each other, and the "
-        "differences show single rows. Use sketch or interpolation where the server may be dishonest."
-    ),
     "protocol-not-allowed": say(
         "The server asks for the {protocol} protocol, the owner's policy has protocols = {allowed}.", "protocol allowed"
     ),

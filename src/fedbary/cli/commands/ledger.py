@@ -70,7 +70,8 @@ def ledger(
     if delta is not None:
         from fedbary.privacy.accountant import composed
 
-        totals |= {"delta": delta, "epsilon_for_delta": composed((entry.epsilon for entry in account.current), delta)}
+        together = composed(((entry.epsilon, entry.delta) for entry in account.current), delta)
+        totals |= {"delta": delta, "epsilon_for_delta": together}
     if json:
         from dataclasses import asdict
 
@@ -100,6 +101,7 @@ def _totals(account: Account, policy: OwnerPolicy | None) -> dict[str, Any]:
         else {name: account.left(name, policy.most_questions) for name in policy.protocols},
         "bytes": sum(entry.bytes for entry in account.entries),
         "epsilon": spent,
+        "delta_spent": account.spent_delta(),
         "budget": budget,
         "left": None if budget is None else float(max(Decimal(repr(budget)) - Decimal(repr(spent)), Decimal(0))),
         "resets": lines[RESET],
@@ -141,6 +143,8 @@ def _sentences(totals: dict[str, Any]) -> list[str]:
     lines.append(
         spent + (f" of {totals['budget']:g}; {totals['left']:g} left." if totals["budget"] is not None else ".")
     )
+    if totals["delta_spent"]:
+        lines.append(f"δ spent{since}: {totals['delta_spent']:g}.")
     if "delta" in totals:
         together = f"{totals['epsilon_for_delta']:.4g}"
         lines.append(f"For δ = {totals['delta']:g} all answers with ε together have ε = {together}.")
@@ -173,6 +177,7 @@ def _what(entry: Entry) -> str:
     if entry.what == ALLOW:
         more = [f"{entry.more_questions} more"] if entry.more_questions else []
         more += [f"ε {entry.more_epsilon:g} more"] if entry.more_epsilon else []
+        more += [f"δ {entry.more_delta:g} more"] if entry.more_delta else []
         return f"(allowed: {', '.join(more)}; {entry.note})"
     if entry.what in (RESET, ACCEPT, TORN):
         return f"({entry.what}: {entry.note})"

@@ -69,9 +69,11 @@ def allow(
         str, typer.Option(metavar="NAME", help="For which protocol.", autocompletion=one_of(*PROTOCOLS))
     ] = "sketch",
     questions: Annotated[
-        int | None, typer.Option(min=1, help="How many more questions. Default: one, unless --epsilon is given.")
+        int | None,
+        typer.Option(min=1, help="How many more questions. Default: one, without --epsilon and --delta."),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="How much more ε than your epsilon_budget.")] = None,
+    delta: Annotated[float | None, typer.Option(help="How much more δ than your max_delta (cards).")] = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; for the ledger.")] = "allowed by hand",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
@@ -90,9 +92,10 @@ def allow(
     from fedbary.wording import counted
 
     chosen_protocol(protocol)
-    if epsilon is not None:
-        number(epsilon, "epsilon", "policy allow")
-    more = (0 if epsilon is not None else 1) if questions is None else questions
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if value is not None:
+            number(value, name, "policy allow")
+    more = int(epsilon is None and delta is None) if questions is None else questions
     if not file.is_file():
         raise DataError("cli.no-ledger", file=str(file))
     if not yes and not sys.stdin.isatty():
@@ -100,14 +103,16 @@ def allow(
     account = Ledger(file).read()
     console = screen()
     asked = counted(account.questions(protocol), "question")
-    console.print(f"{asked} of the {protocol} protocol so far; ε spent: {account.spent():g}.")
+    spent = f"ε spent: {account.spent():g}"
+    spent += f", δ: {account.spent_delta():g}" if account.spent_delta() else ""
+    console.print(f"{asked} of the {protocol} protocol so far; {spent}.")
     console.print(f"What one more could reveal: {REVEALS[protocol]}\n")
     if not yes and not typer.confirm("Allow it?"):
         console.print("nothing was allowed")
         return
-    Ledger(file).allow(protocol, more, epsilon or 0.0, reason)
+    Ledger(file).allow(protocol, more, epsilon or 0.0, reason, delta=delta or 0.0)
     allowed = [counted(more, "more question")] if more else []
-    allowed += [f"ε {epsilon:g} more"] if epsilon else []
+    allowed += [f"{letter} {value:g} more" for letter, value in (("ε", epsilon), ("δ", delta)) if value]
     console.print(f"allowed  {' and '.join(allowed)}", soft_wrap=True)
 
 

@@ -52,6 +52,7 @@ class CardsClient:
         self._left: dict[str, Reply] = {}
         self._schema: Schema | None = None
         self._arrays: Mapping[str, np.ndarray] = {}
+        self._scored: ScoredRows | None = None
 
     def answer(self, message: Message) -> Reply:
         """Answer with the card, or with what the model says of the rows; the same message gets the same answer."""
@@ -68,7 +69,7 @@ class CardsClient:
         self._first.check(message)
         if message.kind != "card":
             assert schema is not None
-            self._schema, self._arrays = schema, dict(message.arrays)
+            self._schema, self._arrays, self._scored = schema, dict(message.arrays), None
         if message.kind not in self._left:
             self._left[message.kind] = self._reply(message, schema)
         return replace(self._left[message.kind], round=message.round)
@@ -77,7 +78,7 @@ class CardsClient:
         """Both channels, value, suspects, reasons and suggestions; never part of a reply."""
         if self._schema is None:
             raise ProtocolError("protocols.rows-before-model")
-        return score_rows(as_in(self._table, self._schema), self._schema, self._arrays, rules=self._rules)
+        return self._scored or self._score(as_in(self._table, self._schema), self._schema, None)
 
     def state(self) -> State:
         """What came from the server and what went to it; the rows stay where they are."""
@@ -129,11 +130,17 @@ class CardsClient:
         copies = np.unique(row_keys(table), return_inverse=True)[1]
         groups = Groups(copies, least) if least > 1 else None
         try:
-            facts = score_rows(table, schema, self._arrays, rules=self._rules, groups=groups).facts
+            facts = self._score(table, schema, groups).facts
         except FedbaryError as error:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
             return {}
         return about_rows(facts, table, schema, copies, min_group=least)
+
+    def _score(self, table: Table, schema: Schema, groups: Groups | None) -> ScoredRows:
+        found = score_rows(table, schema, self._arrays, rules=self._rules, groups=groups)
+        if groups is None:
+            self._scored = found
+        return found
 
 
 def card_reply(card: Card) -> Reply:

@@ -21,6 +21,37 @@ from fedbary.transport.bures import bures_barycenter, bures_squared
 Floats = NDArray[np.float64]
 
 _SHRINKAGE = 0.2
+# Beyond this width distances are taken in the principal directions of all cards: so many as a whole, the others one by
+# one. Squared distances add up over orthogonal directions, so the bound stays one.
+_WIDE, _DIRECTIONS = 128, 64
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """Distances of cards to their target, and the target's own spread."""
+
+    distances: Floats
+    spread: float
+
+
+def apart(
+    parts: Sequence[ClassMoments], weights: Weights, target: ClassMoments | None = None, *, numeric: bool = False
+) -> Apart:
+    """Distances of all cards to a target, without one to their barycenter."""
+    width = parts[0].sums.shape[1]
+    if width <= _WIDE or numeric or not all(part.full for part in parts):
+        aim = barycenter(parts, weights) if target is None else target
+        return Apart(distances(parts, aim, numeric=numeric), spread(aim, numeric=numeric))
+    directions = _principal(parts, weights)
+    heads = [_turned(part, directions[:, :_DIRECTIONS]) for part in parts]
+    tails = [_turned(part, directions[:, _DIRECTIONS:]).diagonal() for part in parts]
+    if target is None:
+        head, tail = barycenter(heads, weights), barycenter(tails, weights)
+    else:
+        head, tail = (_turned(target, part) for part in (directions[:, :_DIRECTIONS], directions[:, _DIRECTIONS:]))
+    tail = _unlabelled(tail.diagonal())
+    found = np.hypot(distances(heads, head), distances([_unlabelled(part) for part in tails], tail))
+    return Apart(found, float(np.hypot(spread(head), spread(tail))))
 
 
 def barycenter(parts: Sequence[ClassMoments], weights: Weights) -> ClassMoments:
@@ -76,6 +107,21 @@ def spread(target: ClassMoments, *, numeric: bool = False) -> float:
     """The root of the mean squared distance of the target's rows from their mean, in the same space."""
     placed = _JointSpace.of(target, numeric=numeric).place(target)
     return float(np.sqrt(max(sum(float(np.trace(block)) for block in placed.blocks) + placed.variances.sum(), 0.0)))
+
+
+def _principal(parts: Sequence[ClassMoments], weights: Weights) -> Floats:
+    """The principal directions of all cards' covariance within classes, the widest first."""
+    total = sum(weight * part.within() for weight, part in zip(weights.cards, parts, strict=True) if weight > 0)
+    return np.asarray(np.linalg.eigh(total)[1][:, ::-1])
+
+
+def _turned(part: ClassMoments, directions: Floats) -> ClassMoments:
+    return ClassMoments(part.counts, part.sums @ directions, directions.T @ part.second @ directions, part.noise)
+
+
+def _unlabelled(part: ClassMoments) -> ClassMoments:
+    """All rows as of one class, so that labels are not counted twice."""
+    return ClassMoments(np.array([part.rows]), part.sums.sum(axis=0, keepdims=True), part.second, part.noise)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
+from fedbary.space.encode import column_widths
 from fedbary.space.fit import random_directions
 from fedbary.space.schema import Schema
 
@@ -40,11 +42,17 @@ def narrowed(table: Table) -> Table:
 
 def as_in(table: Table, schema: Schema) -> Table:
     """The table narrowed, where a schema was agreed on by cards of narrowed tables."""
-    widths = {column.name: column.width for column in schema.columns}
-    for name, values in table.columns.items():
-        if values.ndim == 2 and values.shape[1] > MOST_COORDINATES and widths.get(name) == _DIRECTIONS + 1:
-            return narrowed(table)
-    return table
+    widths = column_widths(table)
+    return table if widths_in(widths, schema) == widths else narrowed(table)
+
+
+def widths_in(widths: Mapping[str, int | None], schema: Schema) -> dict[str, int | None]:
+    """The widths of a table's columns, with those that a schema has narrowed."""
+    narrow = {column.name for column in schema.columns if column.width == _DIRECTIONS + 1}
+    return {
+        name: _DIRECTIONS + 1 if name in narrow and (width or 1) > MOST_COORDINATES else width
+        for name, width in widths.items()
+    }
 
 
 @lru_cache(maxsize=4)

@@ -19,7 +19,7 @@ from fedbary.protocols.cards.card import ARRAYS, Card
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.client import card_of
-from fedbary.protocols.cards.distance import barycenter, distances, spread
+from fedbary.protocols.cards.distance import Apart, apart
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.findings import findings
 from fedbary.protocols.cards.forms import EXCHANGES
@@ -258,7 +258,8 @@ class CardsServer:
     def _shares(self) -> dict[str, dict[str, float]]:
         """Columns about bad rows: what clients say, or else what the cards tell."""
         models, valued = self._models(), self._valued()
-        by_card = dict(zip(valued, models.relative_shares(), strict=True))
+        silent = any("wrong_labels" not in self._numbers.get(name, {}) for name in valued)
+        by_card = dict(zip(valued, models.relative_shares() if silent else [None] * len(valued), strict=True))
         odd = {name: told["odd_features"] for name, told in self._numbers.items() if "odd_features" in told}
         found: dict[str, dict[str, float]] = {}
         for name in valued:
@@ -335,29 +336,27 @@ class _Models:
         believed = self._weights.applied(self._parts)
         self._sums = Sums(believed)
         self._held = np.array([part.counts > np.sqrt(part.noise.count) for part in believed])
-        self._shared = np.array([*(card.shared for card in cards.values()), *([False] * len(trusted))])
+        # The coordinator's own rows may be all that a model is made of.
+        self._shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
         self._discriminants: dict[str, Discriminant] = {}
         self._calibrated: Any = None
-        self._target: ClassMoments | None = None
+        self._apart: Apart | None = None
         self.temperature = None if self._numeric else common_temperature(map(self._slope, self._names))
-
-    @property
-    def target(self) -> ClassMoments:
-        """What clients are compared with: the reference, or the barycenter of all cards."""
-        if self._target is None:
-            alone = self._reference is None
-            self._target = barycenter(self._parts, self._weights) if alone else self._parts[-1]
-        return self._target
 
     @property
     def spread(self) -> float:
         """Root of the mean squared distance of the target's rows from their mean."""
-        return spread(self.target, numeric=self._numeric)
+        return self._distances().spread
 
     def distances(self) -> dict[str, float]:
-        """How far each client is from the target, at least."""
-        found = distances(self._parts[: len(self._names)], self.target, numeric=self._numeric)
-        return dict(zip(self._names, found.tolist(), strict=True))
+        """How far each client is at least from the target: the reference, or the barycenter of all cards."""
+        return dict(zip(self._names, self._distances().distances.tolist(), strict=False))
+
+    def _distances(self) -> Apart:
+        if self._apart is None:
+            target = None if self._reference is None else self._parts[-1]
+            self._apart = apart(self._parts, self._weights, target, numeric=self._numeric)
+        return self._apart
 
     def judge(self, seed: int) -> Judge:
         """Rows that coalitions are tested on: the reference's, or rows drawn from the target."""
@@ -373,7 +372,8 @@ class _Models:
 
     def may_have(self, name: str) -> bool:
         """Whether there is a model for a client: of two classes at least, or a line."""
-        return int(self.known(name).sum()) >= (1 if self._numeric else 2)
+        known = self.known(name) if self._reference is None else self._everybody
+        return int(known.sum()) >= (1 if self._numeric else 2)
 
     def arrays(self, name: str, *, temperature: float) -> dict[str, np.ndarray]:
         """The model of a client, for a message."""
@@ -386,7 +386,8 @@ class _Models:
         if self._reference is not None:
             known = self._everybody
         classes = tuple(np.array(self.schema.label.classes)[known].tolist())
-        model = comparable(scoring_model(discriminant(restricted(total, known)), classes, temperature))
+        found = self._discriminant(name) if known.all() else discriminant(restricted(total, known))
+        model = comparable(scoring_model(found, classes, temperature))
         return {**under("model.", model.to_arrays()), **clean}
 
     def relative_shares(self) -> list[Estimate | None]:

@@ -47,9 +47,9 @@ def slope_and_spread(own: ClassMoments, found: Discriminant) -> tuple[float, flo
     if not size > 0.0:
         return np.nan, np.nan
     root = metric.directions / np.sqrt((1.0 - SHRINKAGE) * metric.variances + SHRINKAGE * metric.level)
-    inside = root.T @ (own.within() / max(own.rows - held.sum(), 1.0)) @ root
-    slope = float(share @ (ours * apart).sum(axis=1)) / size
-    return slope, float(share @ np.einsum("kd,de,ke->k", apart, inside, apart)) / size
+    lines = apart @ root.T
+    scatter = ((lines @ own.within()) * lines).sum(axis=1) / max(own.rows - held.sum(), 1.0)
+    return float(share @ (ours * apart).sum(axis=1)) / size, float(share @ scatter) / size
 
 
 def common_temperature(pairs: Iterable[tuple[float, float]]) -> float | None:

@@ -1,0 +1,191 @@
+"""`FilesEngine`: every question is a file that somebody carries to its owner, and every answer one that comes back."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fedbary.data.atomic import write_atomically
+from fedbary.engines.files.answer_files import AnswerFiles
+from fedbary.engines.files.message_file import FileKind, MessageFile, save_question
+from fedbary.engines.run import SILENT, Engine, Observer, Work
+from fedbary.errors import ProtocolError, SettingsError, Waiting, wrong_parameter
+from fedbary.guard.envelope import Envelope
+from fedbary.guard.node import FINISH, Asked
+from fedbary.guard.questions import most_messages
+from fedbary.notes import Note
+from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply, State, array_text, text_array
+from fedbary.valuation.result import Valuation, with_outcomes
+from fedbary.valuation.storage import row_file_names
+
+ANSWERS, QUESTION = "answers", "question"
+_SEED = "seed"
+
+
+class FilesEngine(Engine):
+    """Runs a protocol with clients who get their questions as files, and send their answers as files.
+
+    A run stops with `Waiting` until the answers lie there; the same call goes on then, over as many rounds as the
+    protocol has. Owners answer with ``fedbary answer``.
+
+    Parameters
+    ----------
+    folder : path
+        The study: questions are written here, ``NAME.fb`` for each client, and what is needed to go on.
+    clients : sequence of str, optional
+        Who is asked. Left out, one ``question.fb`` is for anybody, and a client is called as its answer's file; only
+        for protocols of one message.
+    answers : paths, optional
+        Files, or folders of them. Default: the folder ``answers`` in ``folder``.
+    wait : bool
+        Whether to wait for everybody; otherwise who has not answered is left out of the round.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits")
+    >>> study = fb.FilesEngine(tempfile.mkdtemp(), clients=["north", "south"])
+    >>> try:
+    ...     fb.value(None, digits.test, engine=study, seed=0)
+    ... except fb.Waiting as waiting:
+    ...     waiting.names, sorted(file.name for file in study.folder.glob("*.fb"))
+    (('north', 'south'), ['north.fb', 'south.fb'])
+    """
+
+    networked = True
+    patient = True
+    folder: Path
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        clients: Sequence[str] | None = None,
+        answers: Iterable[str | Path] | None = None,
+        wait: bool = True,
+    ) -> None:
+        names = None if clients is None else [str(name) for name in clients]
+        if isinstance(clients, str) or (names is not None and (not names or len(set(names)) < len(names))):
+            raise wrong_parameter("clients", "FilesEngine", "a list of different names", clients)
+        self.folder, self.wait = Path(folder), wait
+        self._registered = names
+        self._places = [self.folder / ANSWERS] if answers is None else [Path(place) for place in answers]
+        self._files = AnswerFiles(self._places)
+        self._session = self._settings = ""
+        self._row_values_after: frozenset[str] = frozenset()
+        self._steps: dict[str, int] = {}
+        self._flagged: dict[str, int] = {}
+        self._notes: dict[str, tuple[Note, ...]] = {}
+
+    def clients(self, work: Work, state: State, observer: Observer = SILENT) -> list[str]:  # noqa: ARG002
+        """Who is asked; where anybody may answer, those who have."""
+        if work.tables is not None:
+            raise SettingsError("engines.rows-are-at-the-nodes")
+        if self._registered is None and most_messages(work.protocol) > 1:
+            raise SettingsError("engines.files-need-names", protocol=work.protocol.name)
+        self._settings = Asked(work.protocol, work.rules, {}).to_json()
+        self._row_values_after = work.protocol.row_values_after
+        self._files = AnswerFiles(self._places)  # more of them may lie there than at the last call
+        self._session, self._steps, self._flagged, self._notes = "", {}, {}, {}
+        if state:
+            content = json.loads(array_text(state["files"]))
+            self._session, self._steps, self._flagged = content["session"], content["steps"], content["flagged"]
+            self._notes = {
+                name: tuple(Note.from_json(note) for note in notes) for name, notes in content["notes"].items()
+            }
+        if self._registered is not None:
+            return list(self._registered)
+        # Without an answer there is still a question to write.
+        return self._files.names() or [QUESTION]
+
+    def exchange(self, tasks: Mapping[str, Message], observer: Observer = SILENT) -> dict[str, Reply | Failure]:
+        """Write the questions that are not written yet, and take the answers; raises `Waiting` where some lack."""
+        observer.asked(next(iter(tasks.values())).kind, list(tasks))
+        asked = self._asked(tasks)
+        if self._registered is None:
+            found = self._files.by_name(next(iter(asked.values())))
+        else:
+            found = self._files.by_nonce(asked)
+        missing = [name for name in tasks if name not in found]
+        if missing and (self.wait or (self._registered is None and missing == [QUESTION])):
+            names = None if self._registered is None else tuple(missing)
+            raise Waiting("engines.waiting", names=names, folder=str(self.folder), unread=self._files.unread() or None)
+        answers: dict[str, Reply | Failure] = {}
+        for name in tasks:
+            one = found.get(name)
+            answers[name] = NO_ANSWER if one is None else one.found
+            if one is not None and isinstance(one.found, Reply):  # only an answer moves a client on
+                self._steps[name] = asked[name].step
+                self._notes[name] = one.notes
+                if one.envelope.flagged is not None:
+                    self._flagged[name] = one.envelope.flagged
+            observer.answered(name, answers[name])
+        return answers
+
+    def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:  # noqa: ARG002
+        """Row values stay with the owners; a last question, which nobody waits for, lets them be made."""
+        valued = [name for name, outcome in result.outcomes.items() if outcome.ok]
+        if valued and not self._row_values_after:
+            self._asked({name: Message(FINISH, 2**30) for name in valued})
+        rows = result.clients.set_index("client")["rows"].dropna().to_dict()
+        flagged = {name: count for name, count in self._flagged.items() if count <= rows.get(name, -1)}
+        outcomes = {
+            name: replace(outcome, notes=(*outcome.notes, *self._notes.get(name, ())))
+            for name, outcome in result.outcomes.items()
+        }
+        result = with_outcomes(result, outcomes, flagged=flagged)
+        unread = tuple(Note("engines.file-not-used", {"why": error.note}) for error in self._files.errors())
+        return replace(result, notes=(*result.notes, *unread), _rows_at="what `fedbary answer` wrote for its owner")
+
+    def state(self) -> State:
+        """The run's name, and how far each client is."""
+        notes = {name: [note.to_json() for note in own] for name, own in self._notes.items()}
+        content = {"session": self._session, "steps": self._steps, "flagged": self._flagged, "notes": notes}
+        return {"files": text_array(json.dumps(content))}
+
+    def facts(self) -> dict[str, Any]:
+        """The engine, and that its clients are other parties."""
+        return {"engine": "files", "networked": True}
+
+    def drawn_seed(self) -> int:
+        """The seed that the first call drew: questions must be the same in all of them."""
+        file = self.folder / _SEED
+        if not file.is_file():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            seed = super().drawn_seed()
+            write_atomically(file, lambda draft: draft.write_text(f"{seed}\n", encoding="ascii"))
+        text = file.read_text(encoding="utf-8").strip()
+        if not (text.isascii() and text.isdecimal()):
+            raise ProtocolError("engines.study-of-another-run", folder=str(self.folder))
+        return int(text)
+
+    def _asked(self, tasks: Mapping[str, Message]) -> dict[str, Envelope]:
+        """What stands on the question of each client; written where it is not there yet."""
+        if self._registered is None:
+            message = next(iter(tasks.values()))
+            return dict.fromkeys(tasks, self._question(QUESTION, 1, message))
+        names = row_file_names(self._registered)
+        return {
+            name: self._question(names[name], self._steps.get(name, 0) + 1, message) for name, message in tasks.items()
+        }
+
+    def _question(self, name: str, step: int, message: Message) -> Envelope:
+        file = self.folder / f"{name if step == 1 else f'{name}-{step}'}{FileKind.QUESTION.suffix}"
+        if not file.is_file():
+            self._session = self._session or secrets.token_hex(16)
+            place = message.kind, message.round, step
+            envelope = Envelope(self._session, *place, settings=self._settings, nonce=secrets.token_hex(16))
+            save_question(message, envelope, file)
+            return envelope
+        written, envelope = MessageFile.load(file, FileKind.QUESTION).message()
+        self._session = self._session or envelope.session
+        if (written.digest, written.round) != (message.digest, message.round) or (
+            (envelope.session, envelope.step, envelope.settings) != (self._session, step, self._settings)
+        ):
+            raise ProtocolError("engines.study-of-another-run", folder=str(self.folder))
+        return envelope

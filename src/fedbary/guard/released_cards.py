@@ -1,0 +1,114 @@
+"""`ReleasedCards`: the cards that left, kept so that they leave again, and that no two of them show a row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.atomic import private_folder, read_arrays, write_arrays
+from fedbary.data.table import Table
+from fedbary.protocols.cards import Cards
+from fedbary.protocols.cards.client import card_of, card_reply
+from fedbary.protocols.cards.guards import ROWS_PER_COORDINATE
+from fedbary.protocols.messages import Reply, array_text, below, text_array, under
+from fedbary.space.labels import class_names
+from fedbary.space.row_identity import row_keys
+
+
+@dataclass(frozen=True, eq=False)
+class RowKeys:
+    """Keyed hashes of a table's different rows and of their classes; without the owner's secret they say nothing."""
+
+    rows: NDArray[np.uint64]
+    classes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, table: Table, kind: str, *, secret: int, least: int) -> RowKeys:
+        """Of the classes that have at least so many different rows; all rows are one where the label is a number."""
+        hashes = row_keys(table, seed=secret).view(np.uint64).reshape(len(table), -1)[:, 0]
+        keys, places = np.unique(hashes, return_index=True)
+        names = class_names(table.labels)[places] if kind == "classes" else np.full(len(keys), "")
+        found, codes, counts = np.unique(names, return_inverse=True, return_counts=True)
+        key = str(secret).encode()
+        hashed = [hashlib.blake2b(str(name).encode(), key=key, digest_size=8).digest() for name in found]
+        kept = counts[codes] >= least
+        return cls(keys[kept], np.frombuffer(b"".join(hashed), dtype=np.uint64)[codes[kept]])
+
+    def added_to(self, before: RowKeys) -> dict[int, int]:
+        """For each class that has any: how many rows are here that were not there before."""
+        new = ~np.isin(self.rows, before.rows)
+        classes, counts = np.unique(self.classes[new], return_counts=True)
+        return dict(zip(classes.tolist(), counts.tolist(), strict=True))
+
+
+class ReleasedCards:
+    """The cards of one table with all its versions, in a folder that its owner alone can read.
+
+    What two exact cards differ in is the card of the rows that came or went. So after the first a guarded card is
+    another one only where at least ``min_group`` rows came to a class or left it, in every class where any did; and it
+    tells products of columns only where so many came and went as a card needs for that. Otherwise the card that left
+    before leaves again.
+
+    Parameters
+    ----------
+    folder : path
+        Where the cards are.
+    table : Table
+        The rows as they are now.
+    secret : int
+        What the owner alone knows.
+    """
+
+    def __init__(self, folder: Path, table: Table, *, secret: int) -> None:
+        self._folder, self._table, self._secret = folder, table, secret
+
+    def again(self, settings: Cards, asked: str) -> Reply | None:
+        """The card that left for exactly this question; None where none is kept."""
+        return _reply(read_arrays(self._place(settings, asked)))
+
+    def keep(self, settings: Cards, asked: str, made: Reply, *, alone: bool) -> Reply:
+        """Keep a card that is about to leave; returns the one that may, which can be the last one.
+
+        ``alone`` says that no earlier card counts.
+        """
+        place = self._place(settings, asked)
+        arrays: dict[str, np.ndarray] = {}
+        if settings.epsilon is None and settings.policy == "guarded":
+            now = RowKeys.of(self._table, card_of(made).kind, secret=self._secret, least=settings.min_group)
+            before = {} if alone else read_arrays(place)
+            if (last := _reply(before)) is not None:
+                made = _next(last, made, RowKeys(before["rows"], before["classes"]), now, settings.min_group)
+                if made is last:
+                    return last
+            arrays |= {"rows": now.rows, "classes": now.classes}
+        arrays["scalars"] = text_array(json.dumps(dict(made.scalars)))
+        private_folder(self._folder)
+        write_arrays(place, {**arrays, **under("array.", made.arrays)}, mode=0o600)
+        return made
+
+    def _place(self, settings: Cards, asked: str) -> Path:
+        # A table has one guarded card, whatever is asked: two with other guards differ in what these leave out.
+        return self._folder / f"{settings.policy if settings.epsilon is None else asked}.npz"
+
+
+def _next(last: Reply, made: Reply, before: RowKeys, now: RowKeys, min_group: int) -> Reply:
+    """The card after the last one, of what was made of the rows as they are now."""
+    changes = (now.added_to(before), before.added_to(now))
+    if not any(changes) or any(count < min_group for change in changes for count in change.values()):
+        return last
+    card = card_of(made)
+    if not card.full:
+        return made
+    needed = ROWS_PER_COORDINATE * int((np.diag(card.second) > 0).sum())
+    if all(sum(change.values()) >= needed for change in changes if change):
+        return made
+    return card_reply(replace(card, second=np.diag(card.second).copy()))
+
+
+def _reply(arrays: dict[str, np.ndarray]) -> Reply | None:
+    return Reply(0, json.loads(array_text(arrays["scalars"])), below(arrays, "array.")) if arrays else None

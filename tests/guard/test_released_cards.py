@@ -1,0 +1,200 @@
+"""Cards that left leave again, and two of them never differ by few rows."""
+
+import numpy as np
+import pytest
+
+import fedbary as fb
+from fedbary.guard.guarded_client import GuardedClient, reply_digest
+from fedbary.guard.ledger import Ledger
+from fedbary.guard.policy import OwnerPolicy
+from fedbary.notes import Note
+from fedbary.protocols.cards.client import card_of
+from fedbary.protocols.messages import Failure, Message, Reply
+
+CARD = Message("card", 0)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return Ledger(tmp_path / "ledger.jsonl")
+
+
+def rows(count, seed=0, width=3):
+    rng = np.random.default_rng(seed)
+    return fb.Table.from_arrays(rng.normal(size=(count, width)), np.array(["a", "b"])[rng.integers(0, 2, count)])
+
+
+def joined(*tables):
+    return fb.Table.from_arrays(
+        np.concatenate([table.columns["x"] for table in tables]), np.concatenate([table.labels for table in tables])
+    )
+
+
+def owner(table, ledger, run="may", asked=None, seed=1, **policy):
+    return GuardedClient.for_table(
+        table, asked or fb.Cards(), policy=OwnerPolicy(**policy), ledger=ledger, run=run, seed=seed
+    )
+
+
+def lines(ledger):
+    return [line.what for line in ledger.read().entries]
+
+
+def test_a_card_is_one_question_and_leaves_again_for_free(ledger):
+    first = owner(rows(100), ledger).answer(CARD)
+    again = owner(rows(100), ledger, run="june", asked=fb.Cards(worth=True, robust=False)).answer(CARD)
+    assert reply_digest(first) == reply_digest(again)
+    assert lines(ledger) == ["question", "reply"]
+
+
+def test_other_rows_do_not_change_what_leaves_until_the_owner_decides(ledger):
+    first = owner(rows(100), ledger).answer(CARD)
+    edited = rows(200, seed=5)
+    assert reply_digest(owner(edited, ledger, run="june").answer(CARD)) == reply_digest(first)
+    ledger.allow("cards", 1, 0.0, "new rows")
+    assert reply_digest(owner(edited, ledger, run="july").answer(CARD)) != reply_digest(first)
+
+
+@pytest.mark.parametrize(
+    ("change", "another"),
+    [
+        (lambda old: joined(old, rows(1, seed=9)), False),
+        (lambda old: old.take(range(1, 100)), False),
+        (lambda old: joined(old.take(range(1, 100)), rows(40, seed=9)), False),
+        (lambda old: old.take(np.random.default_rng(0).permutation(100)), False),
+        (lambda old: joined(old, old), False),
+        (lambda old: joined(old, rows(40, seed=9)), True),
+        (lambda old: old.take(range(60)), True),
+    ],
+    ids=["one more", "one less", "one less and many more", "another order", "copies", "many more", "many less"],
+)
+def test_a_new_version_leaves_only_where_enough_rows_came_or_went(ledger, change, another):
+    old = rows(100)
+    first = owner(old, ledger).answer(CARD)
+    ledger.allow("cards", 1, 0.0, "corrected")
+    second = owner(change(old), ledger, run="june").answer(CARD)
+    assert (reply_digest(second) != reply_digest(first)) == another
+    assert lines(ledger) == ["question", "reply", "allow", "question", "reply"]
+
+
+def test_the_difference_of_two_cards_was_a_row(ledger):
+    """The attack that the rule stops: two exact cards of tables that differ in one row."""
+    from fedbary.protocols.cards.exact_card import exact_card
+
+    old, new = rows(100), rows(1, seed=9)
+    before, after = (exact_card(table).about(np.zeros(3)) for table in (old, joined(old, new)))
+    assert np.allclose((after.sums - before.sums).sum(axis=0), new.columns["x"][0])
+    first = owner(old, ledger).answer(CARD)
+    ledger.allow("cards", 1, 0.0, "one patient more")
+    second = owner(joined(old, new), ledger, run="june").answer(CARD)
+    assert all(np.array_equal(first.arrays[name], second.arrays[name]) for name in first.arrays)
+
+
+def test_products_of_columns_need_many_new_rows(ledger):
+    old = rows(400, width=10)
+    assert card_of(owner(old, ledger).answer(CARD)).full
+    for run, more, full in (("june", 40, False), ("july", 120, True)):
+        ledger.allow("cards", 1, 0.0, "new rows")
+        old = joined(old, rows(more, seed=more, width=10))
+        assert card_of(owner(old, ledger, run=run).answer(CARD)).full == full
+
+
+def test_another_min_group_is_no_other_card(ledger):
+    first = owner(rows(100), ledger, max_questions=2).answer(CARD)
+    second = owner(rows(100), ledger, run="june", asked=fb.Cards(min_group=9), max_questions=2).answer(CARD)
+    assert reply_digest(first) == reply_digest(second)
+
+
+def test_after_a_reset_the_rows_are_others(ledger):
+    first = owner(rows(100), ledger).answer(CARD)
+    ledger.reset("another table")
+    second = owner(rows(101), ledger, run="june").answer(CARD)
+    assert reply_digest(first) != reply_digest(second)
+
+
+def test_what_is_kept_can_be_read_by_the_owner_alone_and_holds_no_row(ledger):
+    table = rows(100)
+    owner(table, ledger).answer(CARD)
+    folder = ledger.path.parent / "cards"
+    assert folder.stat().st_mode & 0o077 == 0
+    (file,) = folder.iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+    assert not any(cell.tobytes() in file.read_bytes() for cell in table.columns["x"].ravel())
+
+
+def test_a_damaged_card_is_not_replaced_by_another(ledger):
+    owner(rows(100), ledger).answer(CARD)
+    (file,) = (ledger.path.parent / "cards").iterdir()
+    file.write_bytes(b"PK" + file.read_bytes()[2:200])
+    ledger.allow("cards", 1, 0.0, "again")
+    found = owner(rows(101), ledger, run="june").respond(CARD)
+    assert found == Failure(Note("guard.failed-inside"))
+
+
+class Model:
+    """An owner's half that answers a model with numbers."""
+
+    def __init__(self, fails=False):
+        self.seen, self.fails = [], fails
+
+    def answer(self, message):
+        self.seen.append(message.kind)
+        if self.fails:
+            raise ValueError("row 17")
+        return Reply(message.round, {"rows": 100, "wrong_labels": 0.25})
+
+    def state(self):
+        return {}
+
+
+def with_model(ledger, asked, inner, **policy):
+    client = owner(rows(100), ledger, run="june", asked=asked, **policy)
+    client._inner = inner
+    return client
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize(
+    ("asked", "policy"),
+    [(fb.Cards(epsilon=1.0), {}), (fb.Cards(numbers=False), {}), (fb.Cards(), {"share_numbers": False})],
+    ids=["epsilon", "no numbers asked", "no numbers shared"],
+)
+def test_a_model_is_looked_at_but_nothing_about_it_leaves(ledger, asked, policy, fails):
+    inner = Model(fails)
+    found = with_model(ledger, asked, inner, **policy).respond(Message("model", 0))
+    assert inner.seen == ["model"]
+    assert (found.scalars, dict(found.arrays), lines(ledger)) == ({"rows": 100}, {}, [])
+
+
+@pytest.mark.parametrize("asked", [fb.Cards(epsilon=1.0), fb.Cards(numbers=False)], ids=["epsilon", "no numbers"])
+def test_no_temperature_leaves_beside_the_card(ledger, asked):
+    inner = Model()
+    assert with_model(ledger, asked, inner).respond(Message("fit", 0)).note == Note("guard.card-alone")
+    assert inner.seen == []
+
+
+def test_numbers_leave_once_and_later_models_are_read_at_home(ledger):
+    inner, model = Model(), Message("model", 0)
+    first = with_model(ledger, fb.Cards(), inner).respond(model)
+    assert first.scalars["wrong_labels"] == 0.25
+    second = with_model(ledger, fb.Cards(), inner).respond(Message("model", 0, {"other": 1}))
+    assert second.scalars == {"rows": 100}
+    assert (inner.seen, lines(ledger)) == (["model", "model"], ["question", "reply"])
+
+
+def test_delta_is_spent_beside_epsilon(ledger):
+    asked = fb.Cards(epsilon=0.5, delta=6e-7)
+    own = {"epsilon_budget": 2.0, "max_delta": 1e-6}
+    for run, schema in (("may", "one"), ("june", "two")):
+        client = owner(rows(100), ledger, run=run, asked=asked, **own)
+        client._inner, client._cards = Model(), None
+        found = client.respond(Message("card", 0, {"public": schema}))
+        assert isinstance(found, Reply) == (run == "may")
+    assert found.note.code == "guard.delta-spent"
+    account = ledger.read()
+    assert (account.spent(), account.spent_delta()) == (0.5, 6e-7)
+    ledger.allow("cards", 0, 0.0, "one more", delta=2e-7)
+    client = owner(rows(100), ledger, run="july", asked=asked, **own)
+    client._inner, client._cards = Model(), None
+    assert isinstance(client.respond(Message("card", 0, {"public": "two"})), Reply)
+    assert ledger.read().spent_delta() == 1.2e-6
