@@ -124,7 +124,10 @@ class Models:
         if self._numeric:
             return [None] * len(self._names)
         models = [self._discriminant(name) if self.may_have(name) else None for name in self._names]
-        return relative_shares(list(self.placed.values()), models)
+        clean = None
+        if self._reference is not None:
+            clean = self._parts[-1], discriminant(self._sums.without(len(self._names)))
+        return relative_shares(list(self.placed.values()), models, clean)
 
     def _clean(self, temperature: float) -> Calibrated:
         """The reference's scores by models without them; the same for all clients."""
