@@ -208,7 +208,7 @@ def _weighted_median(points: Floats, weights: Floats) -> Floats:
 
 
 def _class_slopes(means: Floats, counts: Floats, middle: Floats, blur: Floats) -> tuple[Floats, Floats]:
-    """β of every card, and by how much noise may have lowered it; NaN with fewer than two classes that have a median."""
+    """β of every card, and what noise may have taken from it; NaN with fewer than two classes that have a median."""
     known = np.isfinite(middle).all(axis=1)
     slopes, excused = np.full((2, len(means)), np.nan)
     for place, (own, number) in enumerate(zip(means, counts, strict=True)):
