@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.distance import Apart, apart, barycenter
 from fedbary.protocols.cards.leave_one_out import Sums, modelled
@@ -44,7 +44,8 @@ class Models:
             self._weights = robust_weights(self._parts, trusted=trusted, numeric=self._numeric)
         believed = self._weights.applied(self._parts)
         self._sums = Sums(believed)
-        self._held = np.array([part.counts > np.sqrt(part.noise.count) for part in believed])
+        # With noise of differential privacy every public class has a model, whoever has it.
+        self._held = np.array([(part.counts > 0) | (part.noise != EXACT) for part in believed])
         # The coordinator's own rows may be all that a model is made of.
         self._shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
         self._discriminants: dict[str, Discriminant] = {}
@@ -59,7 +60,12 @@ class Models:
         return barycenter(self._parts, self._weights) if self._reference is None else self._parts[-1]
 
     def guessed_temperature(self) -> float | None:
-        """A temperature by the cards alone; None where they do not tell."""
+        """A temperature by the cards alone; None where they do not tell.
+
+        What noise leaves unknown is in the repaired model itself, and a single noisy card would hardly tell its slope.
+        """
+        if any(part.noise != EXACT for part in self._parts):
+            return 1.0
         if self._guess is None and not self._numeric:
             self._guess = guessed_temperature(map(self._slope, self._names))
         return self._guess

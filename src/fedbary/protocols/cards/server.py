@@ -68,8 +68,10 @@ class CardsServer:
         self._settings, self._space, self._rules = settings, space, rules
         self._seed, self._host = seed, host
         self._names = list(clients)
-        self._reference = None if reference is None else narrowed(different_rows(reference))
-        self._public = self._public_schema()
+        own = None if reference is None else different_rows(reference)
+        self._public = self._public_schema(own)
+        # Public coordinates are of columns as they are: directions of a private card are taken row by row.
+        self._reference = own if own is None or self._public is not None else narrowed(own)
         self._stage = "card"
         self._cards: dict[str, Card] = {}
         self._numbers: dict[str, dict[str, float]] = {}
@@ -175,18 +177,16 @@ class CardsServer:
 
     # --- cards ----------------------------------------------------------------------------------------
 
-    def _public_schema(self) -> Schema | None:
+    def _public_schema(self, reference: Table | None) -> Schema | None:
         """Coordinates that are agreed on before any card is made; with ε there must be some."""
         if self._settings.schema is not None:
             return Schema.load(self._settings.schema)
         if self._settings.epsilon is None:
             return None
-        if self._reference is None:
+        if reference is None:
             raise SettingsError("protocols.cards-without-schema")
-        seed = derived_seed(self._seed, "schema") % 2**31
-        return public_schema(
-            self._reference, coordinates=self._settings.coordinates or "auto", task=self._space.task, seed=seed
-        )
+        seed, coordinates = derived_seed(self._seed, "schema") % 2**31, self._settings.coordinates or "auto"
+        return public_schema(reference, coordinates=coordinates, task=self._space.task, seed=seed)
 
     def _take(self, name: str, reply: Reply) -> None:
         if self._stage == "fit":
