@@ -359,12 +359,12 @@ class _Models:
         return self._apart
 
     def judge(self, seed: int) -> Judge:
-        """Rows that coalitions are tested on: the reference's, or rows drawn from the target."""
+        """Rows that coalitions are tested on: the reference's, or rows drawn from all cards together."""
         if self._reference is not None:
             judge = reference_judge(*self._reference.rows(), self.schema, seed=seed)
             if judge is not None:
                 return judge
-        return drawn_judge(self.target, seed=seed, numeric=self._numeric)
+        return drawn_judge(self._sums.without(None), seed=seed, numeric=self._numeric)
 
     def known(self, name: str) -> NDArray[np.bool_]:
         """The classes of a client's model."""
