@@ -106,10 +106,11 @@ class CardsClient:
             return card_reply(self._card(schema, _task(message)))
         assert schema is not None
         table = as_in(self._table, schema)
-        if message.kind == "fit":
-            return Reply(0, {"temperature": own_temperature(table, schema, self._arrays)})
-        rows: dict[str, Scalar] = {"rows": len(table)}
         # What the rows are like beside the card, epsilon would not cover.
+        if message.kind == "fit":
+            private = self._settings.epsilon is not None
+            return Reply(0, {"temperature": 1.0 if private else own_temperature(table, schema, self._arrays)})
+        rows: dict[str, Scalar] = {"rows": len(table)}
         if self._settings.epsilon is not None or not self._settings.numbers:
             return Reply(0, rows)
         return Reply(0, rows | self._numbers(table, schema))

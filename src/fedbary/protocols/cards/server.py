@@ -16,7 +16,7 @@ from fedbary.errors import ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import ARRAYS, Card
-from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.cards.distance import Apart, apart
@@ -335,13 +335,18 @@ class _Models:
             self._weights = robust_weights(self._parts, trusted=trusted, numeric=self._numeric)
         believed = self._weights.applied(self._parts)
         self._sums = Sums(believed)
-        self._held = np.array([part.counts > np.sqrt(part.noise.count) for part in believed])
+        # With noise of differential privacy every public class has a model, whoever has it.
+        self._held = np.array([(part.counts > 0) | (part.noise != EXACT) for part in believed])
         # The coordinator's own rows may be all that a model is made of.
         self._shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
         self._discriminants: dict[str, Discriminant] = {}
         self._calibrated: Any = None
         self._apart: Apart | None = None
-        self.temperature = None if self._numeric else common_temperature(map(self._slope, self._names))
+        # What noise leaves unknown is in the repaired model itself, and a single card would hardly tell its slope.
+        self._noisy = any(part.noise != EXACT for part in self._parts)
+        self.temperature = 1.0 if self._noisy else None
+        if not (self._numeric or self._noisy):
+            self.temperature = common_temperature(map(self._slope, self._names))
 
     @property
     def spread(self) -> float:
