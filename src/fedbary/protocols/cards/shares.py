@@ -30,22 +30,13 @@ _Z, _DIFFERENCES = 2.0, 0.04
 _LEAST_RIGHT = 0.05
 
 
-def relative_shares(
-    parts: Sequence[ClassMoments],
-    models: Sequence[Discriminant | None],
-    clean: tuple[ClassMoments, Discriminant] | None = None,
-) -> list[Estimate | None]:
-    """The share of wrong labels of every client, by its card and the model of the others; None where none is told.
-
-    ``clean`` are the reference's card and the model of all clients: shares are then relative to it.
-    """
+def relative_shares(parts: Sequence[ClassMoments], models: Sequence[Discriminant | None]) -> list[Estimate | None]:
+    """The share of wrong labels of every client, by its card and the model of the others; None where none is told."""
     found = [None if model is None else _mixed_share(part, model) for part, model in zip(parts, models, strict=True)]
     right = [1.0 - share for share, _ in filter(None, found)]
     if not right:
         return [None] * len(found)
-    reference = None if clean is None else _mixed_share(*clean)
-    cleanest = float(np.quantile(right, _CLEANER)) if reference is None else 1.0 - reference[0]
-    cleanest = max(cleanest, _LEAST_RIGHT)
+    cleanest = max(float(np.quantile(right, _CLEANER)), _LEAST_RIGHT)
     estimates: list[Estimate | None] = []
     for one in found:
         if one is None:
