@@ -213,6 +213,8 @@ class CardsServer:
         """Cards that have no place beside the others' are out."""
         if not self._cards:
             return
+        # An order that neither names nor arrival decide, for it moves the last digits of sums.
+        self._cards = dict(sorted(self._cards.items(), key=_place))
         own = None if self._reference is None else exact_card(self._reference, task=self._space.task)
         self._agreed, reasons = agreed_schema(self._cards, self._space, reference=own)
         for name, note in reasons.items():
@@ -222,7 +224,7 @@ class CardsServer:
         return self._models().schema
 
     def _valued(self) -> list[str]:
-        return [name for name in self._names if name in self._cards and name not in self._failures]
+        return [name for name in self._cards if name not in self._failures]
 
     # --- models ---------------------------------------------------------------------------------------
 
@@ -428,6 +430,12 @@ def _believed(parts: Sequence[ClassMoments]) -> Weights:
     """Everybody, whatever the others say."""
     shape = len(parts), len(parts[0].counts)
     return Weights(np.ones(shape[0]), np.ones(shape, dtype=bool), np.full(shape[0], np.nan))
+
+
+def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:
+    """By what a card says."""
+    _, card = named
+    return card.counts.tolist(), card.sums.ravel().tolist()
 
 
 def _quality(estimate: Estimate) -> dict[str, float]:
