@@ -124,7 +124,7 @@ def test_owners_without_a_policy_file_send_guarded_cards(tmp_path, count):
 
 
 def test_cards_with_epsilon_come_in_the_coordinators_public_coordinates_and_nothing_else_comes(tmp_path):
-    tables, reference = many(5)
+    tables, reference = many(5, rows=300)
     grid = InProcessGrid(app, files(tmp_path, tables))
     config = {"protocol": "cards", "epsilon": 8.0, "reference": reference_file(tmp_path, reference), "num-nodes": 5}
     found = valued(grid, RunConfig.of({**config, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}))
@@ -193,7 +193,7 @@ def test_a_report_that_cannot_be_drawn_does_not_stop_the_run(tmp_path, monkeypat
     assert reason.with_name("rows.csv").is_file()
 
 
-def many(count):
+def many(count, rows=20):
     rng = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 1.0]])
 
@@ -202,7 +202,7 @@ def many(count):
         columns = {f"x{i}": column for i, column in enumerate((centres[codes] + rng.normal(size=(rows, 3))).T)}
         return fb.Table(columns, np.array(["no", "yes"])[codes])
 
-    return {f"site {i}": drawn(20) for i in range(count)}, drawn(120)
+    return {f"site {i}": drawn(rows) for i in range(count)}, drawn(120)
 
 
 def files(tmp_path, tables):
