@@ -61,9 +61,6 @@ class Models:
         """
         if any(part.noise != EXACT for part in self._parts):
             return 1.0
-        # What noise leaves unknown is in the repaired model itself, and a single card would hardly tell its slope.
-        if any(part.noise != EXACT for part in self._parts):
-            return 1.0
         if self._guess is None and not self._numeric:
             self._guess = guessed_temperature(map(self._slope, self._names))
         return self._guess

@@ -185,8 +185,10 @@ class CardsServer:
             return None
         if reference is None:
             raise SettingsError("protocols.cards-without-schema")
-        seed, coordinates = derived_seed(self._seed, "schema") % 2**31, self._settings.coordinates or "auto"
-        return public_schema(reference, coordinates=coordinates, task=self._space.task, seed=seed)
+        seed = derived_seed(self._seed, "schema") % 2**31
+        return public_schema(
+            reference, coordinates=self._settings.coordinates or "auto", task=self._space.task, seed=seed
+        )
 
     def _take(self, name: str, reply: Reply) -> None:
         if self._stage == "fit":
@@ -216,6 +218,8 @@ class CardsServer:
         """Cards that have no place beside the others' are out."""
         if not self._cards:
             return
+        # An order that neither names nor arrival decide, for it moves the last digits of sums.
+        self._cards = dict(sorted(self._cards.items(), key=_place))
         own = None if self._reference is None else exact_card(self._reference, task=self._space.task)
         self._agreed, reasons = agreed_schema(self._cards, self._space, reference=own)
         for name, note in reasons.items():
@@ -225,7 +229,7 @@ class CardsServer:
         return self._models().schema
 
     def _valued(self) -> list[str]:
-        return [name for name in self._names if name in self._cards and name not in self._failures]
+        return [name for name in self._cards if name not in self._failures]
 
     # --- models ---------------------------------------------------------------------------------------
 
@@ -336,6 +340,12 @@ def _beside(told: Mapping[str, float], usual: float) -> dict[str, float]:
         found[f"{name}_low"] = max(0.0, told[f"{name}_low"] - less - wider)
         found[f"{name}_high"] = min(1.0, max(found[name], told[f"{name}_high"] - less + wider))
     return found
+
+
+def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:
+    """By what a card says."""
+    _, card = named
+    return card.counts.tolist(), card.sums.ravel().tolist()
 
 
 def _quality(estimate: Estimate) -> dict[str, float]:
