@@ -14,21 +14,24 @@ from fedbary.space.public_points import public_points
 from fedbary.space.row_points import squares
 from fedbary.space.schema import Schema
 
+# Relative to the public rows' lengths: less loses more at large ε than it wins at small ones.
+_CLIP = 0.8
+
 
 def public_schema(
     table: Table, *, coordinates: int | Literal["auto", "none"] = "auto", task: Task = "auto", seed: int = 0
 ) -> Schema:
     """Fit a schema with a clip norm on public rows: a reference, or any table of the same columns.
 
-    ``coordinates`` is the number of principal directions to keep, ``auto`` keeps 64 above 256. Rows are clipped at the
-    root mean square of the public rows' lengths: noise is measured by it, and the few rows that are longer keep their
-    direction (`fedbary reproduce frontier`).
+    ``coordinates`` is the number of principal directions to keep, ``auto`` keeps 64 above 256. Rows are clipped at 0.8
+    times the root mean square of the public rows' lengths: noise is measured by it, and longer rows keep their
+    direction (docs/cards-privacy.md).
 
     Examples
     --------
     >>> import fedbary as fb
     >>> public_schema(fb.Table({"age": [30.0, 50.0], "size": [1.0, 2.0]}, ["a", "b"])).clip
-    1.4142135623730951
+    1.1313708498984762
     """
     settings = Space(task=task, metric="euclidean", labels="onehot", projection=coordinates)
     schema = fit_schema(table, settings, seed=seed)
@@ -36,5 +39,5 @@ def public_schema(
 
 
 def clip_norm(table: Table, schema: Schema) -> float:
-    """The root mean square of the rows' lengths in public coordinates."""
-    return float(np.sqrt(squares(public_points(table, schema)).mean())) or 1.0
+    """What rows are clipped at, by the root mean square of public rows' lengths: no row's own length is told."""
+    return _CLIP * float(np.sqrt(squares(public_points(table, schema)).mean())) or 1.0

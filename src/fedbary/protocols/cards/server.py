@@ -16,6 +16,7 @@ from fedbary.errors import ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import ARRAYS, Card
+from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.client import card_of
@@ -191,7 +192,9 @@ class CardsServer:
             self._numbers[name] = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
         else:
             try:
-                self._cards[name] = card_of(reply)
+                card = card_of(reply)
+                check_card(card)
+                self._cards[name] = card
             except Exception as error:
                 self._failures[name] = Failure.of(error)
 

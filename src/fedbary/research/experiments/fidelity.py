@@ -7,94 +7,72 @@ by 1000 other test rows: nobody can be expected to agree better than that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fedbary as fb
-from fedbary.data import Table
 from fedbary.research.comparison import PROTOCOL_METHODS, agreement, protocol_scores
 from fedbary.research.experiments.cells import Record
-from fedbary.research.experiments.federations import split_dataset
-from fedbary.research.experiments.scenarios import SCENARIOS, scenario
 from fedbary.research.experiments.tables import mean_and_spread, pivots
-from fedbary.research.experiments.trained import Trained
+from fedbary.research.experiments.truths import CEILING, Cell, cells, draw, truths
+from fedbary.research.experiments.worth import VARIANTS, played
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DATASETS = ("cifar10-embeddings", "fashion-mnist")
-CASES = ("case 1", "case 2", "case 3", "case 4", "case 5", *SCENARIOS)
+__all__ = ["cells", "compute", "markdown", "table"]
+
 EQUAL = "equal split"
-# Neither is a method: they say how much of a truth can be known.
-CEILINGS = ("exactfed ceiling", "pooled ceiling")
+# The game alone, on cards made in other ways; whole runs of protocols are timed with all they do.
+GAMES = {
+    "worth, game alone": "exact",
+    "worth, guarded": "guarded",
+    "worth, trust_server": "guarded, trust_server",
+    "worth, ε = 8": "ε = 8, 24 public coordinates",
+}
 METRICS = (
     "spearman", "kendall", "share_error", "pooled_spearman", "pooled_kendall", "pooled_share_error", "seconds",
     "evaluations",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Cell:
-    """All methods on one draw of one case."""
-
-    dataset: str
-    clients: int
-    case: str
-    seed: int
-    rows: int = 500
-    test_rows: int = 1000
-    rounds: int = 10
-
-    def __str__(self) -> str:
-        return f"{self.dataset}, N = {self.clients}, {self.case}, seed {self.seed}"
-
-
-def cells(smoke: bool) -> list[Cell]:
-    """All cells, the quick ones first; for a smoke test two of digits."""
-    if smoke:
-        return [Cell("digits", clients, case, 0, 60, 150, 2) for clients, case in ((3, "case 4"), (5, "complement"))]
-    return [
-        Cell(dataset, clients, case, seed)
-        for clients, seed, case, dataset in product((5, 10), range(5), CASES, DATASETS)
-    ]
+# The coalition value that cards replaced, mean over all cases: its last figures, computed at commit 2af5c63.
+FORMER = {
+    "cifar10-embeddings, N = 5": {"spearman": 0.70, "pooled_spearman": 0.74},
+    "fashion-mnist, N = 5": {"spearman": 0.60, "pooled_spearman": 0.82},
+    "cifar10-embeddings, N = 10": {"spearman": 0.63, "pooled_spearman": 0.68},
+    "fashion-mnist, N = 10": {"spearman": 0.48, "pooled_spearman": 0.74},
+}
+# Where a truth agrees with itself as well as that, methods can be expected to agree with it.
+KNOWABLE, WANTED = 0.8, 0.85
+# The game takes at most this part of exactFed's time with ten clients.
+QUICK = 1 / 50
 
 
 def compute(cell: Cell) -> list[Record]:
     """Agreement of every method with both truths, and what it costs."""
-    data = split_dataset(cell.dataset, 2 * cell.test_rows, seed=cell.seed)
-    test, other = fb.partitions.by_size(data.reference, [cell.test_rows] * 2, seed=cell.seed).clients.values()
-    tables = drawn(data.pool, cell)
-    trained = Trained(tables, test, other, rounds=cell.rounds, seed=cell.seed)
-    pooled, pooled_ceiling = trained.pooled()
-    scores = {"exactfed": trained.exactfed, CEILINGS[0]: trained.ceiling, "pooled": pooled, CEILINGS[1]: pooled_ceiling}
-    scores |= trained.others()
-    engine = fb.LocalEngine(workers=1)
-    scores |= {name: protocol_scores(name, tables, test, seed=cell.seed, engine=engine) for name in PROTOCOL_METHODS}
+    drawn = draw(cell)
+    true = truths(cell, drawn)
+    scores = true | drawn.trained(cell).others()
+    tables, engine = drawn.clients, fb.LocalEngine(workers=1)
+    for name in PROTOCOL_METHODS:
+        scores[name] = protocol_scores(name, tables, drawn.test, seed=cell.seed, engine=engine)
+    for name, variant in GAMES.items():
+        scores[name] = played(VARIANTS[variant], tables, drawn.test, seed=cell.seed)[0]
     equal = np.full(cell.clients, 1.0 / cell.clients)
     scores[EQUAL] = ClientScores(EQUAL, tuple(tables), equal, np.zeros(cell.clients))
     records = []
     for name, found in scores.items():
         record: Record = {"method": name}
-        if name not in (*CEILINGS, EQUAL):
+        if name != EQUAL and not name.endswith(CEILING):
             record |= {"seconds": found.seconds, "evaluations": found.evaluations}
-        if name not in ("exactfed", CEILINGS[1]):
-            record |= agreement(found, trained.exactfed)
-        if name not in ("pooled", CEILINGS[0]):
-            record |= {f"pooled_{key}": number for key, number in agreement(found, pooled).items()}
+        if name not in ("exactfed", "pooled" + CEILING):
+            record |= agreement(found, true["exactfed"])
+        if name not in ("pooled", "exactfed" + CEILING):
+            record |= {f"pooled_{key}": number for key, number in agreement(found, true["pooled"]).items()}
         records.append(record)
     return records
-
-
-def drawn(pool: Table, cell: Cell) -> dict[str, Table]:
-    """The clients of a cell."""
-    if cell.case in SCENARIOS:
-        return scenario(pool, cell.case, cell.clients, seed=cell.seed)
-    number, rows = int(cell.case.removeprefix("case ")), cell.rows * cell.clients
-    return fb.partitions.paper_case(pool, number, clients=cell.clients, rows=rows, seed=cell.seed).clients
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +109,10 @@ def markdown(final: pd.DataFrame) -> str:
         "fitted to every coalition's rows in one place (pooled). A ceiling is a truth against itself on other test "
         "rows, which methods that share its test rows can exceed. Cases 1 to 5 are the paper's with 500 rows a client; "
         "complement, pairs, sizes, flips and mixed are those of `experiments/scenarios.py`. In case 1 all clients are "
-        "alike: there is no order to find. Protocols are timed with all they do, valuing every row included.\n",
+        "alike: there is no order to find. Protocols are timed with all they do, valuing every row included; the game "
+        "alone is what the Shapley values take, once cards are there. *Guarded*, *trust_server* and ε: the game on "
+        "cards that are made so ([frontier](worth.md)).\n",
+        "\n".join(f"- {line}" for line in claims(named)) + "\n",
         pivots(overall, by="everything", down=["method"], across="federation", titles=titles, digits=digits),
         pivots(
             named[named["case"] != "mean"],
@@ -148,3 +129,37 @@ def markdown(final: pd.DataFrame) -> str:
         ),
     ]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def claims(named: pd.DataFrame) -> Iterator[str]:
+    """What was asked of the worth, and whether it holds, in a line each."""
+    keys = ("federation", "case", "method")
+    numbers: dict[tuple[str, ...], dict[str, float]] = {
+        tuple(str(line[key]) for key in keys): {metric: float(line[metric]) for metric in METRICS}
+        for line in named.to_dict("records")
+    }
+    for federation, former in FORMER.items():
+        if (now := numbers.get((federation, "mean", "worth"))) is not None:
+            pairs = ", ".join(f"{now[metric]:.2f} ({before:.2f})" for metric, before in former.items())
+            ahead = all(now[metric] >= before for metric, before in former.items())
+            yield f"{federation}: worth (the former coalition value), exactFed and pooled: {pairs}{_missed(ahead)}."
+    knowable = [
+        numbers[federation, case, "worth"]["pooled_spearman"]
+        for (federation, case, method), line in numbers.items()
+        if method == "pooled" + CEILING and case != "mean" and line["pooled_spearman"] > KNOWABLE
+    ]
+    if knowable:
+        mean = float(np.mean(knowable))
+        yield (
+            f"Mean, pooled, over the {len(knowable)} cases whose ceiling exceeds {KNOWABLE:g}: {mean:.3f}, "
+            f"asked for {WANTED:g}{_missed(mean >= WANTED)}."
+        )
+    for federation in FORMER:
+        game, exact = (numbers.get((federation, "mean", name)) for name in ("worth, game alone", "exactfed"))
+        if federation.endswith("10") and game is not None and exact is not None:
+            part = exact["seconds"] / max(game["seconds"], 1e-9)
+            yield f"{federation}: the game takes 1/{part:.0f} of exactFed's time{_missed(part >= 1.0 / QUICK)}."
+
+
+def _missed(holds: bool) -> str:
+    return "" if holds else ", **missed**"
