@@ -19,7 +19,7 @@ from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.narrow import as_in, narrowed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.cards.row_scores import score_rows
-from fedbary.protocols.cards.temperature import own_temperature
+from fedbary.protocols.cards.temperature import own_temperature, refined
 from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.messages import (
     Message,
@@ -69,7 +69,11 @@ class CardsClient:
         self._first.check(message)
         if message.kind != "card":
             assert schema is not None
-            self._schema, self._arrays, self._scored = schema, dict(message.arrays), None
+            self._schema, self._scored = schema, None
+            self._arrays = dict(message.arrays)
+            if "refine" in message.scalars:
+                table, reach = as_in(self._table, schema), float(message.scalars["refine"])
+                self._arrays = refined(table, schema, message.arrays, reach)
         if message.kind not in self._left:
             self._left[message.kind] = self._reply(message, schema)
         return replace(self._left[message.kind], round=message.round)
@@ -107,7 +111,8 @@ class CardsClient:
         assert schema is not None
         table = as_in(self._table, schema)
         if message.kind == "fit":
-            return Reply(0, {"temperature": own_temperature(table, schema, self._arrays)})
+            told = self._settings.numbers and self._settings.epsilon is None
+            return Reply(0, {"temperature": own_temperature(table, schema, self._arrays)} if told else {})
         rows: dict[str, Scalar] = {"rows": len(table)}
         # What the rows are like beside the card, epsilon would not cover.
         if self._settings.epsilon is not None or not self._settings.numbers:

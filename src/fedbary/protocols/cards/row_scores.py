@@ -2,7 +2,7 @@
 
 With a reference, its rows calibrate everything. Without one nothing is known to be clean, so a row is compared with
 what the model itself expects: labels drawn from p(c|x), and features that scatter like most of the client's own rows
-of the same look. That ranks rows and estimates shares; it is no test, so nothing is flagged.
+of the same class. That ranks rows and estimates shares; it is no test, so nothing is flagged.
 """
 
 from __future__ import annotations
@@ -33,10 +33,14 @@ Integers = NDArray[np.int64]
 
 # So many rows at least stand for what the model expects.
 _EXPECTED = 2000
-# A row of any look is set against so many rows of all looks, besides those of its own.
+# A row is set against so many rows of all classes, besides those of its own.
 _PSEUDO_ROWS = 10.0
-# Where the upper half of scores is measured: beyond, odd rows would have a say in what is usual.
-_UPPER = 0.75
+# Of the rows of a class three in four may be odd.
+_LOW = 0.25
+# Rows so many deviations above the middle have no say in what is usual, and what normal scores below that lack of
+# their variance.
+_CLIP, _CLIPPED_SPREAD = 2.0, 0.989
+_STEPS = 30
 _GOLDEN = 0.6180339887498949
 
 
@@ -65,7 +69,7 @@ def score_rows(
     expected = _prior_codes(judged.model.log_prior)
     shift, _ = own_mix(rows.log_probabilities[known], codes, expected, len(classes), groups and groups.among(known))
     log_p = log_softmax(rows.log_probabilities + shift, axis=1)
-    feature = _against_same_look(rows.feature_scores, log_p.argmax(axis=1), len(classes))
+    feature = _against_same_class(rows.feature_scores, rows.codes)
     rows = replace(rows, log_probabilities=log_p, feature_scores=feature)
     found = classified_rows(rows, classes, _expected_rows(log_p, feature), rules=rules, adapt=False, groups=groups)
     return _untested(found)
@@ -92,7 +96,7 @@ def _score_numbers(
         clean = Scores(arrays["clean.label"], arrays["clean.feature"], np.ones(len(arrays["clean.label"])))
         own = Scores(label, rows.feature_scores, np.ones(len(label)))
         return measured_rows(table.row_names, own, clean, suggestions=suggestions, rules=rules, groups=groups)
-    feature = _against_same_look(rows.feature_scores, np.zeros(len(label), dtype=np.int64), 1)
+    feature = _against_same_class(rows.feature_scores, np.zeros(len(label), dtype=np.int64))
     # Half-normal, as wide as most of the client's own labels lie around the line.
     places = _places(max(_EXPECTED, len(label)))
     usual = max(float(np.median(label)), 1e-12) / ndtri(0.75)
@@ -107,16 +111,20 @@ def _prior_codes(log_prior: Floats) -> Integers:
     return np.repeat(np.arange(len(counts)), counts)
 
 
-def _against_same_look(scores: Floats, looks: Integers, classes: int) -> Floats:
-    """Logarithms of feature scores, about the median of rows that look alike: classes differ in spread."""
+def _against_same_class(scores: Floats, codes: Integers) -> Floats:
+    """Logarithms of feature scores, about a low quantile of those with the same label: classes differ in spread.
+
+    Not of those that look alike, since rows of noise may all look like one class.
+    """
     logs = np.log(np.maximum(scores, 1e-12))
-    overall = float(np.median(logs))
-    for code in range(classes):
-        mine = looks == code
-        if mine.any():
-            count = float(mine.sum())
-            logs[mine] -= (count * np.median(logs[mine]) + _PSEUDO_ROWS * overall) / (count + _PSEUDO_ROWS)
-    return np.asarray(logs)
+    usual = float(np.quantile(logs, _LOW))
+    centred = logs - usual
+    for code in np.unique(codes):
+        mine = codes == code
+        count = float(mine.sum())
+        own = (count * np.quantile(logs[mine], _LOW) + _PSEUDO_ROWS * usual) / (count + _PSEUDO_ROWS)
+        centred[mine] = logs[mine] - own
+    return np.asarray(centred)
 
 
 def _expected_rows(log_probabilities: Floats, feature: Floats) -> CleanRows:
@@ -131,9 +139,24 @@ def _expected_rows(log_probabilities: Floats, feature: Floats) -> CleanRows:
 
 
 def _usual_features(feature: Floats, count: int) -> Floats:
-    """Scores of rows none of which is odd: normal, as wide as the client's own are above their median."""
-    middle = float(np.median(feature))
-    width = max(float(np.quantile(feature, _UPPER)) - middle, 1e-9) / ndtri(_UPPER)
+    """Scores of rows none of which is odd: normal, where the densest half of the client's own rows lies.
+
+    From there on rows far above are left out, again and again, until none is: a third of the rows may be odd.
+    """
+    ordered = np.sort(feature)
+    half = max(len(ordered) // 2, 1)
+    start = int(np.argmin(ordered[half:] - ordered[: len(ordered) - half])) if len(ordered) > half else 0
+    dense = ordered[start : start + half + 1]
+    middle, width = float(np.median(dense)), max(float(dense[-1] - dense[0]) / (2.0 * ndtri(0.75)), 1e-9)
+    for _ in range(_STEPS):
+        kept = feature[feature <= middle + _CLIP * width]
+        # The median of what is kept of a normal distribution lies a little below its own.
+        below = np.maximum(np.median(kept) - kept, 0.0)
+        found = float(np.median(kept)) + 0.029 * width
+        spread = max(float(np.sqrt(2.0 * (below**2).mean())) / _CLIPPED_SPREAD, 1e-9)
+        if abs(found - middle) < 1e-6 * width and abs(spread - width) < 1e-6 * width:
+            break
+        middle, width = found, spread
     return middle + width * ndtri((_places(count) * _GOLDEN * count) % 1.0 * (1.0 - 1.0 / count) + 0.5 / count)
 
 

@@ -17,24 +17,19 @@ from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import ARRAYS, Card
 from fedbary.protocols.cards.checks import check_card
-from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.client import card_of
-from fedbary.protocols.cards.distance import Apart, apart
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.findings import findings
 from fedbary.protocols.cards.forms import EXCHANGES
-from fedbary.protocols.cards.leave_one_out import Sums, modelled
-from fedbary.protocols.cards.model import Discriminant, discriminant, line_model, restricted, scoring_model
+from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import narrowed
-from fedbary.protocols.cards.placing import agreed_schema, missing_share, placed
-from fedbary.protocols.cards.shares import relative_shares
-from fedbary.protocols.cards.temperature import common_temperature, slope_and_spread
-from fedbary.protocols.cards.weights import Weights, robust_weights
-from fedbary.protocols.cards.worth import Judge, drawn_judge, play_worth, reference_judge
+from fedbary.protocols.cards.placing import agreed_schema, missing_share
+from fedbary.protocols.cards.temperature import ANYWHERE, NEAR
+from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
-from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, below, text_array, under
+from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, client_numbers
 from fedbary.space.options import Space
@@ -77,7 +72,7 @@ class CardsServer:
         self._numbers: dict[str, dict[str, float]] = {}
         self._temperatures: dict[str, float] = {}
         self._failures: dict[str, Failure] = {}
-        self._found: _Models | None = None
+        self._found: Models | None = None
 
     def tasks(self) -> Mapping[str, Message]:
         """The question for a card, the same for all; then to each the model of the others."""
@@ -94,8 +89,11 @@ class CardsServer:
         models, schema = self._models(), self._schema()
         number, kind = _KINDS.index(self._stage), self._stage
         asked = [name for name in self._valued() if models.may_have(name)]
-        arrays = self._host.map(partial(models.arrays, temperature=self._temperature()), asked)
-        scalars = {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
+        temperature, reach = self._temperature()
+        arrays = self._host.map(partial(models.arrays, temperature=temperature), asked)
+        scalars: dict[str, Scalar] = {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
+        if kind == "model" and reach is not None:
+            scalars["refine"] = reach
         return {name: Message(kind, number, scalars, one) for name, one in zip(asked, arrays, strict=True)}
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
@@ -162,7 +160,7 @@ class CardsServer:
                 "protocol": self._settings.name,
                 **asdict(self._settings),
                 "space": asdict(self._space),
-                "temperature": self._temperature() if valued else None,
+                "temperature": self._temperature()[0] if valued else None,
                 "reference_missing": usual,
             },
             schema=None if models is None else models.schema,
@@ -187,7 +185,8 @@ class CardsServer:
 
     def _take(self, name: str, reply: Reply) -> None:
         if self._stage == "fit":
-            self._temperatures[name] = float(reply.scalars["temperature"])
+            if "temperature" in reply.scalars:
+                self._temperatures[name] = float(reply.scalars["temperature"])
         elif self._stage == "model":
             self._numbers[name] = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
         else:
@@ -204,7 +203,7 @@ class CardsServer:
             self._stage = "fit"
             if not self._valued() or not any(map(self._models().may_have, self._valued())):
                 self._stage = "done"
-            elif self._temperature_of_cards() is not None or self._schema().label.kind == "number":
+            elif not self._asks_for_temperatures():
                 self._stage = "model"
         else:
             self._stage = {"fit": "model", "model": "done"}[self._stage]
@@ -226,13 +225,13 @@ class CardsServer:
 
     # --- models ---------------------------------------------------------------------------------------
 
-    def _models(self) -> _Models:
+    def _models(self) -> Models:
         if self._found is None:
             self._host.busy("adding up the cards")
             if not hasattr(self, "_agreed"):
                 self._fail_unlike()
             cards = {name: self._cards[name] for name in self._valued()}
-            self._found = _Models(cards, self._agreed, self._held_reference(), robust=self._settings.robust)
+            self._found = Models(cards, self._agreed, self._held_reference(), robust=self._settings.robust)
         return self._found
 
     def _held_reference(self) -> Reference | None:
@@ -244,14 +243,20 @@ class CardsServer:
             fitted, held_out = split_reference(self._reference, seed=seed)
         return Reference(fitted, self._agreed, held_out, seed=seed)
 
-    def _temperature(self) -> float:
-        told = self._temperature_of_cards()
-        if told is not None:
-            return told
-        return float(np.median(list(self._temperatures.values()))) if self._temperatures else 1.0
+    def _asks_for_temperatures(self) -> bool:
+        """With ε only cards leave, clean rows tell better, and numbers have no classes."""
+        numeric = self._schema().label.kind == "number"
+        return self._settings.epsilon is None and self._reference is None and not numeric
 
-    def _temperature_of_cards(self) -> float | None:
-        return self._models().temperature
+    def _temperature(self) -> tuple[float, float | None]:
+        """The common temperature, and how far clients may look for a better one where it is a guess."""
+        clean = self._models().clean_temperature()
+        if clean is not None:
+            return clean, None
+        if self._temperatures:
+            return float(np.median(list(self._temperatures.values()))), None
+        guess = self._models().guessed_temperature()
+        return (1.0, ANYWHERE) if guess is None else (guess, NEAR)
 
     # --- the result -----------------------------------------------------------------------------------
 
@@ -302,7 +307,7 @@ class CardsServer:
             "outcome": Outcome(notes=tuple(notes)),
         }
 
-    def _with_worth(self, result: Valuation, models: _Models) -> Valuation:
+    def _with_worth(self, result: Valuation, models: Models) -> Valuation:
         self._host.busy(f"playing coalitions of {len(self._valued())} clients")
         seed = derived_seed(self._seed, "worth") % 2**31
         scores = play_worth(models.placed, models.judge(seed), self._settings, seed=seed)
@@ -318,116 +323,6 @@ class CardsServer:
     def _remarks(self) -> list[Note]:
         silent = [name for name in self._valued() if "wrong_labels" not in self._numbers.get(name, {})]
         return [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
-
-
-class _Models:
-    """Cards in one space, how far each is believed, and what can be made of them."""
-
-    def __init__(self, cards: Mapping[str, Card], schema: Schema, reference: Reference | None, *, robust: bool) -> None:
-        self.cards, self.schema, self._reference = dict(cards), schema, reference
-        self.placed = {name: placed(card, schema) for name, card in cards.items()}
-        self._names = list(cards)
-        self._numeric = schema.label.kind == "number"
-        self._parts = list(self.placed.values())
-        trusted: list[int] = []
-        if reference is not None:
-            trusted = [len(self._parts)]
-            self._parts.append(reference.moments())
-        self._weights = _believed(self._parts)
-        if robust:
-            self._weights = robust_weights(self._parts, trusted=trusted, numeric=self._numeric)
-        believed = self._weights.applied(self._parts)
-        self._sums = Sums(believed)
-        self._held = np.array([part.counts > np.sqrt(part.noise.count) for part in believed])
-        # The coordinator's own rows may be all that a model is made of.
-        self._shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
-        self._discriminants: dict[str, Discriminant] = {}
-        self._calibrated: Any = None
-        self._apart: Apart | None = None
-        self.temperature = None if self._numeric else common_temperature(map(self._slope, self._names))
-
-    @property
-    def spread(self) -> float:
-        """Root of the mean squared distance of the target's rows from their mean."""
-        return self._distances().spread
-
-    def distances(self) -> dict[str, float]:
-        """How far each client is at least from the target: the reference, or the barycenter of all cards."""
-        return dict(zip(self._names, self._distances().distances.tolist(), strict=False))
-
-    def _distances(self) -> Apart:
-        if self._apart is None:
-            target = None if self._reference is None else self._parts[-1]
-            self._apart = apart(self._parts, self._weights, target, numeric=self._numeric)
-        return self._apart
-
-    def judge(self, seed: int) -> Judge:
-        """Rows that coalitions are tested on: the reference's, or rows drawn from the target."""
-        if self._reference is not None:
-            judge = reference_judge(*self._reference.rows(), self.schema, seed=seed)
-            if judge is not None:
-                return judge
-        return drawn_judge(self.target, seed=seed, numeric=self._numeric)
-
-    def known(self, name: str) -> NDArray[np.bool_]:
-        """The classes of a client's model."""
-        return modelled(self._held, self._shared, self._names.index(name))
-
-    def may_have(self, name: str) -> bool:
-        """Whether there is a model for a client: of two classes at least, or a line."""
-        known = self.known(name) if self._reference is None else self._everybody
-        return int(known.sum()) >= (1 if self._numeric else 2)
-
-    def arrays(self, name: str, *, temperature: float) -> dict[str, np.ndarray]:
-        """The model of a client, for a message."""
-        known = self.known(name)
-        clean, comparable = self._clean(temperature)
-        total = self._sums.without(self._names.index(name))
-        if self._numeric:
-            line, model = line_model(total, self.schema)
-            return {**line.to_arrays(), **under("model.", model.to_arrays()), **clean}
-        if self._reference is not None:
-            known = self._everybody
-        classes = tuple(np.array(self.schema.label.classes)[known].tolist())
-        found = self._discriminant(name) if known.all() else discriminant(restricted(total, known))
-        model = comparable(scoring_model(found, classes, temperature))
-        return {**under("model.", model.to_arrays()), **clean}
-
-    def relative_shares(self) -> list[Estimate | None]:
-        """Wrong-label shares by the cards alone."""
-        if self._numeric:
-            return [None] * len(self._names)
-        models = [self._discriminant(name) if self.may_have(name) else None for name in self._names]
-        return relative_shares(list(self.placed.values()), models)
-
-    def _clean(self, temperature: float) -> Any:
-        """The reference's scores by models without them; the same for all clients."""
-        if self._reference is None:
-            return {}, lambda model: model
-        if self._calibrated is None:
-            self._calibrated = self._reference.calibrated(self._sums.without(None), self._everybody, temperature)
-        return self._calibrated
-
-    @property
-    def _everybody(self) -> NDArray[np.bool_]:
-        """With a reference all clients' models have the same classes: those that each may have."""
-        if self._numeric:
-            return np.ones(1, dtype=bool)
-        return np.asarray(np.all([self.known(name) for name in self._names], axis=0) & self._held[-1])
-
-    def _discriminant(self, name: str) -> Discriminant:
-        if name not in self._discriminants:
-            self._discriminants[name] = discriminant(self._sums.without(self._names.index(name)))
-        return self._discriminants[name]
-
-    def _slope(self, name: str) -> tuple[float, float]:
-        return slope_and_spread(self.placed[name], self._discriminant(name))
-
-
-def _believed(parts: Sequence[ClassMoments]) -> Weights:
-    """Everybody, whatever the others say."""
-    shape = len(parts), len(parts[0].counts)
-    return Weights(np.ones(shape[0]), np.ones(shape, dtype=bool), np.full(shape[0], np.nan))
 
 
 def _quality(estimate: Estimate) -> dict[str, float]:
