@@ -135,9 +135,9 @@ def markdown(final: pd.DataFrame) -> str:
         "# What ε costs cards\n\n"
         f"Ten clients, Dirichlet 1, no clean row; noise at every client, δ = {DELTA:g}, schema from {PUBLIC_ROWS} "
         "public rows; mean ± standard deviation over seeds. *AUROC*: 10 % wrong labels in every client. *Shares*: 0 to "
-        "45 % in ten clients, and one without a right label; what the server reads off the cards is relative to the cleaner "
-        "clients. Clients of 3,000 rows and more may have rows in common. *Synthetic* rows are Gaussian classes. "
-        "Numbers that miss a floor are bold.\n\n"
+        "45 % in ten clients, and one without a right label; what the server reads off the cards is relative to the "
+        "cleaner clients. Clients of 3,000 rows and more may have rows in common. *Synthetic* rows are Gaussian "
+        "classes. Numbers that miss a floor are bold.\n\n"
         + _floors(final)
         + pivots(final, by="dataset", down=["coordinates", "rows"], across="epsilon", titles=titles)
     )
