@@ -73,6 +73,21 @@ def test_one_forged_class_is_left_out_and_the_rest_of_the_card_counts() -> None:
     assert found.classes[1:].all()
 
 
+def test_claiming_many_rows_gives_forgers_no_majority() -> None:
+    """Four of ten agree on a wrong order of classes, and claim ten times the rows of the others."""
+    rng, parts = np.random.default_rng(4), []
+    for seed in range(10):
+        part = moments(*rows(seed, shares=rng.dirichlet(np.ones(CLASSES))))
+        if seed < 4:
+            forged = 10.0 * part.counts[:, None] * np.roll(part.means, 1, axis=0)
+            scatter = 10.0 * part.within() + (forged / np.maximum(part.counts, 1.0)[:, None] / 10.0).T @ forged
+            part = ClassMoments(10.0 * part.counts, forged, scatter)
+        parts.append(part)
+    found = robust_weights(parts)
+    assert (found.cards[:4] < 0.2).all()
+    assert found.cards[4:] == pytest.approx(1.0)
+
+
 def test_the_slope_is_the_share_of_labels_that_are_not_random() -> None:
     parts = []
     for place, share in enumerate([0.0, 0.0, 0.0, 0.2, 0.4]):

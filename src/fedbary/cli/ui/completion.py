@@ -19,7 +19,8 @@ DATASETS = (
     "dry-bean",
 )  # fmt: skip
 EXPERIMENTS = (
-    "detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "fidelity", "timing", "boost",
+    "detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "fidelity", "truths",
+    "robustness", "worth", "timing", "boost",
     "point-removal", "privacy", "frontier", "empirical-epsilon", "duplication",
 )  # fmt: skip
 CLIENT_METHODS = (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.protocols.cards.clean_rows import Reference
-from fedbary.protocols.cards.distance import Apart, apart, barycenter
+from fedbary.protocols.cards.distance import Apart, apart
 from fedbary.protocols.cards.leave_one_out import Sums, modelled
 from fedbary.protocols.cards.model import Discriminant, discriminant, line_model, restricted, scoring_model
 from fedbary.protocols.cards.placing import placed
@@ -54,11 +54,6 @@ class Models:
         self._guess: float | None = None
         self._clean_temperature: float | None = None
 
-    @property
-    def target(self) -> ClassMoments:
-        """What clients are compared with: the reference, or the barycenter of all cards."""
-        return barycenter(self._parts, self._weights) if self._reference is None else self._parts[-1]
-
     def guessed_temperature(self) -> float | None:
         """A temperature by the cards alone; None where they do not tell.
 
@@ -94,12 +89,12 @@ class Models:
         return self._apart
 
     def judge(self, seed: int) -> Judge:
-        """Rows that coalitions are tested on: the reference's, or rows drawn from the target."""
+        """Rows that coalitions are tested on: the reference's, or rows drawn from all cards together."""
         if self._reference is not None:
             judge = reference_judge(*self._reference.rows(), self.schema, seed=seed)
             if judge is not None:
                 return judge
-        return drawn_judge(self.target, seed=seed, numeric=self._numeric)
+        return drawn_judge(self._sums.without(None), seed=seed, numeric=self._numeric)
 
     def known(self, name: str) -> NDArray[np.bool_]:
         """The classes of a client's model."""

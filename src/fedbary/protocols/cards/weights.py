@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 _FEWEST_HOLDERS = 3
 # Slopes are compared with this quantile of them: with up to four liars in ten it is an honest client's.
 _HONEST = 0.6
-# A slope below .3 of an honest one has no weight, one above .7 all of it.
+# A slope below .3 of an honest one has no weight, one above .7 all of it; the same for the part that is believed.
 _NO_WEIGHT, _FULL_WEIGHT = 0.3, 0.7
 # Scatter of up to twice the usual costs nothing.
 _USUAL_SCATTER = 2.0
@@ -32,7 +32,7 @@ _TOO_FAR = 3.0
 # Standard deviations of the noise in a slope that are given the benefit of the doubt.
 _EXCUSED = 2.0
 _SHRINKAGE = 0.1
-_PASSES = 2
+_PASSES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +67,10 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
 
     In the metric of the entrywise median of the within covariances, r_c is the weighted median of the class means a_ic,
     β_i = Σ_c p_ic ⟨a_ic − ā_i, r_c − r̄_i⟩ / Σ_c p_ic ‖r_c − r̄_i‖², and t_i = tr(W̃⁻¹W_i)/d. A weight is
-    clip((β_i/Q.₆(β) − .3)/.4, 0, 1) · min(1, 2·median(t)/t_i)², found twice, the second time with medians weighted by
-    the first. A class is not believed where √n_ic‖a_ic − r_c‖ exceeds three times the median of its holders. Noise of
-    differential privacy excuses what it explains: two standard deviations are added to β_i.
+    clip((β_i/Q.₆(β) − .3)/.4, 0, 1) · min(1, 2·median(t)/t_i)² · clip((b_i − .3)/.4, 0, 1), found three times, each
+    time with medians weighted by what was found before. A class is not believed where √n_ic‖a_ic − r_c‖ exceeds three
+    times the median of its holders, and b_i is the share of a card's rows in classes that are. Noise of differential
+    privacy excuses what it explains: two standard deviations are added to β_i.
 
     Parameters
     ----------
@@ -108,13 +109,14 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
     else:
         means = np.stack([metric.whitened(part.means) for part in parts])
         counts = np.stack([np.where(own, part.counts, 0.0) for part, own in zip(parts, held, strict=True)])
+        votes = _votes(counts)
         slopes = np.full(len(parts), np.nan)
         blur = np.array([part.noise.sum for part in parts]) * metric.trace_of_inverse
         for _ in range(_PASSES):
-            middle = _class_medians(means, counts, weights)
+            middle = _class_medians(means, votes, weights)
             slopes, excused = _class_slopes(means, counts, middle, blur)
-            weights = _agreeing(slopes, excused) * calm
-        believed = _near(means, counts, middle, blur)
+            believed = _near(means, counts, middle, blur)
+            weights = _agreeing(slopes, excused) * calm * _mostly_believed(counts, believed)
     weights[list(trusted)], believed[list(trusted)] = 1.0, True
     return Weights(weights, believed, slopes)
 
@@ -171,9 +173,11 @@ def _without(part: ClassMoments, dropped: Bools) -> ClassMoments:
 
 
 def _calm(scatter: Floats, heard: Bools) -> Floats:
-    """Less weight for cards that scatter more than twice as much as the median."""
+    """Less weight for cards that scatter more than twice as much as the median; noise may leave no scatter at all."""
     usual = float(np.median(scatter[heard]))
-    return np.asarray(np.minimum(1.0, _USUAL_SCATTER * usual / np.maximum(scatter, np.finfo(float).tiny)) ** 2)
+    if usual <= 0.0:
+        return np.ones(len(scatter))
+    return np.asarray((_USUAL_SCATTER * usual / np.maximum(scatter, _USUAL_SCATTER * usual)) ** 2)
 
 
 def _agreeing(slopes: Floats, excused: Floats | float = 0.0) -> Floats:
@@ -181,17 +185,36 @@ def _agreeing(slopes: Floats, excused: Floats | float = 0.0) -> Floats:
     known = np.isfinite(slopes)
     if known.sum() < _FEWEST_HOLDERS or (honest := float(np.quantile(slopes[known], _HONEST))) <= 0.0:
         return np.ones(len(slopes))
-    relative = np.where(known, (slopes + excused) / honest, 1.0)
-    return np.asarray(np.clip((relative - _NO_WEIGHT) / (_FULL_WEIGHT - _NO_WEIGHT), 0.0, 1.0))
+    return _ramp(np.where(known, (slopes + excused) / honest, 1.0))
 
 
-def _class_medians(means: Floats, counts: Floats, weights: Floats) -> Floats:
-    """Weighted coordinate medians (K, d) of class means; NaN for classes with fewer than three holders."""
+def _mostly_believed(counts: Floats, believed: Bools) -> Floats:
+    """Weights by the share of rows in believed classes: who forges most classes need not be right in the others."""
+    rows = counts.sum(axis=1)
+    return _ramp(np.where(rows > 0, (counts * believed).sum(axis=1) / np.maximum(rows, np.finfo(float).tiny), 1.0))
+
+
+def _ramp(share: Floats) -> Floats:
+    return np.asarray(np.clip((share - _NO_WEIGHT) / (_FULL_WEIGHT - _NO_WEIGHT), 0.0, 1.0))
+
+
+def _votes(counts: Floats) -> Floats:
+    """Rows of each card and class, at most as many as the median card has: whoever claims more has no more say."""
+    rows = counts.sum(axis=1)
+    usual = float(np.median(rows[rows > 0]))
+    return np.asarray(counts * (usual / np.maximum(rows, usual))[:, None])
+
+
+def _class_medians(means: Floats, votes: Floats, weights: Floats) -> Floats:
+    """Weighted coordinate medians (K, d) of class means; NaN for classes with fewer than three holders.
+
+    No holder of a class has more votes than the median one.
+    """
     middle = np.full(means.shape[1:], np.nan)
     for code in range(means.shape[1]):
-        holders = np.flatnonzero((counts[:, code] > 0) & (weights > 0))
+        holders = np.flatnonzero((votes[:, code] > 0) & (weights > 0))
         if len(holders) >= _FEWEST_HOLDERS:
-            own = counts[holders, code]
+            own = votes[holders, code]
             middle[code] = _weighted_median(means[holders, code], np.minimum(own, np.median(own)) * weights[holders])
     return middle
 

@@ -83,6 +83,7 @@ EXPERIMENTS = (
     Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
     Experiment("fidelity", "Every method beside retraining on all coalitions, in ten kinds of federations."),
     Experiment("truths", "What retraining on all coalitions says, stored for fidelity: hours of one core."),
+    Experiment("robustness", "What up to four lying clients of ten do to the others, with robust weights and without."),
     Experiment("worth", "How much of the worth is left with guarded, narrow and private cards."),
     Experiment(
         "timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours.", alone=True
