@@ -185,10 +185,8 @@ class CardsServer:
             return None
         if reference is None:
             raise SettingsError("protocols.cards-without-schema")
-        seed = derived_seed(self._seed, "schema") % 2**31
-        return public_schema(
-            reference, coordinates=self._settings.coordinates or "auto", task=self._space.task, seed=seed
-        )
+        kept, seed = self._settings.coordinates, derived_seed(self._seed, "schema") % 2**31
+        return public_schema(reference, coordinates=kept or "auto", task=self._space.task, seed=seed)
 
     def _take(self, name: str, reply: Reply) -> None:
         if self._stage == "fit":
