@@ -232,7 +232,7 @@ def _synthetic(seed: int, rows: int = 60_000) -> SplitDataset:
     """Ten Gaussian classes of 64 columns, each direction of which spreads less than the one before."""
     rng = np.random.default_rng([seed, 9])
     spread = 1.0 / np.sqrt(1.0 + np.arange(64))
-    centres = 1.2 * spread * rng.standard_normal((10, 64))
+    centres = 0.35 * spread * rng.standard_normal((10, 64))
     labels = rng.integers(0, 10, rows)
     points = centres[labels] + spread * rng.standard_normal((rows, 64))
     whole = fb.Table({"x": points}, labels)
