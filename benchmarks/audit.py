@@ -1,8 +1,8 @@
 """What a dishonest server gets from each protocol, by every attack that we know; breast-cancer, one thread.
 
-For each attack its value with a 95 % interval, beside what is promised: `sketch` for an owner who trusts the server,
-for one who has chosen nothing (``coarsen``, one question), and with ε = 1; `interpolation` and `triangle` for one who
-has chosen nothing. Run: ``python benchmarks/audit.py`` (``--smoke`` for a quick look).
+For each attack its value with a 95 % interval, beside what is promised: `sketch` and `cards` for an owner who trusts
+the server, for one who has chosen nothing (``coarsen``, ``guarded``; one question), and with ε = 1; `interpolation`
+and `triangle` for one who has chosen nothing. Run: ``python benchmarks/audit.py`` (``--smoke`` for a quick look).
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ DEFENCES = (
     (fb.Sketch(), trusting_policy()),
     (fb.Sketch(), guarding_policy()),
     (fb.Sketch(epsilon=1.0), private_policy(1.0)),
+    (fb.Cards(), trusting_policy("cards")),
+    (fb.Cards(), guarding_policy("cards")),
+    (fb.Cards(epsilon=1.0), private_policy(1.0)),
     (fb.Interpolation(rounds=4), guarding_policy("interpolation")),
     (fb.Interpolation(), trusting_policy("interpolation")),
     (fb.Triangle(), guarding_policy("triangle")),

@@ -13,6 +13,7 @@ _HOMES = {
     "Audit": "fedbary.auditing.result",
     "Boost": "fedbary.research.boosting",
     "CNN": "fedbary.research.training.models",
+    "CardFile": "fedbary.engines.files.card_file",
     "Cards": "fedbary.protocols.cards",
     "ClientScores": "fedbary.valuation.scores",
     "Comparison": "fedbary.research.comparison",
@@ -49,6 +50,7 @@ _HOMES = {
     "Waiting": "fedbary.errors",
     "audit": "fedbary.auditing.auditor",
     "boost": "fedbary.research.boosting",
+    "card": "fedbary.api",
     "clean": "fedbary.valuation.cleaning",
     "compare_clients": "fedbary.research.comparison",
     "compare_rows": "fedbary.research.comparison",
@@ -70,6 +72,7 @@ __all__ = [
     "MLP",
     "Audit",
     "Boost",
+    "CardFile",
     "Cards",
     "ClientScores",
     "Comparison",
@@ -106,6 +109,7 @@ __all__ = [
     "__version__",
     "audit",
     "boost",
+    "card",
     "clean",
     "compare_clients",
     "compare_rows",
@@ -123,12 +127,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from fedbary.api import value
+    from fedbary.api import card, value
     from fedbary.auditing.auditor import audit
     from fedbary.auditing.result import Audit
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.table import Table
+    from fedbary.engines.files.card_file import CardFile
     from fedbary.engines.files.engine import FilesEngine
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import (

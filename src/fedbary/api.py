@@ -1,23 +1,35 @@
-"""`value()`: the one function that joins data, a protocol and an engine."""
+"""`value()` joins data, a protocol and an engine; `card()` makes what an owner uploads once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Mapping, Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary.checks import did_you_mean
 from fedbary.data.table import Table, as_table, table_or_error
 from fedbary.engines.events import Listener
+from fedbary.engines.files.card_file import CardFile
+from fedbary.engines.files.cards_engine import CardsEngine
+from fedbary.engines.files.engine import FilesEngine
+from fedbary.engines.files.owner import card_question
 from fedbary.engines.local import LocalEngine
 from fedbary.engines.run import Engine
 from fedbary.engines.session import run_session
 from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
+from fedbary.guard.guarded_client import GuardedClient
+from fedbary.guard.ledger import Ledger
+from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.cards import Cards
-from fedbary.protocols.messages import Settings
+from fedbary.protocols.cards.client import card_of
+from fedbary.protocols.messages import ClientProtocol, Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
-from fedbary.space.options import Space
+from fedbary.space.options import Space, Task
+from fedbary.space.schema import Schema
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rules import RowRules
 
@@ -30,7 +42,7 @@ _NEED_A_REFERENCE = ("sketch", "triangle")
 
 
 def value(
-    clients: Mapping[str, Data | FedbaryError] | None,
+    clients: Mapping[str, Data | FedbaryError] | Sequence[CardFile | str | Path] | None,
     reference: Data | None = None,
     *,
     protocol: Settings | str | None = None,
@@ -48,8 +60,9 @@ def value(
     ----------
     clients : mapping
         Client name → ``(X, y)``, a DataFrame with a ``label`` column, or a `Table` (see `read_clients`).
-        A client that cannot be used is reported in the result's ``status``; the others are valued. None with an
-        engine whose clients hold their own rows.
+        A client that cannot be used is reported in the result's ``status``; the others are valued. Or a list of
+        cards (`card`), or of their files: nobody's rows are needed then. None with an engine whose clients hold
+        their own rows.
     reference : optional
         The validation rows that the clients are compared with, in the same forms. Without it each client
         is compared with what all others have in common.
@@ -87,8 +100,11 @@ def value(
     >>> result.ranking()["client"].tolist()
     ['clean', 'noisy']
     """
+    if isinstance(clients, list | tuple):
+        protocol, engine, clients = _for_cards(protocol), _of_cards(clients, engine), None
     chosen = _protocol(protocol, reference)
     _check_settings(clients, space, engine, seed)
+    assert clients is None or isinstance(clients, Mapping)
     if clients is not None and len(clients) == 1 and reference is None and chosen.name not in _NEED_A_REFERENCE:
         raise SettingsError("settings.one-client")
     carrier = engine or LocalEngine()
@@ -106,6 +122,81 @@ def value(
     )
 
 
+def card(
+    data: Data,
+    label: str | None = None,
+    *,
+    name: str = "",
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    schema: Schema | str | Path | None = None,
+    min_group: int = 5,
+    shared: bool = False,
+    task: Task = "auto",
+    policy: OwnerPolicy | None = None,
+    ledger: Ledger | None = None,
+) -> CardFile:
+    """The card of an owner's table: what a linear model needs to know of its rows, and nothing else.
+
+    It is made once, sent to whoever asks, and answers every later question; ``fb.value([card, …])`` reads it.
+
+    Parameters
+    ----------
+    data
+        The rows: ``(X, y)``, a DataFrame, or a `Table`.
+    label : str, optional
+        The label column of a DataFrame. Default: ``label``.
+    name : str
+        What the owner is called; others take it as a claim.
+    epsilon, delta : float, optional
+        Differential privacy. Needs a ``schema``.
+    schema : Schema or path, optional
+        Public coordinates that were agreed on beforehand (``fedbary schema make``), never from rows of clients.
+    min_group : int
+        Fewest different rows behind anything in an exact card.
+    shared : bool
+        Whether another client may receive a model that is made of this card and no other.
+    task : {"auto", "classification", "regression"}
+        Whether the label names classes or is a number.
+    policy, ledger : OwnerPolicy, Ledger, optional
+        What the owner allows, and the record of what left. With one of them the card passes them as it would over a
+        network; ``fedbary card`` always does.
+
+    Returns
+    -------
+    CardFile
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits")
+    >>> parts = fb.partitions.by_size(digits.train, [150, 150, 150, 150], seed=0).clients
+    >>> cards = [fb.card(rows, name=name) for name, rows in parts.items()]
+    >>> cards[0]
+    Card of client_1: 150 rows, 1 column, 10 classes of 'label', exact sums
+    >>> fb.value(cards, seed=0).clients["client"].tolist()
+    ['client_1', 'client_2', 'client_3', 'client_4']
+    """
+    table = as_table(data, label=label)
+    agreed = schema if schema is None or isinstance(schema, Schema) else Schema.load(schema)
+    guards: Literal["guarded", "dp"] = "guarded" if epsilon is None else "dp"
+    asked = Cards(min_group=min_group, epsilon=epsilon, delta=delta, policy=guards, shared=shared)
+    client: ClientProtocol = asked.client(table, rules=RowRules(), seed=0)
+    if policy is not None and ledger is None:
+        raise wrong_parameter("ledger", "card", "an fb.Ledger(...) where there is a policy", ledger)
+    if ledger is not None:
+        client = _guarded(table, asked, policy or OwnerPolicy(), ledger)
+    return CardFile(card_of(client.answer(card_question(task, agreed))), name)
+
+
+def _guarded(table: Table, asked: Cards, policy: OwnerPolicy, ledger: Ledger) -> GuardedClient:
+    home = ledger.path.parent
+    seed = NodeConfig(home, home, "").secret()
+    return GuardedClient.for_table(
+        table, asked, policy=policy, ledger=ledger, run=secrets.token_hex(16), seed=seed, rules=RowRules()
+    )
+
+
 def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
     if protocol is None:
         return Cards() if reference is None else Sketch()
@@ -117,6 +208,25 @@ def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
     if not isinstance(protocol, tuple(PROTOCOLS.values())):  # type: ignore[arg-type]
         raise wrong_parameter("protocol", "value", "a protocol's settings or name", protocol)
     return protocol
+
+
+def _for_cards(protocol: Settings | str | None) -> Cards:
+    if protocol is None or protocol == Cards.name:
+        return Cards()
+    if not isinstance(protocol, Cards):
+        raise wrong_parameter("protocol", "value", "fb.Cards(...) where clients are cards", protocol)
+    return protocol
+
+
+def _of_cards(cards: Sequence[CardFile | str | Path], engine: Engine | None) -> CardsEngine:
+    """Cards answer for themselves; an engine for files says where models are written and answers lie."""
+    if not cards:
+        raise SettingsError("settings.no-client")
+    if isinstance(engine, FilesEngine):
+        return CardsEngine(cards, answers=engine.places, folder=engine.folder)
+    if engine is not None:
+        raise wrong_parameter("engine", "value", "an fb.FilesEngine(...) where clients are cards", engine)
+    return CardsEngine(cards)
 
 
 def _check_settings(clients: object, space: object, engine: object, seed: int | None) -> None:

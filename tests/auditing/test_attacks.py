@@ -1,6 +1,7 @@
 """Every attack succeeds where nobody guards, and fails where that is promised."""
 
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import fedbary as fb
 from fedbary.auditing.attribute import attribute
 from fedbary.auditing.averages import blind, read_averages
 from fedbary.auditing.averages_of_rows import known_t, public_t, unknown_t
+from fedbary.auditing.card_rows import card_rows
 from fedbary.auditing.counts import counts
 from fedbary.auditing.joint_rounds import joint_rounds
 from fedbary.auditing.membership import membership
@@ -30,6 +32,12 @@ from fedbary.protocols.messages import Failure
 TRUSTED = Defence(fb.Sketch(), trusting_policy())
 COARSEN = Defence(fb.Sketch(), guarding_policy())
 PRIVATE = Defence(fb.Sketch(epsilon=0.5), private_policy(0.5))
+TRUSTED_CARDS = Defence(fb.Cards(), trusting_policy("cards"))
+GUARDED_CARDS = Defence(fb.Cards(), guarding_policy("cards"))
+PRIVATE_CARDS = Defence(fb.Cards(epsilon=0.5), private_policy(0.5))
+NOISY_CARDS = pytest.param(
+    PRIVATE_CARDS, marks=pytest.mark.skipif(find_spec("dp_accounting") is None, reason="needs the extra 'privacy'")
+)
 INTERPOLATION = Defence(fb.Interpolation(rounds=4), guarding_policy("interpolation"))
 TRIANGLE = Defence(fb.Triangle(), guarding_policy("triangle"))
 OPEN_INTERPOLATION = Defence(fb.Interpolation(allow_reconstruction=True), None)
@@ -101,6 +109,19 @@ def test_more_rounds_than_rows_in_a_group_give_all_columns_to_who_knows_two(roun
     assert (found.value, found.holds) == (pytest.approx(share, abs=0.2 * share), None)
 
 
+def test_odd_rows_are_read_off_exact_cards_only():
+    """A lone cell, level, class or mark, and two columns that differ in one row; off guarded cards none is read."""
+    assert card_rows(scene(TRUSTED_CARDS)).value == 1.0
+    found = card_rows(scene(GUARDED_CARDS))
+    assert (found.value, found.limit, found.holds) == (0.0, 0.0, True)
+
+
+def test_odd_rows_are_not_read_through_noise():
+    pytest.importorskip("dp_accounting")
+    found = card_rows(scene(PRIVATE_CARDS))
+    assert (found.value, found.limit, found.holds) == (0.0, 0.0, True)
+
+
 # --- membership ---------------------------------------------------------------------------------------
 
 
@@ -109,10 +130,16 @@ def test_a_known_row_is_found_where_nobody_guards(defence):
     assert membership(scene(defence)).value > 0.9
 
 
-def test_a_known_row_is_not_found_through_noise():
-    found = membership(scene(PRIVATE))
+@pytest.mark.parametrize("defence", [PRIVATE, NOISY_CARDS], ids=lambda d: d.asked.name)
+def test_a_known_row_is_not_found_through_noise(defence):
+    found = membership(scene(defence))
     assert found.holds
     assert found.limit < 0.017
+
+
+def test_guards_of_cards_do_not_hide_a_known_row_from_who_knows_all_others():
+    known, *_ = neighbours(scene(GUARDED_CARDS))
+    assert (known.value, known.limit) == (1.0, None)
 
 
 def test_exact_answers_have_no_epsilon_and_private_ones_keep_theirs():
@@ -150,21 +177,26 @@ def test_the_label_of_a_known_row_is_read_from_exact_answers_only():
     assert found.limit < 0.63
 
 
-@pytest.mark.parametrize("defence", [TRUSTED, COARSEN, INTERPOLATION, TRIANGLE], ids=lambda d: d.asked.name)
+@pytest.mark.parametrize(
+    "defence", [TRUSTED, COARSEN, GUARDED_CARDS, INTERPOLATION, TRIANGLE], ids=lambda d: d.asked.name
+)
 def test_counts_are_read_to_a_row_from_all_exact_answers(defence):
     assert counts(scene(defence)).value > 0.95
 
 
-def test_counts_are_not_read_through_noise():
-    assert counts(scene(PRIVATE)).holds
+@pytest.mark.parametrize("defence", [PRIVATE, NOISY_CARDS], ids=lambda d: d.asked.name)
+def test_counts_are_not_read_through_noise(defence):
+    assert counts(scene(defence)).holds
 
 
-@pytest.mark.parametrize("defence", [TRUSTED, OPEN_TRIANGLE], ids=lambda d: d.asked.name)
+@pytest.mark.parametrize("defence", [TRUSTED, Defence(fb.Cards(), None), OPEN_TRIANGLE], ids=lambda d: d.asked.name)
 def test_two_versions_of_a_table_show_the_row_that_came(defence):
     assert versions(scene(defence)).value > 0.95
 
 
-@pytest.mark.parametrize("defence", [COARSEN, PRIVATE, INTERPOLATION, TRIANGLE], ids=lambda d: d.asked.name)
+@pytest.mark.parametrize(
+    "defence", [COARSEN, PRIVATE, GUARDED_CARDS, PRIVATE_CARDS, INTERPOLATION, TRIANGLE], ids=lambda d: d.asked.name
+)
 def test_a_table_with_all_its_versions_is_asked_once(defence):
     found = versions(scene(defence))
     assert (found.limit, found.holds) == (0.5, True)
@@ -177,8 +209,9 @@ def test_odd_rows_change_the_outcome_of_exact_answers():
     assert refusals(scene(Defence(fb.Sketch(), None))).value > 0.0
 
 
-def test_with_noise_no_odd_row_changes_the_outcome():
-    found = refusals(scene(PRIVATE))
+@pytest.mark.parametrize("defence", [PRIVATE, NOISY_CARDS], ids=lambda d: d.asked.name)
+def test_with_noise_no_odd_row_changes_the_outcome(defence):
+    found = refusals(scene(defence))
     assert (found.value, found.holds) == (0.0, True)
 
 

@@ -58,7 +58,7 @@ def test_version(fedbary):
             ["policy", "chekc"],
             "There is no command 'chekc' (did you mean 'check'?); 'fedbary policy --help' lists them.",
         ),
-        (["value", "x.csv"], "Missing option '--label'."),
+        (["value", "x.csv"], "No label column was given: name it with --label COL."),
     ],
 )
 def test_wrong_usage_is_one_sentence(fedbary, arguments, sentence):

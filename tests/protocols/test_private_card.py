@@ -258,7 +258,7 @@ def test_a_private_federation_values_rows_at_home_and_tells_nothing_else(tmp_pat
     protocol = fb.Cards(epsilon=4.0, schema=str(tmp_path / "schema.json"))
     result = fb.value(clients, protocol=protocol)
     assert not result.failed
-    assert result.settings["temperature"] == 1.0  # a client's own would be another release
+    assert result.settings["temperature"] == 1.0  # what a client would choose is another release
     for name, mask in wrong.items():
         scores = result.rows(name)["label_score"]
         assert scores[mask].mean() > scores[~mask].mean() + 1.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from fedbary.auditing.attribute import attribute
 from fedbary.auditing.averages_of_rows import known_t, public_t, unknown_t
+from fedbary.auditing.card_rows import card_rows
 from fedbary.auditing.counts import counts
 from fedbary.auditing.finding import Finding
 from fedbary.auditing.joint_rounds import joint_rounds
@@ -32,7 +33,7 @@ from fedbary.protocols.registry import PROTOCOLS
 if TYPE_CHECKING:
     from fedbary.api import Data
 
-AUDITED = ("sketch", "interpolation", "triangle")
+AUDITED = ("sketch", "cards", "interpolation", "triangle")
 # More rows make an attack slower, not stronger.
 _MOST_ROWS, _MOST_REFERENCE = 400, 800
 _LEAST_TRIALS = 20
@@ -40,6 +41,7 @@ _LEAST_TRIALS = 20
 Attack = Callable[[Scene], "Finding | tuple[Finding, ...] | None"]
 _AGAINST: dict[str, dict[str, Attack]] = {
     "sketch": {"asking again and again": repeated_questions},
+    "cards": {"reading rows off the card": card_rows},
     "interpolation": {
         "rebuilding rows, t fixed": known_t,
         "rebuilding rows, t secret": unknown_t,
@@ -77,9 +79,9 @@ def audit(
     table : optional
         The owner's rows, in the forms that `value` takes. Default: tumours of ``breast-cancer``, as a stand-in. Of
         more than 400 rows so many are drawn.
-    protocol : Sketch, Interpolation, Triangle or str
-        The settings that a server asks for. By name: its defaults, with the largest ε (``sketch``, if the policy asks
-        for one) or the most rounds (``interpolation``) that the policy allows.
+    protocol : Sketch, Cards, Interpolation, Triangle or str
+        The settings that a server asks for. By name: its defaults, with the largest ε (``sketch`` and ``cards``, if
+        the policy asks for one) or the most rounds (``interpolation``) that the policy allows.
     policy : OwnerPolicy, path, "default" or "none"
         The owner's; ``"default"`` is that of an owner who has not written one, ``"none"`` no guard at all, as in one
         process.
@@ -130,7 +132,7 @@ def audit(
 def _defence(protocol: Settings | str, policy: OwnerPolicy | str | Path) -> Defence:
     name = protocol if isinstance(protocol, str) else getattr(protocol, "name", None)
     if name not in AUDITED:
-        raise wrong_parameter("protocol", "audit", "sketch, interpolation or triangle", protocol)
+        raise wrong_parameter("protocol", "audit", "sketch, cards, interpolation or triangle", protocol)
     if isinstance(policy, OwnerPolicy):
         own: OwnerPolicy | None = policy
     elif policy == "none":

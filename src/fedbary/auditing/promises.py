@@ -15,8 +15,8 @@ class Promises:
     """Limits by attack; None where nothing is claimed.
 
     With ε everything that leaves is covered by it. Without, ``coarsen`` promises that repeated questions are refused,
-    and the protocols that send averages that each is one of ``min_group`` rows; neither hides who takes part. A
-    server that is trusted may learn anything.
+    ``guarded`` that no odd row is read off a card, and the protocols that send averages that each is one of
+    ``min_group`` rows; none of them hides who takes part. A server that is trusted may learn anything.
     """
 
     membership: float | None = None
@@ -48,6 +48,7 @@ class Promises:
                 epsilon=epsilon,
                 refusal=0.0,
                 questions=0.0,
+                averages=0.0,
             )
         shows = getattr(defence.settings, "allow_reconstruction", getattr(defence.settings, "policy", "") == "trusted")
         guarded = defence.policy is not None and once

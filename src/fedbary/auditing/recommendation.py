@@ -33,6 +33,8 @@ def recommended(findings: Sequence[Finding], defence: Defence, rows: int) -> tup
     read = {one.what.code: one.value for one in findings if one.kind == RECONSTRUCTION and one.value > 0.0}
     if "audit.repeated-questions" in read:
         notes.append(Note("audit.ask-once", {"share": read["audit.repeated-questions"]}))
+    if "audit.card-rows" in read:
+        notes.append(Note("audit.guard-cards", {"share": read["audit.card-rows"]}))
     if "audit.averages" in read:
         notes.append(Note("audit.no-reconstruction", {"min_group": int(defence.settings.min_group)}))
     elif "audit.joint-rounds" in read:
@@ -42,10 +44,10 @@ def recommended(findings: Sequence[Finding], defence: Defence, rows: int) -> tup
     if epsilon is None and found > CONTENT:
         if hasattr(defence.asked, "epsilon"):
             bound = math.floor(10.0 * math.log(CONTENT / FALSE_POSITIVES)) / 10.0
-            facts = {"epsilon": bound, "share": CONTENT, "noise": 2.0 / (rows * bound)}
-            notes.append(Note("audit.use-epsilon", {**facts}))
+            noise = 2.0 / (rows * bound) if defence.asked.name == "sketch" else None
+            notes.append(Note("audit.use-epsilon", {"epsilon": bound, "share": CONTENT, "noise": noise}))
         else:
             notes.append(Note("audit.use-sketch", {"protocol": defence.asked.name}))
-    if epsilon is not None and 2.0 / (rows * epsilon) > _LOUD_NOISE:
+    if defence.asked.name == "sketch" and epsilon is not None and 2.0 / (rows * epsilon) > _LOUD_NOISE:
         notes.append(Note("audit.loud-noise", {"noise": 2.0 / (rows * epsilon), "rows": rows}))
     return tuple(notes) or (Note("audit.nothing-to-change"),)

@@ -73,8 +73,13 @@ def odd_tables(scene: Scene, table: Table) -> Iterator[Table]:
 
 def questions(scene: Scene) -> Iterator[Message]:
     """Honest questions, and ones that odd rows may upset: by a missing cell, a number that overflows, a category."""
-    honest = Schema.from_json(str(scene.honest.scalars["schema"]))
     yield scene.honest
+    if "task" in scene.honest.scalars:
+        for task in ("classification", "regression"):
+            yield replace(scene.honest, scalars={**scene.honest.scalars, "task": task})
+    if "schema" not in scene.honest.scalars:
+        return
+    honest = Schema.from_json(str(scene.honest.scalars["schema"]))
     yield written(scene.honest, replace(honest, missing="refuse"))
     tiny = tuple(replace(one, scale=tuple(_TINY * scale for scale in one.scale)) for one in honest.columns)
     yield written(scene.honest, replace(honest, columns=tiny))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.auditing import sketch_questions
+from fedbary.auditing import card_questions, sketch_questions
 from fedbary.auditing.averages import blind, read_averages
 from fedbary.auditing.game import Probe
 from fedbary.auditing.owner import Owner
@@ -26,6 +26,8 @@ def about(scene: Scene, row: Table) -> Probe:
     """Ask whether this row (a table of one) is among the owner's."""
     if scene.defence.asked.name == "sketch":
         return sketch_questions.asking(sketch_questions.near(scene, scene.placed(row)[0]))
+    if scene.defence.asked.name == "cards":
+        return card_questions.near(scene, row)
     schema, _ = blind(scene.schema)
     place = scene.placed(row, schema)[0]
     return towards(scene, place, place - scene.placed(scene.reference, schema).mean(axis=0))
@@ -35,6 +37,8 @@ def of_class(scene: Scene, name: str) -> Probe:
     """Ask how many of the owner's rows have this label."""
     if scene.defence.asked.name == "sketch":
         return sketch_questions.asking(sketch_questions.of_class(scene, name))
+    if scene.defence.asked.name == "cards":
+        return card_questions.of_class(scene, name)
     schema, _ = blind(scene.schema)
     corner = np.zeros(schema.point_width)
     corner[schema.feature_width + schema.label.classes.index(name)] = np.sqrt(schema.label.weight / 2.0)

@@ -11,8 +11,11 @@ from typing import Annotated
 import typer
 
 from fedbary import __version__
+from fedbary.cli.commands.answer import answer
+from fedbary.cli.commands.ask import ask
 from fedbary.cli.commands.audit import audit
 from fedbary.cli.commands.boost import boost
+from fedbary.cli.commands.card import card
 from fedbary.cli.commands.check import check
 from fedbary.cli.commands.compare import compare
 from fedbary.cli.commands.datasets import datasets
@@ -25,6 +28,7 @@ from fedbary.cli.commands.preview import preview
 from fedbary.cli.commands.report import report
 from fedbary.cli.commands.reproduce import reproduce
 from fedbary.cli.commands.rows import rows
+from fedbary.cli.commands.schema import schema
 from fedbary.cli.commands.show import show
 from fedbary.cli.commands.value import value
 from fedbary.cli.commands.watch import watch
@@ -33,16 +37,17 @@ from fedbary.cli.ui.interrupts import Interrupted
 from fedbary.cli.ui.session import Session, new_session
 from fedbary.cli.ui.session import session as current_session
 from fedbary.cli.ui.terminal_text import one_line, paragraphs, visible
-from fedbary.errors import FedbaryError
+from fedbary.errors import FedbaryError, Waiting
 from fedbary.wording import COMMAND
 
 
 class Ending(IntEnum):
-    """Exit codes. 3, with the result written, is raised by the commands: clients failed, or an audit got too far."""
+    """Exit codes. Commands raise 3, too, with the result written: clients failed, or an audit got too far."""
 
     DONE = 0
     BUG = 1
     BAD_INPUT = 2
+    WAITING = 3
     INTERRUPTED = 130
 
 
@@ -59,6 +64,9 @@ for command, example in (
     (value, "fedbary value 'sites/*.parquet' --label diagnosis --reference validation.parquet -o out"),
     (report, "fedbary report out --client hospital_a --open"),
     (rows, "fedbary rows out --client hospital_a --export clean"),
+    (card, "fedbary card mine.parquet --label diagnosis -o mine.card"),
+    (ask, "fedbary ask --reference validation.parquet --label diagnosis -o study"),
+    (answer, "fedbary answer mine.parquet question.fb -o mine.answer"),
     (show, "fedbary show mine.card"),
     (watch, "fedbary watch out"),
     (check, "fedbary check mine.parquet --schema schema.json"),
@@ -73,6 +81,7 @@ for command, example in (
 ):
     app.command(cls=Command, help=paragraphs(command.__doc__), epilog=example_of(example))(command)
 app.add_typer(policy, name="policy")
+app.add_typer(schema, name="schema")
 app.add_typer(federation, name="federation")
 
 
@@ -112,6 +121,9 @@ def _explain(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - 
         case Exception() if (words := _parser_words(error)) is not None:
             # A group without a command has printed its help.
             return _end(Ending.BAD_INPUT, words) if words else Ending.DONE
+        case Waiting():
+            print(one_line(error.note.text(COMMAND)))
+            return Ending.WAITING
         case FedbaryError():
             return _end(Ending.BAD_INPUT, error.note.text(COMMAND))
         case OSError():
@@ -145,7 +157,8 @@ def options(
 ) -> None:
     """Say what each client's data is worth, and which rows are wrong, before training and without pooling data.
 
-    Exit codes: 0 done, 2 bad input, 3 some clients failed, or an audit got too far, and the result is written, 130
+    Exit codes: 0 done, 2 bad input, 3 some clients failed or have not answered, or an
+    audit got too far, and the result is written, 130
     interrupted, 1 a bug.
     """
     current_session().debug = debug

@@ -11,12 +11,20 @@ SENTENCES = {
         "trials",
     ),
     "averages": say("share of {rows} rows read from {points} averages", "rows points"),
+    "card-rows": say(
+        "share of {rows} rows, each with something that no other row has, of which all other numbers are read off the card",
+        "rows",
+    ),
     "count": say(
         "right guesses whether {rows} rows have a label or one more; half is chance ({trials} owners of each kind)",
         "rows trials",
     ),
     "epsilon": say(
         "the smallest ε that fits the answers for two tables that differ in one row ({trials} of each)", "trials"
+    ),
+    "guard-cards": say(
+        "Have trust_server = false: cards are then guarded. Off this one {share:percent} of the odd rows that were tried are read.",
+        "share",
     ),
     "joint-rounds": say(
         "share of {rows} rows whose other columns follow from the averages of {rounds} rounds, for a server that knows two columns",
@@ -64,7 +72,7 @@ SENTENCES = {
         "least rows whole",
     ),
     "use-epsilon": say(
-        "Have require_epsilon = true and epsilon_budget = {epsilon:g}: a known row is then found in {share:percent} of cases at most, and the noise is {noise:percent} of the largest cost.",
+        "Have require_epsilon = true and epsilon_budget = {epsilon:g}: a known row is then found in {share:percent} of cases at most[[, and the noise is {noise:percent} of the largest cost]].",
         "epsilon share noise",
     ),
     "use-sketch": say(

@@ -15,10 +15,14 @@ SENTENCES = {
         "'{file}' is not the file that was valued, or was changed since: name the right file with --data, or value it again."
     ),
     "images-option": say("--images must be auto, none, HxW or HxWx3, such as 28x28, not {got!r}."),
+    "files-mixed": say(
+        "Give tables, or cards (and answers to their models), or one study of `fedbary ask` and answers to it."
+    ),
     "folder-unwritable": say("The folder '{folder}' cannot be made[[ ({why})]]: choose another one for -o."),
     "log-unwritable": say("The log '{file}' cannot be written[[ ({why})]]: name another file."),
     "message-alone": say("--message stands for the server: leave out --reference and --with."),
     "no-client-given": say("No client was given: name CSV or Parquet files, a quoted glob or a folder."),
+    "no-client-named": say("'{folder}' has the rows of several clients: say whose with --client NAME."),
     "no-config-file": say("There is no configuration file '{file}': check the path."),
     "no-dataset": say("There is no data set {name!r}{guess}; choose from {known}."),
     "no-ledger": say("There is no ledger '{file}': check the path; it is made with the first answer."),
@@ -48,10 +52,17 @@ SENTENCES = {
         "--data, --label, --id and --images are for an owner's report: say whose with --client NAME."
     ),
     "run-stopped": say("The run in '{folder}' {how}. {remedy}"),
+    "schema-options": say("{typed} is for a schema that is fitted on a table: write it into '{file}' instead."),
     "suspects-need-export": say(
         "--suspects says what to write: name a table with --export {expected}. Without it suspects are shown in any case."
     ),
     "source-unknown": say("The result does not know the file of '{client}': name it with --data FILE."),
+    "not-a-study": say("'{file}' is not what `fedbary ask` wrote: check the folder, or ask again."),
+    "study-exists": say(
+        "The folder '{folder}' holds a study already: read its answers with `fedbary value`, or name another folder with -o."
+    ),
+    "study-has-settings": say("The study '{folder}' has its settings: leave out {options}."),
+    "no-row-values": say("The rows of '{table}' cannot be valued by the model: {why}"),
     "no-label": say("No label column was given: name it with --label COL."),
     "no-reference": say("No clean rows to compare with were given: name their file with --reference FILE."),
     "no-test-rows": say("No test rows were given: name their file with --test FILE."),

@@ -11,6 +11,7 @@ SENTENCES = {
     "app-not-loaded": say("the node cannot load the app: check that fedbary is installed there"),
     "app-refused": say("the node refused the app"),
     "array-unreadable": say("an array of the message cannot be read"),
+    "card-without-name": say("A card has no name: give one to fb.card(name=...), or save it and pass its file."),
     "checkpoint-damaged": say("The checkpoint '{file}' cannot be read ({why}): delete it to start anew."),
     "checkpoint-of-another-run": say(
         "The checkpoint '{file}' belongs to a run with other settings or clients: use the same ones, or another folder."
@@ -39,6 +40,10 @@ SENTENCES = {
     ),
     "flower-error": say("Flower reports error {number}", "number"),
     "incomplete": say("the message lacks its scalars or arrays"),
+    "model-without-card": say(
+        "The model is for a card that was not made here, or long ago: answer where the card was made, or value your "
+        "rows by it with `fedbary rows TABLE --model FILE`."
+    ),
     "no-answer": say("no answer within {seconds:g} s", "seconds"),
     "no-clients": say("There is no client to value: give their data, or an engine that reaches them."),
     "no-file": say("There is no file '{file}': check the path, or ask for it."),
@@ -85,6 +90,7 @@ SENTENCES = {
     ),
     "too-large": say("the message is larger than {megabytes} MB or has too many arrays", "megabytes"),
     "two-answers": say("there are two different answers of this client, {files:listed}: keep the one that counts."),
+    "two-cards": say("there are two different cards of this client, {files:listed}: keep the one that counts."),
     "unknown-run-config": say("The run config's '{key}' is not an option of {owner}: leave it out."),
     "waiting": say(
         "[[No answer of {names:listed} yet|Nobody has answered yet]]: send out the questions in '{folder}', put the "

@@ -19,12 +19,24 @@ SENTENCES = {
         "column '{column}' is unlike the other clients': its means lie {deviations:number} of their deviations away, its spread is {spread:number} times theirs",
         "column deviations spread",
     ),
+    "card-counts": say(
+        "the card counts more different rows than the {rows:number} that it is said to have: have it made again", "rows"
+    ),
+    "card-counts-none": say("the card's counts of rows are none: have it made again"),
+    "card-levels": say(
+        "the card says that a level of {column!r}, or a missing cell, is there in more than all rows of a class, or in "
+        "fewer than none: have it made again",
+        "column",
+    ),
     "card-needs-schema": say(
         "A card with <epsilon> needs public coordinates, and the server sent none: ask for a schema (fedbary schema make)."
     ),
     "card-no-model": say(
         "too few other clients hold its classes for a model that is not one client's card: row values need three holders of a class"
     ),
+    "card-noise": say("the card does not say with how much noise it was made: have it made again"),
+    "card-not-finite": say("the card's '{name}' are not finite numbers: have it made again", "name"),
+    "card-not-moments": say("the card's sums and products are none that rows could have: have it made again"),
     "card-other-coordinates": say("its card is in other coordinates than the others': ask for the same schema"),
     "card-other-version": say("the card has version {version}, this program reads version {own}", "version own"),
     "cards-without-schema": say(

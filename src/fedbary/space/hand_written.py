@@ -107,9 +107,8 @@ def _column(name: str, found: object) -> ColumnSpec:
 def _require_known(found: Mapping[str, Any], known: Sequence[str], place: str) -> None:
     for key in found:
         if key not in known:
-            raise SchemaError(
-                "schema.written-unknown-key", place=place, key=key, guess=did_you_mean(key, known), known=tuple(known)
-            )
+            guess = did_you_mean(key, known)
+            raise SchemaError("schema.written-unknown-key", place=place, key=key, guess=guess, known=", ".join(known))
 
 
 def _lacks(found: Mapping[str, Any], place: str) -> bool:
@@ -121,9 +120,9 @@ def _lacks(found: Mapping[str, Any], place: str) -> bool:
 
 def _number(found: Mapping[str, Any], key: str, place: str, *, least: float | None = None) -> float:
     value = found[key]
-    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-        if least is None or value > least:
-            return float(value)
+    finite = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    if finite and (least is None or value > least):
+        return float(value)
     raise _wrong(key, place, "a number" if least is None else f"a number above {least:g}", value)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fedbary.auditing import Audit
 
 EXPOSED = 3
-_AUDITED = ("sketch", "interpolation", "triangle")
+_AUDITED = ("sketch", "cards", "interpolation", "triangle")
 
 
 def audit(
@@ -39,7 +39,8 @@ def audit(
         str, typer.Option(metavar="NAME", help=f"{', '.join(_AUDITED)}.", autocompletion=one_of(*_AUDITED))
     ] = "sketch",
     epsilon: Annotated[
-        float | None, typer.Option(help="sketch: the ε that the server asks for. Default: the most your policy allows.")
+        float | None,
+        typer.Option(help="sketch, cards: the ε that the server asks for. Default: the most your policy allows."),
     ] = None,
     trials: Annotated[int, typer.Option(min=20, help="Owners of each kind in a game; more are surer.")] = 300,
     fail_above: Annotated[

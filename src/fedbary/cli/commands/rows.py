@@ -27,11 +27,21 @@ _EXPORTS: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled"
 
 
 def rows(
-    folder: Annotated[Path, typer.Argument(help="A result folder of `fedbary value` or `fedbary demo`.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A folder of `fedbary value` or `fedbary demo`; or your table, with --model.")
+    ],
     *,
     client: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose rows.", show_default=False, autocompletion=clients)
-    ],
+        str | None,
+        typer.Option(metavar="NAME", help="Whose rows; needed for a folder.", autocompletion=clients),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The model that you were sent for your card (.model).")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="With --model: for row values and report. Default: TABLE's name-rows."),
+    ] = None,
     export: Annotated[
         str | None,
         typer.Option(
@@ -59,11 +69,15 @@ def rows(
 ) -> None:
     """Show a client's flagged rows and its suspects, and write the table with them dropped or mended.
 
-    FOLDER is a result folder. Flagged rows were tested: few of them are clean. Suspects are the next rows up to the
-    estimated number of bad ones, without any guarantee. `--export clean` leaves out every flagged row; `--export
+    FOLDER is a result folder. Or give your table, and the model that came back for your card: its rows are valued here,
+    and your report is written; nothing leaves.
+
+    Flagged rows were tested: few of them are clean. Suspects are the next rows up to the estimated number of bad ones,
+    without any guarantee. `--export clean` leaves out every flagged row; `--export
     relabelled` gives rows flagged for their label the suggested one and leaves out those flagged for their features.
     With --suspects both act on suspects, too.
     """
+    from fedbary.cli.ui.model_rows import rows_by_model
     from fedbary.cli.ui.result_folder import load_result, valued_table
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
@@ -75,10 +89,19 @@ def rows(
         raise SettingsError("cli.export-option", expected=" or ".join(_EXPORTS), got=export, guess=guess)
     if suspects and export is None:
         raise SettingsError("cli.suspects-need-export", expected=" or ".join(_EXPORTS))
-    result = load_result(folder)
+    if model is not None:
+        client, data = client or folder.stem, data or folder
+        home = results or folder.with_name(f"{folder.stem}-rows")
+        result, folder = rows_by_model(folder, model, name=client, row_id=row_id, folder=home), home
+    else:
+        result = load_result(folder)
+    if client is None:
+        raise SettingsError("cli.no-client-named", folder=str(folder))
     frame, facts = result.rows(client), result.row_facts(client)
     if not json:
         _show(frame, facts, client, most, numbers=result.predicts_number)
+        if model is not None:
+            screen().print(f"\nyours    {visible(folder / 'report.html')}", soft_wrap=True)
     written = None
     if export is not None:
         if not suspects and frame["flag"].isna().any():

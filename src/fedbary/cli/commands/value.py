@@ -13,8 +13,9 @@ import typer
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.interrupts import on_interrupt
-from fedbary.cli.ui.options import SOME_FAILED, Config, Files, Json, Label, Open, Output, RowId
+from fedbary.cli.ui.options import SOME_FAILED, Config, Files, Json, Open, Output, RowId, require
 from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, chosen_protocol
+from fedbary.cli.ui.sent_files import SentFiles
 from fedbary.cli.ui.session import session
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.protocols.registry import PROTOCOLS
@@ -32,7 +33,9 @@ _RUN = "The run"
 def value(
     files: Files = None,
     *,
-    label: Label,
+    label: Annotated[
+        str | None, typer.Option(help="The label column; cards and studies know theirs.", metavar="COL")
+    ] = None,
     row_id: RowId = None,
     reference: Annotated[
         Path | None,
@@ -62,12 +65,20 @@ def value(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
     ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait/--no-wait", help="A study of several rounds: wait for everybody's answer.", rich_help_panel=_RUN
+        ),
+    ] = True,
 ) -> None:
     """Value every client's data by its Wasserstein distance to a reference, or to what the clients have in common.
 
     With --worth a client is also valued by what it adds to the others (Shapley values, no training).
 
-    FILES are CSV or Parquet files, quoted globs or a folder. Each file is one client, called after it. A client
+    FILES are CSV or Parquet files, quoted globs or a folder. Each file is one client, called after it. Or they are
+    cards (*.card), which hold all that is needed; the folder gets a model for each of their owners. Or a folder of
+    `fedbary ask`, with answers to its questions: who has answered is valued, and further rounds are asked. A client
     whose file cannot be used is reported with the reason, and the others are valued (exit code 3). The output
     folder gets the ranked clients, the value of every row, a report.html that works offline, and what is needed to
     repeat the run.
@@ -88,20 +99,29 @@ def value(
         from fedbary import LocalEngine, read_clients
         from fedbary import value as run
 
-        usual = "cards" if reference is None or "worth" in protocol_options else "sketch"
-        settings = chosen_protocol(protocol or usual, **protocol_options)
-        paths = client_paths(patterns, apart_from=[reference])
-        result = run(
-            read_clients(paths, label, id=row_id, errors="collect"),
-            None if reference is None else read_reference(reference, label, row_id),
-            protocol=settings,
-            space=space,
-            **asdict(rules),
-            seed=seed,
-            engine=LocalEngine(workers=workers, folder=output, resume=resume),
-            progress=listener,
-        )
-        written = write_outcome(with_sources(result, paths, label, row_id), output, report=report)
+        sent = SentFiles.among(patterns)
+        of_run = {"space": space, **asdict(rules), "seed": seed, "progress": listener}
+        if sent is None:
+            require(label, "cli.no-label")
+            assert label is not None
+            usual = "cards" if reference is None or "worth" in protocol_options else "sketch"
+            settings = chosen_protocol(protocol or usual, **protocol_options)
+            paths = client_paths(patterns, apart_from=[reference])
+            result = run(
+                read_clients(paths, label, id=row_id, errors="collect"),
+                None if reference is None else read_reference(reference, label, row_id),
+                protocol=settings,
+                engine=LocalEngine(workers=workers, folder=output, resume=resume),
+                **of_run,
+            )
+            result = with_sources(result, paths, label, row_id)
+        elif sent.study is not None:
+            sent.refuse_settings(protocol=protocol, label=label, **protocol_options)
+            result = sent.of_study(reference=reference, wait=wait, progress=listener)
+        else:
+            settings = chosen_protocol(protocol or "cards", **protocol_options)
+            result = sent.of_cards(settings, output, reference=reference, **of_run)
+        written = write_outcome(result, output, report=report)
     if json:
         write_json(for_programs(result, written))
     else:

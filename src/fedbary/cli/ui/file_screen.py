@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from fedbary.engines.files.message_file import MessageFile
+    from fedbary.protocols.cards.card import CardColumn
     from fedbary.space.schema import ColumnSpec, LabelSpec
 
 _MEANING = {
@@ -41,7 +42,9 @@ def show_file(file: MessageFile) -> None:
 def facts(file: MessageFile) -> dict[str, str]:
     """What stands on a file, and what its texts say, by what it is called."""
     head = file.packed.head
-    said: dict[str, str] = {"asks" if file.kind in ("question", "model") else "answers": _place(head)}
+    said: dict[str, str] = {}
+    if file.kind != "card":
+        said["asks" if file.kind in ("question", "model") else "answers"] = _place(head)
     if head.get("name"):
         said["calls itself"] = str(head["name"])
     if "flagged" in head:
@@ -50,6 +53,8 @@ def facts(file: MessageFile) -> dict[str, str]:
         said["no answer"] = _why(file)
     if head.get("settings"):
         said |= _settings(str(head["settings"]))
+    if file.kind == "card":
+        said |= _card(file)
     if "schema" in file.packed.scalars:
         said |= _schema(str(file.packed.scalars["schema"]))
     if head.get("notes"):
@@ -115,6 +120,48 @@ def _schema(text: str) -> dict[str, str]:
         return {"schema": str(error)}
     columns = listed([_column(column) for column in schema.columns], _MOST_NAMES)
     return {"columns": f"{counted(len(schema.columns), 'column')}: {columns}", "label": _label(schema.label)}
+
+
+def _card(file: MessageFile) -> dict[str, str]:
+    from fedbary.engines.files.card_file import CardFile
+
+    try:
+        card = CardFile.of(file, "the card").card
+    except FedbaryError as error:
+        return {"card": str(error)}
+    columns = [_column_of_card(column) for column in card.columns]
+    said = {"rows": f"{card.rows:,}"}
+    if card.schema is None:
+        said["columns"] = f"{counted(len(columns), 'column')}: {listed(columns, _MOST_NAMES)}"
+    else:
+        said["coordinates"] = f"{card.width}, as a public schema says"
+    if card.kind == "classes":
+        classes = [f"{name} ({count:,.0f})" for name, count in zip(card.classes, card.counts.tolist(), strict=True)]
+        said["label"] = f"{card.label}, different rows of {counted(len(classes), 'class')}: {listed(classes, 30)}"
+    else:
+        said["label"] = f"{card.label}, a number"
+    if card.release is not None:
+        noise = card.release
+        said["privacy"] = (
+            f"noise for epsilon = {noise.epsilon:g}, delta = {noise.delta:g}, sigma = {noise.sigma:.4g} relative to "
+            f"rows of norm {noise.clip:g}; whoever reads it learns hardly more than without any one row"
+        )
+        return said
+    told = "and how columns vary together" if card.full else "and how much each column varies"
+    said["shows"] = f"exactly how many different rows each class has, their means in every column, {told}"
+    said["guards"] = "what few rows alone have is left out (docs/cards.md): stops known attacks, proves nothing"
+    if card.shared:
+        said["shared"] = "another client may receive a model that is made of this card and no other"
+    return said
+
+
+def _column_of_card(column: CardColumn) -> str:
+    lacks = ", with missing cells" if column.lacks else ""
+    if column.kind == "categorical":
+        return f"{column.name} ({listed(column.levels, 6) or 'no level'}{lacks})"
+    width = "" if column.width == 1 else f"{column.width} numbers"
+    inside = f"{width}{lacks}".removeprefix(", ")
+    return f"{column.name} ({inside})" if inside else column.name
 
 
 def _column(column: ColumnSpec) -> str:

@@ -74,8 +74,8 @@ class FilesEngine(Engine):
             raise wrong_parameter("clients", "FilesEngine", "a list of different names", clients)
         self.folder, self.wait = Path(folder), wait
         self._registered = names
-        self._places = [self.folder / ANSWERS] if answers is None else [Path(place) for place in answers]
-        self._files = AnswerFiles(self._places)
+        self.places = [self.folder / ANSWERS] if answers is None else [Path(place) for place in answers]
+        self._files = AnswerFiles(self.places)
         self._session = self._settings = ""
         self._row_values_after: frozenset[str] = frozenset()
         self._steps: dict[str, int] = {}
@@ -90,7 +90,7 @@ class FilesEngine(Engine):
             raise SettingsError("engines.files-need-names", protocol=work.protocol.name)
         self._settings = Asked(work.protocol, work.rules, {}).to_json()
         self._row_values_after = work.protocol.row_values_after
-        self._files = AnswerFiles(self._places)  # more of them may lie there than at the last call
+        self._files = AnswerFiles(self.places)  # more of them may lie there than at the last call
         self._session, self._steps, self._flagged, self._notes = "", {}, {}, {}
         if state:
             content = json.loads(array_text(state["files"]))

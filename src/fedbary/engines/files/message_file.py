@@ -58,6 +58,11 @@ class FileKind(StrEnum):
         """How the name of such a file ends."""
         return ".fb" if self is FileKind.QUESTION else f".{self}"
 
+    def check(self, path: str | Path) -> None:
+        """Refuse a name with another ending, since people go by it."""
+        if Path(path).suffix != self.suffix:
+            raise SettingsError("engines.file-suffix", file=str(path), kind=str(self), suffix=self.suffix)
+
 
 @dataclass(frozen=True, eq=False)
 class MessageFile:
@@ -112,10 +117,9 @@ class MessageFile:
         return found
 
     def save(self, path: str | Path) -> Path:
-        """Write it; the suffix must be that of its kind, since people go by it."""
+        """Write it; the suffix must be that of its kind."""
         file = Path(path)
-        if file.suffix != self.kind.suffix:
-            raise SettingsError("engines.file-suffix", file=str(file), kind=str(self.kind), suffix=self.kind.suffix)
+        self.kind.check(file)
         head: dict[str, Any] = {"fedbary": str(self.kind), "version": VERSION, "digest": self.digest}
         head |= {"head": dict(self.packed.head), "scalars": dict(self.packed.scalars)}
         text = json.dumps(head, ensure_ascii=False, allow_nan=False)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.model import discriminant, line_model, restricted, scoring_model
+from fedbary.protocols.cards.temperature import likeliest_temperature
 from fedbary.protocols.sketch.scoring import clean_arrays
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
@@ -52,6 +53,20 @@ class Reference:
         if self._split is None:
             return self._values, self._labels
         return np.vstack([self._values, self._split[0]]), np.concatenate([self._labels, self._split[1]])
+
+    def temperature(self, total: ClassMoments, known: Bools) -> float:
+        """The temperature at which held-out rows' labels are likeliest."""
+        classes = tuple(np.array(self._schema.label.classes)[known].tolist())
+        scored = []
+        for moments, values, labels in self._held_out(total):
+            model = scoring_model(discriminant(restricted(moments, known)), classes, 1.0)
+            scored.append(
+                (model.scores(values)[0] - model.log_prior, class_positions(np.asarray(labels, dtype=np.str_), classes))
+            )
+        odds, codes = (np.concatenate([part[place] for part in scored]) for place in (0, 1))
+        there = codes >= 0
+        counts = np.bincount(codes[there], minlength=len(classes)) + 1.0
+        return likeliest_temperature(odds[there], np.log(counts / counts.sum()), codes[there])
 
     def calibrated(
         self, total: ClassMoments, known: Bools, temperature: float

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.protocols.cards.repair import repaired
 from fedbary.space.schema import Schema
 from fedbary.valuation.scoring import ScoringModel
 from fedbary.valuation.scoring.components import SharedMetric
@@ -46,8 +47,6 @@ class Discriminant:
 def discriminant(total: ClassMoments) -> Discriminant:
     """A linear discriminant of the rows behind moments; where noise was added, repaired by what is known of it."""
     if total.noise != EXACT:
-        from fedbary.protocols.cards.repair import repaired
-
         return Discriminant(*repaired(total))
     rows, classes = max(total.rows, 1e-12), int((total.counts > 0).sum())
     grand = total.sums.sum(axis=0) / rows

@@ -2,7 +2,7 @@
 
 With a reference, its rows calibrate everything. Without one nothing is known to be clean, so a row is compared with
 what the model itself expects: labels drawn from p(c|x), and features that scatter like most of the client's own rows
-of the same look. That ranks rows and estimates shares; it is no test, so nothing is flagged.
+of the same class. That ranks rows and estimates shares; it is no test, so nothing is flagged.
 """
 
 from __future__ import annotations
@@ -33,10 +33,15 @@ Integers = NDArray[np.int64]
 
 # So many rows at least stand for what the model expects.
 _EXPECTED = 2000
-# A row of any look is set against so many rows of all looks, besides those of its own.
+# A row is set against so many rows of all classes, besides those of its own.
 _PSEUDO_ROWS = 10.0
-# Where the upper half of scores is measured: beyond, odd rows would have a say in what is usual.
-_UPPER = 0.75
+# Of the rows of a class three in four may be odd.
+_LOW = 0.25
+# Where the middle and the width of usual scores are read off.
+_QUANTILES = np.array([0.1, 0.35])
+# Scores have longer tails above than below, how long differs from table to table. So every client says at how many
+# widths its highest tenth begins, in these steps, and the median is what is usual; this, where clients are not asked.
+_TAIL, _TAIL_BAND, _TAIL_STEP, USUAL_TAIL = 0.9, 0.02, 0.25, 2.5
 _GOLDEN = 0.6180339887498949
 
 
@@ -46,15 +51,19 @@ def score_rows(
     arrays: Mapping[str, np.ndarray],
     *,
     rules: RowRules,
+    tail: float = USUAL_TAIL,
     groups: Groups | None = None,
 ) -> ScoredRows:
-    """Row values from the arrays of a model; with ``groups`` the facts may leave, the rest is rough."""
+    """Row values from the arrays of a model; with ``groups`` the facts may leave, the rest is rough.
+
+    ``tail`` says, without clean rows, at how many widths above the middle the highest tenth of feature scores begins.
+    """
     judged = judged_rows(table, schema, arrays, projected=True)
     if judged is None:
         raise ProtocolError("protocols.card-no-model")
     rows = judged.rows
     if schema.label.kind == "number":
-        return _score_numbers(table, schema, arrays, rows, rules=rules, groups=groups)
+        return _score_numbers(table, schema, arrays, rows, rules=rules, tail=tail, groups=groups)
     if groups is not None:
         rows = without_rare_classes(rows, groups)
     classes = judged.model.classes
@@ -65,10 +74,29 @@ def score_rows(
     expected = _prior_codes(judged.model.log_prior)
     shift, _ = own_mix(rows.log_probabilities[known], codes, expected, len(classes), groups and groups.among(known))
     log_p = log_softmax(rows.log_probabilities + shift, axis=1)
-    feature = _against_same_look(rows.feature_scores, log_p.argmax(axis=1), len(classes))
+    feature = _against_same_class(rows.feature_scores, rows.codes)
     rows = replace(rows, log_probabilities=log_p, feature_scores=feature)
-    found = classified_rows(rows, classes, _expected_rows(log_p, feature), rules=rules, adapt=False, groups=groups)
+    found = classified_rows(
+        rows, classes, _expected_rows(log_p, feature, tail), rules=rules, adapt=False, groups=groups
+    )
     return _untested(found)
+
+
+def own_tail(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], *, least: int) -> float:
+    """At how many widths above the middle a client's highest tenth of feature scores begins.
+
+    A mean of ``least`` rows and more, in coarse steps: the model is the server's choice.
+    """
+    judged = judged_rows(table, schema, arrays, projected=True)
+    if judged is None:
+        return USUAL_TAIL
+    feature = np.sort(_against_same_class(judged.rows.feature_scores, judged.rows.codes))
+    middle, width = _usual(feature)
+    about = _TAIL * (len(feature) - 1)
+    reach = max(_TAIL_BAND * len(feature), (least + 1) / 2.0)
+    band = feature[max(0, int(about - reach)) : int(about + reach) + 1]
+    steps = round((float(band.mean()) - middle) / width / _TAIL_STEP)
+    return float(np.clip(steps * _TAIL_STEP, 1.0, 20.0))
 
 
 def _score_numbers(
@@ -78,6 +106,7 @@ def _score_numbers(
     rows: OwnRows,
     *,
     rules: RowRules,
+    tail: float,
     groups: Groups | None,
 ) -> ScoredRows:
     line = Line.from_arrays(arrays, schema.value_width)
@@ -92,11 +121,11 @@ def _score_numbers(
         clean = Scores(arrays["clean.label"], arrays["clean.feature"], np.ones(len(arrays["clean.label"])))
         own = Scores(label, rows.feature_scores, np.ones(len(label)))
         return measured_rows(table.row_names, own, clean, suggestions=suggestions, rules=rules, groups=groups)
-    feature = _against_same_look(rows.feature_scores, np.zeros(len(label), dtype=np.int64), 1)
+    feature = _against_same_class(rows.feature_scores, np.zeros(len(label), dtype=np.int64))
     # Half-normal, as wide as most of the client's own labels lie around the line.
     places = _places(max(_EXPECTED, len(label)))
     usual = max(float(np.median(label)), 1e-12) / ndtri(0.75)
-    clean = Scores(usual * ndtri(0.5 + places / 2.0), _usual_features(feature, len(places)), np.ones(len(places)))
+    clean = Scores(usual * ndtri(0.5 + places / 2.0), _usual_features(feature, len(places), tail), np.ones(len(places)))
     own = Scores(label, feature, np.ones(len(label)))
     return _untested(measured_rows(table.row_names, own, clean, suggestions=suggestions, rules=rules, groups=groups))
 
@@ -107,19 +136,23 @@ def _prior_codes(log_prior: Floats) -> Integers:
     return np.repeat(np.arange(len(counts)), counts)
 
 
-def _against_same_look(scores: Floats, looks: Integers, classes: int) -> Floats:
-    """Logarithms of feature scores, about the median of rows that look alike: classes differ in spread."""
+def _against_same_class(scores: Floats, codes: Integers) -> Floats:
+    """Logarithms of feature scores, about a low quantile of those with the same label: classes differ in spread.
+
+    Not of those that look alike, since rows of noise may all look like one class.
+    """
     logs = np.log(np.maximum(scores, 1e-12))
-    overall = float(np.median(logs))
-    for code in range(classes):
-        mine = looks == code
-        if mine.any():
-            count = float(mine.sum())
-            logs[mine] -= (count * np.median(logs[mine]) + _PSEUDO_ROWS * overall) / (count + _PSEUDO_ROWS)
-    return np.asarray(logs)
+    usual = float(np.quantile(logs, _LOW))
+    centred = logs - usual
+    for code in np.unique(codes):
+        mine = codes == code
+        count = float(mine.sum())
+        own = (count * np.quantile(logs[mine], _LOW) + _PSEUDO_ROWS * usual) / (count + _PSEUDO_ROWS)
+        centred[mine] = logs[mine] - own
+    return np.asarray(centred)
 
 
-def _expected_rows(log_probabilities: Floats, feature: Floats) -> CleanRows:
+def _expected_rows(log_probabilities: Floats, feature: Floats, tail: float) -> CleanRows:
     """Rows as the model expects them: the client's, with labels drawn from p(c|x), and usual features."""
     times = -(-_EXPECTED // max(len(log_probabilities), 1))
     logs = np.tile(log_probabilities, (times, 1))
@@ -127,14 +160,25 @@ def _expected_rows(log_probabilities: Floats, feature: Floats) -> CleanRows:
     # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
     draws = (np.arange(len(logs)) * _GOLDEN) % 1.0
     codes = np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1)
-    return CleanRows(logs, codes, _usual_features(feature, len(logs)))
+    return CleanRows(logs, codes, _usual_features(feature, len(logs), tail))
 
 
-def _usual_features(feature: Floats, count: int) -> Floats:
-    """Scores of rows none of which is odd: normal, as wide as the client's own are above their median."""
-    middle = float(np.median(feature))
-    width = max(float(np.quantile(feature, _UPPER)) - middle, 1e-9) / ndtri(_UPPER)
-    return middle + width * ndtri((_places(count) * _GOLDEN * count) % 1.0 * (1.0 - 1.0 / count) + 0.5 / count)
+def _usual_features(feature: Floats, count: int, tail: float) -> Floats:
+    """Scores of rows none of which is odd: about the client's own middle, and above it as wide as others' are."""
+    middle, width = _usual(feature)
+    drawn = ndtri((_places(count) * _GOLDEN * count) % 1.0 * (1.0 - 1.0 / count) + 0.5 / count)
+    return middle + width * np.where(drawn > 0.0, drawn * tail / ndtri(_TAIL), drawn)
+
+
+def _usual(feature: Floats) -> tuple[float, float]:
+    """Middle and width of scores as two low quantiles tell them, in which rows that are odd hardly have a say.
+
+    With a third of the rows odd both are larger by a third of a width or less.
+    """
+    low, high = np.quantile(feature, _QUANTILES)
+    below, above = ndtri(_QUANTILES)
+    width = max(float(high - low) / (above - below), 1e-9)
+    return float(high) - above * width, width
 
 
 def _places(count: int) -> Floats:

@@ -16,24 +16,20 @@ from fedbary.errors import ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import ARRAYS, Card
-from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.client import card_of
-from fedbary.protocols.cards.distance import Apart, apart
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.findings import findings
 from fedbary.protocols.cards.forms import EXCHANGES
-from fedbary.protocols.cards.leave_one_out import Sums, modelled
-from fedbary.protocols.cards.model import Discriminant, discriminant, line_model, restricted, scoring_model
+from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import narrowed
-from fedbary.protocols.cards.placing import agreed_schema, missing_share, placed
-from fedbary.protocols.cards.shares import relative_shares
-from fedbary.protocols.cards.temperature import common_temperature, slope_and_spread
-from fedbary.protocols.cards.weights import Weights, robust_weights
-from fedbary.protocols.cards.worth import Judge, drawn_judge, play_worth, reference_judge
+from fedbary.protocols.cards.placing import agreed_schema, missing_share
+from fedbary.protocols.cards.temperature import ANYWHERE, NEAR
+from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
-from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, below, text_array, under
+from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, client_numbers
 from fedbary.space.options import Space
@@ -50,6 +46,9 @@ from fedbary.valuation.worth import with_worth
 Floats = NDArray[np.float64]
 
 _KINDS = ("card", "fit", "model")
+_FITTED = ("temperature", "tail")
+# Nobody's rows are clean: what shares of clean clients may read without a reference (`fedbary reproduce verdict`).
+_LABELS_DIFFER, _FEATURES_DIFFER = 0.02, 0.06
 
 
 class CardsServer:
@@ -69,14 +68,16 @@ class CardsServer:
         self._settings, self._space, self._rules = settings, space, rules
         self._seed, self._host = seed, host
         self._names = list(clients)
-        self._reference = None if reference is None else narrowed(different_rows(reference))
-        self._public = self._public_schema()
+        own = None if reference is None else different_rows(reference)
+        self._public = self._public_schema(own)
+        # Public coordinates are of columns as they are: directions of a private card are taken row by row.
+        self._reference = own if own is None or self._public is not None else narrowed(own)
         self._stage = "card"
         self._cards: dict[str, Card] = {}
         self._numbers: dict[str, dict[str, float]] = {}
-        self._temperatures: dict[str, float] = {}
+        self._fits: dict[str, dict[str, float]] = {}
         self._failures: dict[str, Failure] = {}
-        self._found: _Models | None = None
+        self._found: Models | None = None
 
     def tasks(self) -> Mapping[str, Message]:
         """The question for a card, the same for all; then to each the model of the others."""
@@ -93,8 +94,13 @@ class CardsServer:
         models, schema = self._models(), self._schema()
         number, kind = _KINDS.index(self._stage), self._stage
         asked = [name for name in self._valued() if models.may_have(name)]
-        arrays = self._host.map(partial(models.arrays, temperature=self._temperature()), asked)
-        scalars = {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
+        temperature, reach = self._temperature()
+        arrays = self._host.map(partial(models.arrays, temperature=temperature), asked)
+        scalars: dict[str, Scalar] = {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
+        if kind == "model" and reach is not None:
+            scalars["refine"] = reach
+        if (tail := self._median_fit("tail")) is not None:
+            scalars["tail"] = tail
         return {name: Message(kind, number, scalars, one) for name, one in zip(asked, arrays, strict=True)}
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
@@ -121,7 +127,7 @@ class CardsServer:
                 state |= {f"{index}.card": text_array(header), **under(f"{index}.array.", arrays)}
             if name in self._failures:
                 state[f"{index}.failure"] = self._failures[name].to_array()
-            told = {"numbers": self._numbers.get(name), "temperature": self._temperatures.get(name)}
+            told = {"numbers": self._numbers.get(name), "fit": self._fits.get(name)}
             state[f"{index}.told"] = text_array(json.dumps(told))
         return state
 
@@ -137,8 +143,8 @@ class CardsServer:
             told = json.loads(array_text(state[f"{index}.told"]))
             if told["numbers"] is not None:
                 self._numbers[name] = told["numbers"]
-            if told["temperature"] is not None:
-                self._temperatures[name] = told["temperature"]
+            if told["fit"] is not None:
+                self._fits[name] = told["fit"]
 
     def result(self) -> Valuation:
         """Distances to the target, estimated shares of bad rows, and what stands out in a card."""
@@ -161,7 +167,7 @@ class CardsServer:
                 "protocol": self._settings.name,
                 **asdict(self._settings),
                 "space": asdict(self._space),
-                "temperature": self._temperature() if valued else None,
+                "temperature": self._temperature()[0] if valued else None,
                 "reference_missing": usual,
             },
             schema=None if models is None else models.schema,
@@ -171,27 +177,27 @@ class CardsServer:
 
     # --- cards ----------------------------------------------------------------------------------------
 
-    def _public_schema(self) -> Schema | None:
+    def _public_schema(self, reference: Table | None) -> Schema | None:
         """Coordinates that are agreed on before any card is made; with ε there must be some."""
         if self._settings.schema is not None:
             return Schema.load(self._settings.schema)
         if self._settings.epsilon is None:
             return None
-        if self._reference is None:
+        if reference is None:
             raise SettingsError("protocols.cards-without-schema")
-        seed = derived_seed(self._seed, "schema") % 2**31
-        return public_schema(
-            self._reference, coordinates=self._settings.coordinates or "auto", task=self._space.task, seed=seed
-        )
+        kept, seed = self._settings.coordinates, derived_seed(self._seed, "schema") % 2**31
+        return public_schema(reference, coordinates=kept or "auto", task=self._space.task, seed=seed)
 
     def _take(self, name: str, reply: Reply) -> None:
         if self._stage == "fit":
-            self._temperatures[name] = float(reply.scalars["temperature"])
+            self._fits[name] = {key: float(reply.scalars[key]) for key in _FITTED if key in reply.scalars}
         elif self._stage == "model":
             self._numbers[name] = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
         else:
             try:
-                self._cards[name] = card_of(reply)
+                card = card_of(reply)
+                check_card(card)
+                self._cards[name] = card
             except Exception as error:
                 self._failures[name] = Failure.of(error)
 
@@ -201,8 +207,8 @@ class CardsServer:
             self._stage = "fit"
             if not self._valued() or not any(map(self._models().may_have, self._valued())):
                 self._stage = "done"
-            elif self._temperature_of_cards() is not None or self._schema().label.kind == "number":
-                self._stage = "model"
+            elif self._settings.epsilon is not None or self._reference is not None:
+                self._stage = "model"  # with ε only cards leave, and clean rows tell better
         else:
             self._stage = {"fit": "model", "model": "done"}[self._stage]
 
@@ -210,6 +216,8 @@ class CardsServer:
         """Cards that have no place beside the others' are out."""
         if not self._cards:
             return
+        # An order that neither names nor arrival decide, for it moves the last digits of sums.
+        self._cards = dict(sorted(self._cards.items(), key=_place))
         own = None if self._reference is None else exact_card(self._reference, task=self._space.task)
         self._agreed, reasons = agreed_schema(self._cards, self._space, reference=own)
         for name, note in reasons.items():
@@ -219,17 +227,17 @@ class CardsServer:
         return self._models().schema
 
     def _valued(self) -> list[str]:
-        return [name for name in self._names if name in self._cards and name not in self._failures]
+        return [name for name in self._cards if name not in self._failures]
 
     # --- models ---------------------------------------------------------------------------------------
 
-    def _models(self) -> _Models:
+    def _models(self) -> Models:
         if self._found is None:
             self._host.busy("adding up the cards")
             if not hasattr(self, "_agreed"):
                 self._fail_unlike()
             cards = {name: self._cards[name] for name in self._valued()}
-            self._found = _Models(cards, self._agreed, self._held_reference(), robust=self._settings.robust)
+            self._found = Models(cards, self._agreed, self._held_reference(), robust=self._settings.robust)
         return self._found
 
     def _held_reference(self) -> Reference | None:
@@ -241,14 +249,19 @@ class CardsServer:
             fitted, held_out = split_reference(self._reference, seed=seed)
         return Reference(fitted, self._agreed, held_out, seed=seed)
 
-    def _temperature(self) -> float:
-        told = self._temperature_of_cards()
-        if told is not None:
-            return told
-        return float(np.median(list(self._temperatures.values()))) if self._temperatures else 1.0
+    def _median_fit(self, key: str) -> float | None:
+        told = [fit[key] for fit in self._fits.values() if key in fit]
+        return float(np.median(told)) if told else None
 
-    def _temperature_of_cards(self) -> float | None:
-        return self._models().temperature
+    def _temperature(self) -> tuple[float, float | None]:
+        """The common temperature, and how far clients may look for a better one where it is a guess."""
+        clean = self._models().clean_temperature()
+        if clean is not None:
+            return clean, None
+        if (fitted := self._median_fit("temperature")) is not None:
+            return fitted, None
+        guess = self._models().guessed_temperature()
+        return (1.0, ANYWHERE) if guess is None else (guess, NEAR)
 
     # --- the result -----------------------------------------------------------------------------------
 
@@ -265,10 +278,10 @@ class CardsServer:
         for name in valued:
             told = self._numbers.get(name, {})
             if "wrong_labels" in told:
-                others = [share for other, share in odd.items() if other != name]
-                usual = float(np.median(others)) if self._reference is None and len(others) > 1 else 0.0
-                less = {key: max(0.0, told[key] - usual) for key in told if key.startswith("odd_features")}
-                found[name] = client_numbers({**told, **less})
+                if self._reference is None:
+                    others = [share for other, share in odd.items() if other != name]
+                    told = _beside(told, float(np.median(others)) if len(others) > 1 else 0.0)
+                found[name] = client_numbers(told)
             elif (estimate := by_card[name]) is not None:
                 found[name] = estimate.columns("wrong_labels") | _quality(estimate)
             else:
@@ -299,7 +312,7 @@ class CardsServer:
             "outcome": Outcome(notes=tuple(notes)),
         }
 
-    def _with_worth(self, result: Valuation, models: _Models) -> Valuation:
+    def _with_worth(self, result: Valuation, models: Models) -> Valuation:
         self._host.busy(f"playing coalitions of {len(self._valued())} clients")
         seed = derived_seed(self._seed, "worth") % 2**31
         scores = play_worth(models.placed, models.judge(seed), self._settings, seed=seed)
@@ -317,119 +330,20 @@ class CardsServer:
         return [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
 
 
-class _Models:
-    """Cards in one space, how far each is believed, and what can be made of them."""
-
-    def __init__(self, cards: Mapping[str, Card], schema: Schema, reference: Reference | None, *, robust: bool) -> None:
-        self.cards, self.schema, self._reference = dict(cards), schema, reference
-        self.placed = {name: placed(card, schema) for name, card in cards.items()}
-        self._names = list(cards)
-        self._numeric = schema.label.kind == "number"
-        self._parts = list(self.placed.values())
-        trusted: list[int] = []
-        if reference is not None:
-            trusted = [len(self._parts)]
-            self._parts.append(reference.moments())
-        self._weights = _believed(self._parts)
-        if robust:
-            self._weights = robust_weights(self._parts, trusted=trusted, numeric=self._numeric)
-        believed = self._weights.applied(self._parts)
-        self._sums = Sums(believed)
-        # With noise of differential privacy every public class has a model, whoever has it.
-        self._held = np.array([(part.counts > 0) | (part.noise != EXACT) for part in believed])
-        # The coordinator's own rows may be all that a model is made of.
-        self._shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
-        self._discriminants: dict[str, Discriminant] = {}
-        self._calibrated: Any = None
-        self._apart: Apart | None = None
-        # What noise leaves unknown is in the repaired model itself, and a single card would hardly tell its slope.
-        self._noisy = any(part.noise != EXACT for part in self._parts)
-        self.temperature = 1.0 if self._noisy else None
-        if not (self._numeric or self._noisy):
-            self.temperature = common_temperature(map(self._slope, self._names))
-
-    @property
-    def spread(self) -> float:
-        """Root of the mean squared distance of the target's rows from their mean."""
-        return self._distances().spread
-
-    def distances(self) -> dict[str, float]:
-        """How far each client is at least from the target: the reference, or the barycenter of all cards."""
-        return dict(zip(self._names, self._distances().distances.tolist(), strict=False))
-
-    def _distances(self) -> Apart:
-        if self._apart is None:
-            target = None if self._reference is None else self._parts[-1]
-            self._apart = apart(self._parts, self._weights, target, numeric=self._numeric)
-        return self._apart
-
-    def judge(self, seed: int) -> Judge:
-        """Rows that coalitions are tested on: the reference's, or rows drawn from all cards together."""
-        if self._reference is not None:
-            judge = reference_judge(*self._reference.rows(), self.schema, seed=seed)
-            if judge is not None:
-                return judge
-        return drawn_judge(self._sums.without(None), seed=seed, numeric=self._numeric)
-
-    def known(self, name: str) -> NDArray[np.bool_]:
-        """The classes of a client's model."""
-        return modelled(self._held, self._shared, self._names.index(name))
-
-    def may_have(self, name: str) -> bool:
-        """Whether there is a model for a client: of two classes at least, or a line."""
-        known = self.known(name) if self._reference is None else self._everybody
-        return int(known.sum()) >= (1 if self._numeric else 2)
-
-    def arrays(self, name: str, *, temperature: float) -> dict[str, np.ndarray]:
-        """The model of a client, for a message."""
-        known = self.known(name)
-        clean, comparable = self._clean(temperature)
-        total = self._sums.without(self._names.index(name))
-        if self._numeric:
-            line, model = line_model(total, self.schema)
-            return {**line.to_arrays(), **under("model.", model.to_arrays()), **clean}
-        if self._reference is not None:
-            known = self._everybody
-        classes = tuple(np.array(self.schema.label.classes)[known].tolist())
-        found = self._discriminant(name) if known.all() else discriminant(restricted(total, known))
-        model = comparable(scoring_model(found, classes, temperature))
-        return {**under("model.", model.to_arrays()), **clean}
-
-    def relative_shares(self) -> list[Estimate | None]:
-        """Wrong-label shares by the cards alone."""
-        if self._numeric:
-            return [None] * len(self._names)
-        models = [self._discriminant(name) if self.may_have(name) else None for name in self._names]
-        return relative_shares(list(self.placed.values()), models)
-
-    def _clean(self, temperature: float) -> Any:
-        """The reference's scores by models without them; the same for all clients."""
-        if self._reference is None:
-            return {}, lambda model: model
-        if self._calibrated is None:
-            self._calibrated = self._reference.calibrated(self._sums.without(None), self._everybody, temperature)
-        return self._calibrated
-
-    @property
-    def _everybody(self) -> NDArray[np.bool_]:
-        """With a reference all clients' models have the same classes: those that each may have."""
-        if self._numeric:
-            return np.ones(1, dtype=bool)
-        return np.asarray(np.all([self.known(name) for name in self._names], axis=0) & self._held[-1])
-
-    def _discriminant(self, name: str) -> Discriminant:
-        if name not in self._discriminants:
-            self._discriminants[name] = discriminant(self._sums.without(self._names.index(name)))
-        return self._discriminants[name]
-
-    def _slope(self, name: str) -> tuple[float, float]:
-        return slope_and_spread(self.placed[name], self._discriminant(name))
+def _beside(told: Mapping[str, float], usual: float) -> dict[str, float]:
+    """What a client says of its rows, odd ones beyond those of the others, with what clients differ in besides."""
+    found = dict(told)
+    for name, less, wider in (("wrong_labels", 0.0, _LABELS_DIFFER), ("odd_features", usual, _FEATURES_DIFFER)):
+        found[name] = max(0.0, told[name] - less)
+        found[f"{name}_low"] = max(0.0, told[f"{name}_low"] - less - wider)
+        found[f"{name}_high"] = min(1.0, max(found[name], told[f"{name}_high"] - less + wider))
+    return found
 
 
-def _believed(parts: Sequence[ClassMoments]) -> Weights:
-    """Everybody, whatever the others say."""
-    shape = len(parts), len(parts[0].counts)
-    return Weights(np.ones(shape[0]), np.ones(shape, dtype=bool), np.full(shape[0], np.nan))
+def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:
+    """By what a card says."""
+    _, card = named
+    return card.counts.tolist(), card.sums.ravel().tolist()
 
 
 def _quality(estimate: Estimate) -> dict[str, float]:

@@ -1,9 +1,13 @@
-"""One temperature for everybody's model, told by the cards alone.
+"""One temperature for everybody's model.
 
-A discriminant that was fitted on few rows is too sure of itself. How much, its class means and covariance do not tell,
-but another client's card does: along the line between two classes its means are β times as far apart as the model
-says, and its rows scatter v times as much, so that the model's log-odds are right when they are multiplied by β/v. A
-temperature for each client would hide one whose labels are random, so the median of all counts.
+A discriminant that was fitted on few rows is too sure of itself. How much, clean rows tell; where there are none, each
+client's labels do, given that some of them are wrong. A temperature for each client would hide one whose labels are
+random, so the median of all counts.
+
+Where clients are not asked, the cards give a first guess: along the line between two classes a client's means are β
+times as far apart as the model says, and its rows scatter v times as much, so that for Gaussian rows the model's
+log-odds are right when they are multiplied by β/v. Rows of real tables are not Gaussian: their labels ask for .4 to 1.4
+times that (docs/decisions/036-one-temperature.md), and clients look for better at home, not far from it.
 """
 
 from __future__ import annotations
@@ -29,8 +33,13 @@ from fedbary.valuation.scoring import ScoringModel
 Floats = NDArray[np.float64]
 
 # Where cards do not tell, clients look among these for the one at which their labels are likeliest.
-GRID = np.round(np.geomspace(0.01, 2.0, 24), 6)
+GRID = np.round(np.geomspace(0.01, 4.0, 26), 6)
 _LEAST, _MOST = 0.01, 5.0
+# Of what Gaussian rows would ask for; at home clients look between a half and twice of the guess.
+_NOT_GAUSSIAN, NEAR = 0.75, 2.0
+# ... and anywhere where cards tell nothing.
+ANYWHERE = 100.0
+_STEPS = 13
 
 
 def slope_and_spread(own: ClassMoments, found: Discriminant) -> tuple[float, float]:
@@ -52,19 +61,19 @@ def slope_and_spread(own: ClassMoments, found: Discriminant) -> tuple[float, flo
     return float(share @ (ours * apart).sum(axis=1)) / size, float(share @ scatter) / size
 
 
-def common_temperature(pairs: Iterable[tuple[float, float]]) -> float | None:
-    """The median of β/v; None where no card tells."""
+def guessed_temperature(pairs: Iterable[tuple[float, float]]) -> float | None:
+    """A first guess by the median of β/v; None where no card tells."""
     told = [slope / spread for slope, spread in pairs if np.isfinite(slope) and spread > 0.0 and slope > 0.0]
-    return float(np.clip(np.median(told), _LEAST, _MOST)) if told else None
+    return float(np.clip(_NOT_GAUSSIAN * np.median(told), _LEAST, _MOST)) if told else None
 
 
-def likeliest_temperature(log_odds: Floats, log_prior: Floats, codes: NDArray[np.int64]) -> float:
-    """The temperature of `GRID` at which labels are likeliest, given that some were replaced at random.
+def likeliest_temperature(log_odds: Floats, log_prior: Floats, codes: NDArray[np.int64], grid: Floats = GRID) -> float:
+    """The temperature of a grid at which labels are likeliest, given that some were replaced at random.
 
-    ``log_odds`` are −½‖x − μ_c‖².
+    ``log_odds`` are −½‖x − μ_c‖², or what differs from that by the same number for all classes.
     """
     best, found, rows = -np.inf, 1.0, np.arange(len(codes))
-    for temperature in GRID:
+    for temperature in grid:
         right = np.exp(log_softmax(temperature * log_odds + log_prior, axis=1)[rows, codes])
         share = label_noise(right, log_odds.shape[1]).share
         likely = (1.0 - share) * right + share * (1.0 - right) / max(log_odds.shape[1] - 1, 1)
@@ -74,8 +83,18 @@ def likeliest_temperature(log_odds: Floats, log_prior: Floats, codes: NDArray[np
     return found
 
 
-def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) -> float:
-    """What a client would choose for a received model, by its own labels: one of `GRID`."""
+def refined(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], reach: float) -> dict[str, np.ndarray]:
+    """A received model at the temperature that suits the client's labels best, up to ``reach`` times another."""
+    sent = 2.0 * float(np.asarray(arrays["model.scales"]).ravel()[0])
+    if not sent > 0.0 or schema.label.kind == "number":
+        return dict(arrays)
+    grid = sent * np.geomspace(1.0 / reach, reach, _STEPS if reach <= NEAR else len(GRID))
+    best = own_temperature(table, schema, arrays, grid)
+    return {**arrays, "model.scales": arrays["model.scales"] * (best / sent)}
+
+
+def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], grid: Floats = GRID) -> float:
+    """What a client would choose for a received model, by its own labels."""
     model = ScoringModel.from_arrays(below(arrays, "model."))
     values = place(encode(table, schema), schema)
     costs = cost_matrix(model.metric.whiten(values, model.shrinkage), model.centroids.points, 2)
@@ -84,4 +103,4 @@ def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarra
     if not known.any():
         return 1.0
     counts = np.bincount(codes[known], minlength=len(model.classes)) + 1.0
-    return likeliest_temperature(-costs[known] / 2.0, np.log(counts / counts.sum()), codes[known])
+    return likeliest_temperature(-costs[known] / 2.0, np.log(counts / counts.sum()), codes[known], grid)

@@ -173,9 +173,11 @@ def _without(part: ClassMoments, dropped: Bools) -> ClassMoments:
 
 
 def _calm(scatter: Floats, heard: Bools) -> Floats:
-    """Less weight for cards that scatter more than twice as much as the median."""
+    """Less weight for cards that scatter more than twice as much as the median; noise may leave no scatter at all."""
     usual = float(np.median(scatter[heard]))
-    return np.asarray(np.minimum(1.0, _USUAL_SCATTER * usual / np.maximum(scatter, np.finfo(float).tiny)) ** 2)
+    if usual <= 0.0:
+        return np.ones(len(scatter))
+    return np.asarray((_USUAL_SCATTER * usual / np.maximum(scatter, _USUAL_SCATTER * usual)) ** 2)
 
 
 def _agreeing(slopes: Floats, excused: Floats | float = 0.0) -> Floats:

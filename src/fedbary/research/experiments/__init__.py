@@ -93,6 +93,7 @@ EXPERIMENTS = (
         "point-removal", "Accuracy as a client's rows are left out, those that a method likes least or most first."
     ),
     Experiment("privacy", "How much of the ranking is left for which ε and how many rows, and what a row risks."),
+    Experiment("frontier", "What cards with ε find, by rows, coordinates and ε: wrong labels, and shares of them."),
     Experiment("empirical-epsilon", "The ε that an attacker measures in a game about one row, beside the claimed one."),
     Experiment("duplication", "What a client gains by copying rows, its whole set, or itself."),
 )

@@ -1,0 +1,75 @@
+"""What an owner's commands have in common: a name, a policy, a ledger, and where its own results lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbary.errors import DataError
+
+if TYPE_CHECKING:
+    from fedbary.guard.node_config import NodeConfig
+
+OwnName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="What you call yourself to the coordinator. Default: the written file's name."),
+]
+PolicyFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Your policy. Default: what `fedbary policy init` writes.")
+]
+LedgerFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="Where your ledger is kept, one folder for a table. Default: in ~/.fedbary, as a node's."
+    ),
+]
+Results = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="For your row values and report. Default: beside the ledger.")
+]
+
+
+def owner_config(
+    table: Path,
+    *,
+    label: str,
+    row_id: str | None,
+    name: str,
+    policy: Path | None,
+    ledger: Path | None,
+    results: Path | None = None,
+) -> NodeConfig:
+    """What a node of this owner would be configured with: the same table has the same ledger over any engine."""
+    from dataclasses import replace
+
+    from fedbary.guard.node_config import NodeConfig
+
+    if not table.is_file():
+        raise DataError("data.no-file", where=str(table))
+    options: dict[str, Any] = {"data-path": str(table), "label": label, "name": name}
+    options |= {} if row_id is None else {"id": row_id}
+    options |= {} if policy is None else {"policy": str(policy)}
+    config = NodeConfig.of(options, 0)
+    if ledger is not None:
+        home = ledger.parent if ledger.name == "ledger.jsonl" else ledger
+        config = replace(config, home=home, output=home / "results")
+    return config if results is None else replace(config, output=results)
+
+
+def show_own_results(folder: Path, config: NodeConfig) -> None:
+    """Where the owner finds what is its own, and why something is not there."""
+    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.terminal_text import visible
+    from fedbary.guard.owner_log import LOG
+
+    console = screen()
+    for name, what in (("report.html", "your report"), ("rows.csv", "your row values")):
+        if (folder / name).is_file():
+            console.print(f"yours    {visible(folder / name)}  {what}", soft_wrap=True)
+    for name in ("no-row-values.txt", "no-report.txt"):
+        if (folder / name).is_file():
+            console.print(f"yours    {visible((folder / name).read_text(encoding='utf-8').strip())}", soft_wrap=True)
+    console.print(f"ledger   {visible(config.ledger.path)}", soft_wrap=True)
+    if (config.home / LOG).is_file():
+        console.print(f"log      {visible(config.home / LOG)}  what failed or was refused, and why", soft_wrap=True)
