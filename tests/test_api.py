@@ -126,6 +126,14 @@ def test_where_no_other_client_is_believed_the_reference_alone_is_the_model():
     assert all(result.rows(name)["flag"].notna().all() for name in clients)
 
 
+def test_neither_the_order_nor_the_names_of_clients_change_a_digit(digits):
+    parts = fb.partitions.by_size(digits, [60, 60, 60, 60], seed=0).clients
+    renamed = {f"z{9 - int(name[-1])}": part for name, part in reversed(parts.items())}
+    numbers = ["distance", "share", "quality", "wrong_labels", "odd_features"]
+    one, other = (fb.value(clients, seed=0).clients[numbers] for clients in (parts, renamed))
+    pd.testing.assert_frame_equal(one, other[::-1].reset_index(drop=True), check_exact=True)
+
+
 BAD_REFERENCES = {
     "NaN": (lambda f: f.assign(age=np.nan), "data.missing-values"),
     "no label": (lambda f: f.drop(columns="label"), "data.frame-without-label"),

@@ -144,7 +144,7 @@ def test_cards_as_files_are_the_same_as_guarded_cards_in_python(cards, fedbary):
 
 def test_a_card_says_all_that_is_in_it(fedbary, cards):
     out = " ".join(fedbary("show", cards / "north.card")[1].split())
-    for words in ("calls itself: north", "rows: 200", "city (Bern and Oslo)", "no (", "yes (", "prove nothing"):
+    for words in ("calls itself: north", "rows: 200", "city (Bern and Oslo)", "no (", "yes (", "proves nothing"):
         assert words in out
     content = json.loads(fedbary("show", cards / "north.card", "--json")[1])
     assert sum(content["arrays"]["counts"]["values"]) == 200

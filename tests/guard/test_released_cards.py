@@ -99,6 +99,23 @@ def test_products_of_columns_need_many_new_rows(ledger):
         assert card_of(owner(old, ledger, run=run).answer(CARD)).full == full
 
 
+def test_one_new_row_with_a_level_is_not_read_off_two_cards(ledger):
+    """Sums over a level differ by the one new row that has it."""
+
+    def levelled(table, levels):
+        columns = {f"x{column}": table.columns["x"][:, column] for column in range(3)}
+        return fb.Table({**columns, "level": levels}, table.labels)
+
+    old, new = rows(200), rows(100, seed=9)
+    levels = np.array(["p", "q"] * 100, dtype=object)
+    more = np.array(["q"] + ["p"] * 99, dtype=object)
+    first = card_of(owner(levelled(old, levels), ledger).answer(CARD))
+    assert first.full
+    ledger.allow("cards", 1, 0.0, "new rows")
+    both = levelled(joined(old, new), np.concatenate([levels, more]))
+    assert not card_of(owner(both, ledger, run="june").answer(CARD)).full
+
+
 def test_another_min_group_is_no_other_card(ledger):
     first = owner(rows(100), ledger, max_questions=2).answer(CARD)
     second = owner(rows(100), ledger, run="june", asked=fb.Cards(min_group=9), max_questions=2).answer(CARD)

@@ -73,6 +73,21 @@ def test_one_forged_class_is_left_out_and_the_rest_of_the_card_counts() -> None:
     assert found.classes[1:].all()
 
 
+def test_claiming_many_rows_gives_forgers_no_majority() -> None:
+    """Four of ten agree on a wrong order of classes, and claim ten times the rows of the others."""
+    rng, parts = np.random.default_rng(4), []
+    for seed in range(10):
+        part = moments(*rows(seed, shares=rng.dirichlet(np.ones(CLASSES))))
+        if seed < 4:
+            forged = 10.0 * part.counts[:, None] * np.roll(part.means, 1, axis=0)
+            scatter = 10.0 * part.within() + (forged / np.maximum(part.counts, 1.0)[:, None] / 10.0).T @ forged
+            part = ClassMoments(10.0 * part.counts, forged, scatter)
+        parts.append(part)
+    found = robust_weights(parts)
+    assert (found.cards[:4] < 0.2).all()
+    assert found.cards[4:] == pytest.approx(1.0)
+
+
 def test_the_slope_is_the_share_of_labels_that_are_not_random() -> None:
     parts = []
     for place, share in enumerate([0.0, 0.0, 0.0, 0.2, 0.4]):
@@ -154,3 +169,31 @@ def test_order_units_and_position_change_nothing(seed: int, unit: float) -> None
     moved = robust_weights([moments(unit * (points + 2.0), codes) for points, codes in (clouds[i] for i in order)])
     assert moved.cards == pytest.approx(found.cards[order], abs=1e-5)
     assert moved.slopes == pytest.approx(found.slopes[order], rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 3.0, 30.0, 300.0])
+def test_noise_of_differential_privacy_excuses_what_it_explains(sigma):
+    """Honest cards keep their weight on average whatever the noise, and all weights stay between 0 and 1."""
+    weights = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        centres, parts = np.random.default_rng(1).standard_normal((4, 6)), []
+        for _ in range(8):
+            codes = rng.integers(0, 4, 300)
+            points = (centres[codes] + rng.standard_normal((300, 6))) / 3.0
+            corners = np.eye(4)[codes]
+            products = np.tril(rng.standard_normal((6, 6)), -1)
+            products = products + products.T + np.sqrt(2.0) * np.diag(rng.standard_normal(6))
+            parts.append(
+                ClassMoments(
+                    corners.sum(axis=0) + np.sqrt(2.0) * sigma * rng.standard_normal(4),
+                    corners.T @ points + sigma * rng.standard_normal((4, 6)),
+                    points.T @ points + sigma * products,
+                    Noise(2.0 * sigma**2, sigma**2, sigma**2),
+                )
+            )
+        weights.append(robust_weights(parts).cards)
+    assert np.isfinite(weights).all()
+    assert np.min(weights) >= 0.0
+    assert np.max(weights) <= 1.0
+    assert np.mean(weights) > 0.8

@@ -238,3 +238,27 @@ def _normal(value):
     from scipy.stats import norm
 
     return float(norm.cdf(value))
+
+
+def test_a_private_federation_values_rows_at_home_and_tells_nothing_else(tmp_path):
+    rng = np.random.default_rng(6)
+    centres = 2.0 * rng.standard_normal((3, 4))
+
+    def made(count):
+        codes = rng.integers(0, 3, count)
+        return centres[codes] + rng.standard_normal((count, 4)), codes
+
+    points, codes = made(200)
+    public_schema(fb.Table({"x": points}, codes)).save(tmp_path / "schema.json")
+    clients, wrong = {}, {}
+    for number in range(4):
+        points, codes = made(600)
+        wrong[f"c{number}"] = rng.random(600) < 0.1
+        clients[f"c{number}"] = fb.Table({"x": points}, np.where(wrong[f"c{number}"], (codes + 1) % 3, codes))
+    protocol = fb.Cards(epsilon=4.0, schema=str(tmp_path / "schema.json"))
+    result = fb.value(clients, protocol=protocol)
+    assert not result.failed
+    assert result.settings["temperature"] == 1.0  # what a client would choose is another release
+    for name, mask in wrong.items():
+        scores = result.rows(name)["label_score"]
+        assert scores[mask].mean() > scores[~mask].mean() + 1.0

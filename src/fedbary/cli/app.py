@@ -28,6 +28,7 @@ from fedbary.cli.commands.preview import preview
 from fedbary.cli.commands.report import report
 from fedbary.cli.commands.reproduce import reproduce
 from fedbary.cli.commands.rows import rows
+from fedbary.cli.commands.schema import schema
 from fedbary.cli.commands.show import show
 from fedbary.cli.commands.value import value
 from fedbary.cli.commands.watch import watch
@@ -80,6 +81,7 @@ for command, example in (
 ):
     app.command(cls=Command, help=paragraphs(command.__doc__), epilog=example_of(example))(command)
 app.add_typer(policy, name="policy")
+app.add_typer(schema, name="schema")
 app.add_typer(federation, name="federation")
 
 

@@ -14,7 +14,7 @@ from fedbary.data.atomic import private_folder, read_arrays, write_arrays
 from fedbary.data.table import Table
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.client import card_of, card_reply
-from fedbary.protocols.cards.guards import ROWS_PER_COORDINATE
+from fedbary.protocols.cards.guards import is_plain
 from fedbary.protocols.messages import Reply, array_text, below, text_array, under
 from fedbary.space.labels import class_names
 from fedbary.space.row_identity import row_keys
@@ -30,8 +30,7 @@ class RowKeys:
     @classmethod
     def of(cls, table: Table, kind: str, *, secret: int, least: int) -> RowKeys:
         """Of the classes that have at least so many different rows; all rows are one where the label is a number."""
-        hashes = row_keys(table, seed=secret).view(np.uint64).reshape(len(table), -1)[:, 0]
-        keys, places = np.unique(hashes, return_index=True)
+        keys, places = np.unique(_hashes(table, secret), return_index=True)
         names = class_names(table.labels)[places] if kind == "classes" else np.full(len(keys), "")
         found, codes, counts = np.unique(names, return_inverse=True, return_counts=True)
         key = str(secret).encode()
@@ -50,9 +49,9 @@ class ReleasedCards:
     """The cards of one table with all its versions, in a folder that its owner alone can read.
 
     What two exact cards differ in is the card of the rows that came or went. So after the first a guarded card is
-    another one only where at least ``min_group`` rows came to a class or left it, in every class where any did; and it
-    tells products of columns only where so many came and went as a card needs for that. Otherwise the card that left
-    before leaves again.
+    another one only where at least ``min_group`` rows came to a class or left it, in every class where any did.
+    Otherwise the card that left before leaves again. Products of columns are told by a later card only where no row
+    went, and the guards would leave the rows that came as they are: one row with a level among them would be read.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ class ReleasedCards:
             now = RowKeys.of(self._table, card_of(made).kind, secret=self._secret, least=settings.min_group)
             before = {} if alone else read_arrays(place)
             if (last := _reply(before)) is not None:
-                made = _next(last, made, RowKeys(before["rows"], before["classes"]), now, settings.min_group)
+                made = self._next(last, made, RowKeys(before["rows"], before["classes"]), now, settings.min_group)
                 if made is last:
                     return last
             arrays |= {"rows": now.rows, "classes": now.classes}
@@ -91,23 +90,26 @@ class ReleasedCards:
         write_arrays(place, {**arrays, **under("array.", made.arrays)}, mode=0o600)
         return made
 
+    def _next(self, last: Reply, made: Reply, before: RowKeys, now: RowKeys, min_group: int) -> Reply:
+        """The card after the last one, of what was made of the rows as they are now."""
+        came, went = now.added_to(before), before.added_to(now)
+        if not (came or went) or any(count < min_group for count in (*came.values(), *went.values())):
+            return last
+        card = card_of(made)
+        if not card.full or (not went and is_plain(self._rows_after(before), card.kind, min_group=min_group)):
+            return made
+        return card_reply(replace(card, second=np.diag(card.second).copy()))
+
+    def _rows_after(self, before: RowKeys) -> Table:
+        return self._table.take(np.flatnonzero(~np.isin(_hashes(self._table, self._secret), before.rows)))
+
     def _place(self, settings: Cards, asked: str) -> Path:
         # A table has one guarded card, whatever is asked: two with other guards differ in what these leave out.
         return self._folder / f"{settings.policy if settings.epsilon is None else asked}.npz"
 
 
-def _next(last: Reply, made: Reply, before: RowKeys, now: RowKeys, min_group: int) -> Reply:
-    """The card after the last one, of what was made of the rows as they are now."""
-    changes = (now.added_to(before), before.added_to(now))
-    if not any(changes) or any(count < min_group for change in changes for count in change.values()):
-        return last
-    card = card_of(made)
-    if not card.full:
-        return made
-    needed = ROWS_PER_COORDINATE * int((np.diag(card.second) > 0).sum())
-    if all(sum(change.values()) >= needed for change in changes if change):
-        return made
-    return card_reply(replace(card, second=np.diag(card.second).copy()))
+def _hashes(table: Table, secret: int) -> NDArray[np.uint64]:
+    return np.asarray(row_keys(table, seed=secret).view(np.uint64).reshape(len(table), -1)[:, 0])
 
 
 def _reply(arrays: dict[str, np.ndarray]) -> Reply | None:

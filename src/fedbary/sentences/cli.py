@@ -52,6 +52,7 @@ SENTENCES = {
         "--data, --label, --id and --images are for an owner's report: say whose with --client NAME."
     ),
     "run-stopped": say("The run in '{folder}' {how}. {remedy}"),
+    "schema-options": say("{typed} is for a schema that is fitted on a table: write it into '{file}' instead."),
     "suspects-need-export": say(
         "--suspects says what to write: name a table with --export {expected}. Without it suspects are shown in any case."
     ),

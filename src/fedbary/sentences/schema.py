@@ -145,4 +145,8 @@ SENTENCES = {
         "column '{column}' has {width} coordinates, the schema has {expected}: use the same embedding or image size as the other parties.",
         "column width expected",
     ),
+    "written-lacks": say("{place} lacks {key}: {remedy}."),
+    "written-not-toml": say("A schema written by hand is a TOML file, and this is none ({why}): correct it."),
+    "written-unknown-key": say("'{key}' is no key of {place}{guess}: the keys are {known}."),
+    "written-value": say("'{key}' of {place} must be {expected}. Got {got} instead."),
 }

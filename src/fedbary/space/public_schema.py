@@ -40,4 +40,9 @@ def public_schema(
 
 def clip_norm(table: Table, schema: Schema) -> float:
     """What rows are clipped at, by the root mean square of public rows' lengths: no row's own length is told."""
-    return _CLIP * float(np.sqrt(squares(public_points(table, schema)).mean())) or 1.0
+    return clip_of_standard_rows(float(squares(public_points(table, schema)).mean())) or 1.0
+
+
+def clip_of_standard_rows(squared_length: float) -> float:
+    """What rows are clipped at whose mean squared length is this."""
+    return _CLIP * float(np.sqrt(squared_length))

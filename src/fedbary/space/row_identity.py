@@ -73,10 +73,11 @@ def without_rare_values(values: Floats, min_group: int) -> Floats:
     """
     if min_group <= 1 or not len(values):
         return values
-    # A value that all but a few rows share is the median, be it "missing". Unless most rows share it, it is a row's
-    # own value, and a constant would show it.
-    middle = len(values) // 2
-    common = np.partition(values, middle, axis=0)[middle]
+    # A value that all but a few rows share is the median of any that are twice as many, be it "missing". Unless most
+    # rows share it, it is a row's own value, and a constant would show it.
+    some = values[: 2 * min_group - 1]
+    middle = len(some) // 2
+    common = np.partition(some, middle, axis=0)[middle]
     odd = len(values) - ((values == common) | (np.isnan(values) & np.isnan(common))).sum(axis=0)
     rare = (odd > 0) & (odd < min(min_group, len(values) / 2))
     return np.where(rare, common, values) if rare.any() else values

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(240)
 APP = Path(__file__).parents[3] / "flower-app"
 NAMES = ("ann", "bob", "cyd")
 CANARY = "canary-in-a-path"
-GUARDED = 'protocols = ["sketch"]\nmax_questions = 2\n'
+GUARDED = 'protocols = ["sketch", "cards"]\nmax_questions = 2\n'
 TRUSTING = 'protocols = ["interpolation"]\ntrust_server = true\nmax_questions = 2\n'
 
 
@@ -135,6 +135,21 @@ def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_row
     seen += [file.read_bytes() for file in (folder / "server").rglob("*") if file.is_file()]
     seen.append((home / "log-0.txt").read_bytes())  # the server's own log
     assert CANARY.encode() not in b"".join(seen)
+
+
+def test_cards_give_the_numbers_of_the_local_engine_and_leave_no_row(federation):
+    home, folder = federation.home, federation.folder
+    found, done = run(folder, home / "cards", "")
+    clients, _ = read(home)
+    expected = fb.value(clients, protocol=fb.Cards(policy="guarded"), seed=0)
+    same(found, expected, ["distance", "share", "quality", "wrong_labels"])
+    for name in NAMES:
+        entries = Ledger(folder / "nodes" / name / "state" / name / "ledger.jsonl").read().entries
+        assert [(entry.what, entry.kind) for entry in entries if entry.kind in ("card", "model")] == [
+            ("question", "card"), ("reply", "card"), ("reply", "model")
+        ]  # fmt: skip
+    told = [done.stdout.encode(), *(f.read_bytes() for f in (home / "cards").rglob("*") if f.is_file())]
+    assert CANARY.encode() not in b"".join(told)
 
 
 def events(output, kind):

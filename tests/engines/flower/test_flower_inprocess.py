@@ -105,31 +105,65 @@ def test_many_nodes_with_files_of_their_own(tmp_path, count):
         np.testing.assert_allclose(found.clients[column], expected.clients[column], atol=1e-9, rtol=0)
 
 
-def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path):
+@pytest.mark.parametrize("count", [5, 100])
+def test_owners_without_a_policy_file_send_guarded_cards(tmp_path, count):
+    tables, _ = many(count)
+    grid = InProcessGrid(app, files(tmp_path, tables))
+    config = {"num-nodes": count, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
+    found = valued(grid, RunConfig.of(config))
+    assert (found.settings["protocol"], found.failed) == ("cards", {})
+    expected = fb.value(tables, protocol=fb.Cards(policy="guarded"), seed=0)
+    for column in ("distance", "share", "quality", "wrong_labels", "missing"):
+        np.testing.assert_allclose(found.clients[column], expected.clients[column], atol=1e-9, rtol=0)
+    own = pd.read_parquet(next(tmp_path.glob("s/site-0/results/*/rows.parquet")))
+    np.testing.assert_allclose(own["value"], expected.rows("site 0")["value"], atol=1e-9)
+    ledger = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl").read()
+    assert [(entry.what, entry.kind) for entry in ledger.entries] == [
+        ("question", "card"), ("reply", "card"), ("reply", "model")
+    ]  # fmt: skip
+
+
+def test_cards_with_epsilon_come_in_the_coordinators_public_coordinates_and_nothing_else_comes(tmp_path):
+    tables, reference = many(5, rows=300)
+    grid = InProcessGrid(app, files(tmp_path, tables))
+    config = {"protocol": "cards", "epsilon": 8.0, "reference": reference_file(tmp_path, reference), "num-nodes": 5}
+    found = valued(grid, RunConfig.of({**config, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}))
+    assert found.failed == {}
+    assert np.isfinite(found.clients["distance"]).all()
+    ledger = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl")
+    assert ledger.spent() == 8.0
+    assert {entry.kind: entry.scalars for entry in ledger.read().entries if entry.what == "reply"}["model"] == ["rows"]
+
+
+@pytest.mark.parametrize("protocol", ["sketch", "cards"])
+def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path, protocol):
     tables, reference = many(3)
     nodes = files(tmp_path, tables)
     policy = tmp_path / "policy.toml"
     policy.write_text("trust_server = true\n")
     nodes = {node: config | {"policy": str(policy)} for node, config in nodes.items()}
     nodes[1000] |= {"report": True}
-    given = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "output": str(tmp_path / "out")}
-    config = RunConfig.of({**given, "timeout": 60.0, "poll": 0.001})
-    assert valued(InProcessGrid(app, nodes), config).failed == {}
+    sketched = protocol == "sketch"
+    given = {"reference": reference_file(tmp_path, reference)} if sketched else {}
+    given |= {"num-nodes": 3, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
+    assert valued(InProcessGrid(app, nodes), RunConfig.of(given)).failed == {}
     (folder,) = tmp_path.glob("s/site-0/results/*")
+    target = {"target.npy"} if sketched else set()
     assert {path.name for path in folder.iterdir()} == {
-        "owner.json", "report.html", "rows.csv", "rows.parquet", "schema.json", "target.npy"
+        "owner.json", "report.html", "rows.csv", "rows.parquet", "schema.json", *target
     }  # fmt: skip
     kept = [path for path in (tmp_path / "s").rglob("*") if path.name != "s"]
     assert {oct(path.stat().st_mode & 0o777) for path in kept if path.is_file()} == {"0o600"}
     assert {oct(path.stat().st_mode & 0o777) for path in kept if path.is_dir()} == {"0o700"}
     assert not list(tmp_path.glob("s/site-1/results/*/report.html"))
     text = (folder / "report.html").read_text(encoding="utf-8")
-    assert all(said in text for said in ("This report holds rows of", "Where the rows lie", "Stars are points"))
+    assert all(said in text for said in ("This report holds rows of", "Where the rows lie"))
+    assert ("Stars are points" in text) == sketched
     assert "nothing left it" not in text
 
     view = load_owner_view(folder)
     assert view.settings["owner"] == "site 0"
-    assert view.target.shape[1] == view.schema.point_width
+    assert not sketched or view.target.shape[1] == view.schema.point_width
     (folder / "report.html").unlink()
     arguments = ["report", str(folder), "--data", str(tmp_path / "data-0.parquet"), "--label", "label"]
     assert main(arguments) == 0
@@ -159,7 +193,7 @@ def test_a_report_that_cannot_be_drawn_does_not_stop_the_run(tmp_path, monkeypat
     assert reason.with_name("rows.csv").is_file()
 
 
-def many(count):
+def many(count, rows=20):
     rng = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 1.0]])
 
@@ -168,7 +202,7 @@ def many(count):
         columns = {f"x{i}": column for i, column in enumerate((centres[codes] + rng.normal(size=(rows, 3))).T)}
         return fb.Table(columns, np.array(["no", "yes"])[codes])
 
-    return {f"site {i}": drawn(20) for i in range(count)}, drawn(120)
+    return {f"site {i}": drawn(rows) for i in range(count)}, drawn(120)
 
 
 def files(tmp_path, tables):

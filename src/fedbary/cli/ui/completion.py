@@ -19,8 +19,9 @@ DATASETS = (
     "dry-bean",
 )  # fmt: skip
 EXPERIMENTS = (
-    "detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "fidelity", "truths", "worth", "timing",
-    "boost", "point-removal", "privacy", "empirical-epsilon", "duplication",
+    "detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "fidelity", "truths",
+    "robustness", "worth", "timing", "boost",
+    "point-removal", "privacy", "frontier", "empirical-epsilon", "duplication",
 )  # fmt: skip
 CLIENT_METHODS = (
     "exactfed", "loo", "datasv", "mr", "tmr", "or", "gtg", "gtg-ti", "gtg-tib", "gtg-oti", "fedshapley",

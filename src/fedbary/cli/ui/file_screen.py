@@ -42,7 +42,9 @@ def show_file(file: MessageFile) -> None:
 def facts(file: MessageFile) -> dict[str, str]:
     """What stands on a file, and what its texts say, by what it is called."""
     head = file.packed.head
-    said: dict[str, str] = {"asks" if file.kind in ("question", "model") else "answers": _place(head)}
+    said: dict[str, str] = {}
+    if file.kind != "card":
+        said["asks" if file.kind in ("question", "model") else "answers"] = _place(head)
     if head.get("name"):
         said["calls itself"] = str(head["name"])
     if "flagged" in head:
@@ -147,8 +149,9 @@ def _card(file: MessageFile) -> dict[str, str]:
         return said
     told = "and how columns vary together" if card.full else "and how much each column varies"
     said["shows"] = f"exactly how many different rows each class has, their means in every column, {told}"
-    said["guards"] = "few rows alike are left out (docs/cards.md): they stop known attacks, and prove nothing"
-    said["may be a model alone"] = "yes" if card.shared else "no"
+    said["guards"] = "what few rows alone have is left out (docs/cards.md): stops known attacks, proves nothing"
+    if card.shared:
+        said["shared"] = "another client may receive a model that is made of this card and no other"
     return said
 
 

@@ -32,6 +32,7 @@ def write_outcome(result: Valuation, folder: Path, *, report: bool = True) -> di
         "scores": folder / "scores.csv",
         "history": folder / "history.csv",
         "rows": folder / "rows",
+        "models": folder / "models",
         "schema": folder / "schema.json",
         "result": folder / "valuation.json",
         "events": folder / "events.jsonl",

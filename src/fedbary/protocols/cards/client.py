@@ -18,7 +18,7 @@ from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.narrow import as_in, narrowed
 from fedbary.protocols.cards.private_card import private_card
-from fedbary.protocols.cards.row_scores import score_rows
+from fedbary.protocols.cards.row_scores import USUAL_TAIL, own_tail, score_rows
 from fedbary.protocols.cards.temperature import own_temperature, refined
 from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.messages import (
@@ -52,6 +52,7 @@ class CardsClient:
         self._left: dict[str, Reply] = {}
         self._schema: Schema | None = None
         self._arrays: Mapping[str, np.ndarray] = {}
+        self._tail = USUAL_TAIL
         self._scored: ScoredRows | None = None
 
     def answer(self, message: Message) -> Reply:
@@ -71,6 +72,7 @@ class CardsClient:
             assert schema is not None
             self._schema, self._scored = schema, None
             self._arrays = dict(message.arrays)
+            self._tail = float(message.scalars.get("tail", USUAL_TAIL))
             if "refine" in message.scalars:
                 table, reach = as_in(self._table, schema), float(message.scalars["refine"])
                 self._arrays = refined(table, schema, message.arrays, reach)
@@ -91,7 +93,8 @@ class CardsClient:
         for kind, reply in self._left.items():
             state |= under(f"reply.{kind}.", reply.arrays)
         if self._schema is not None:
-            state |= {"schema": text_array(self._schema.to_json()), **under("array.", self._arrays)}
+            told = {"schema": text_array(self._schema.to_json()), "tail": np.array(self._tail)}
+            state |= {**told, **under("array.", self._arrays)}
         return state
 
     def restore(self, state: State) -> None:
@@ -103,6 +106,7 @@ class CardsClient:
         self._left = {kind: Reply(0, scalars, below(state, f"reply.{kind}.")) for kind, scalars in left.items()}
         if "schema" in state:
             self._schema, self._arrays = Schema.from_json(array_text(state["schema"])), below(state, "array.")
+            self._tail = float(state["tail"])
 
     def _reply(self, message: Message, schema: Schema | None) -> Reply:
         """Everything that leaves this machine."""
@@ -111,8 +115,12 @@ class CardsClient:
         assert schema is not None
         table = as_in(self._table, schema)
         if message.kind == "fit":
-            told = self._settings.numbers and self._settings.epsilon is None
-            return Reply(0, {"temperature": own_temperature(table, schema, self._arrays)} if told else {})
+            if self._settings.epsilon is not None or not self._settings.numbers:
+                return Reply(0)
+            tail = own_tail(table, schema, self._arrays, least=self._settings.min_group)
+            if schema.label.kind == "number":
+                return Reply(0, {"tail": tail})
+            return Reply(0, {"temperature": own_temperature(table, schema, self._arrays), "tail": tail})
         rows: dict[str, Scalar] = {"rows": len(table)}
         # What the rows are like beside the card, epsilon would not cover.
         if self._settings.epsilon is not None or not self._settings.numbers:
@@ -142,7 +150,7 @@ class CardsClient:
         return about_rows(facts, table, schema, copies, min_group=least)
 
     def _score(self, table: Table, schema: Schema, groups: Groups | None) -> ScoredRows:
-        found = score_rows(table, schema, self._arrays, rules=self._rules, groups=groups)
+        found = score_rows(table, schema, self._arrays, rules=self._rules, tail=self._tail, groups=groups)
         if groups is None:
             self._scored = found
         return found

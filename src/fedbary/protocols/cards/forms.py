@@ -11,7 +11,7 @@ CLAIMS = ("rows", "class moments", "shares of bad rows")
 
 _MODEL = Form(
     # How many times another temperature a client may choose.
-    {**SCHEMA, "refine": Number(1.0, 1000.0, optional=True)},
+    {**SCHEMA, "refine": Number(1.0, 1000.0, optional=True), "tail": Number(1.0, 20.0, optional=True)},
     {
         **SCORING_MODEL,
         "line.coefficients": Numbers(("encoded",), optional=True),
@@ -40,7 +40,9 @@ EXCHANGES = {
             },
         ),
     ),
-    "fit": Exchange(_MODEL, Form({"temperature": Number(0.001, 100.0, optional=True)})),
+    "fit": Exchange(
+        _MODEL, Form({"temperature": Number(0.001, 100.0, optional=True), "tail": Number(1.0, 20.0, optional=True)})
+    ),
     "model": Exchange(
         _MODEL,
         Form({"rows": ROWS, **{name: Number(most=1.0, optional=True) for name in ABOUT_ROWS}}),

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
+from fedbary.errors import DataError
 from fedbary.protocols.cards.card import Card, CardColumn
-from fedbary.protocols.cards.exact_card import card_of_rows, card_points, class_codes
+from fedbary.protocols.cards.exact_card import card_of_rows, card_points, class_codes, exact_card
 from fedbary.space.k_anonymous import RARE, k_anonymous_rows, without_rare
 from fedbary.space.labels import label_kind
 from fedbary.space.options import Task
@@ -24,7 +25,7 @@ from fedbary.space.row_identity import different_rows
 Floats = NDArray[np.float64]
 
 # Fewer rows than this for each coordinate could be solved for by what is known of their cells (whole numbers, levels).
-ROWS_PER_COORDINATE = 5
+_ROWS_PER_COORDINATE = 5
 # Among five rows for each coordinate the mean leverage is at most 1/5. With a limit near that, Dry Bean's smallest
 # class lost 11 of 16 rows; with this one it keeps all or most.
 _MOST_LEVERAGE = 0.5
@@ -69,6 +70,19 @@ def guarded_card(
     return replace(card, name=name, rows=len(table), shared=shared)
 
 
+def is_plain(table: Table, kind: str, *, min_group: int) -> bool:
+    """Whether guards leave a table's card as it is, products of columns included."""
+    task: Task = "regression" if kind == "number" else "classification"
+    exact = exact_card(table, task=task)
+    try:
+        guarded = guarded_card(table, min_group=min_group, task=task)
+    except DataError:
+        return False
+    same = (guarded.columns, guarded.classes, guarded.full) == (exact.columns, exact.classes, True)
+    arrays = ("counts", "sums", "second")
+    return same and all(np.allclose(getattr(guarded, name), getattr(exact, name)) for name in arrays)
+
+
 def released_rows(table: Table, kind: str, *, min_group: int, trust_server: bool = False) -> Table:
     """The rows that a guarded card is made of; those that stand out are left out, or made like the others."""
     rows = table
@@ -92,7 +106,7 @@ def _points(rows: Table, kind: str) -> tuple[NDArray[np.int64], Floats]:
 
 def _enough_rows(points: Floats) -> bool:
     varying = int((points != points[0]).any(axis=0).sum())
-    return len(points) >= ROWS_PER_COORDINATE * varying
+    return len(points) >= _ROWS_PER_COORDINATE * varying
 
 
 def _common_rows(table: Table, kind: str, min_group: int) -> Table:

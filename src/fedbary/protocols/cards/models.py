@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.protocols.cards.clean_rows import Reference
-from fedbary.protocols.cards.distance import Apart, apart, barycenter
+from fedbary.protocols.cards.distance import Apart, apart
 from fedbary.protocols.cards.leave_one_out import Sums, modelled
 from fedbary.protocols.cards.model import Discriminant, discriminant, line_model, restricted, scoring_model
 from fedbary.protocols.cards.placing import placed
@@ -44,7 +44,8 @@ class Models:
             self._weights = robust_weights(self._parts, trusted=trusted, numeric=self._numeric)
         believed = self._weights.applied(self._parts)
         self._sums = Sums(believed)
-        self._held = np.array([part.counts > np.sqrt(part.noise.count) for part in believed])
+        # With noise of differential privacy every public class has a model, whoever has it.
+        self._held = np.array([(part.counts > 0) | (part.noise != EXACT) for part in believed])
         # The coordinator's own rows may be all that a model is made of.
         self._shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
         self._discriminants: dict[str, Discriminant] = {}
@@ -53,13 +54,13 @@ class Models:
         self._guess: float | None = None
         self._clean_temperature: float | None = None
 
-    @property
-    def target(self) -> ClassMoments:
-        """What clients are compared with: the reference, or the barycenter of all cards."""
-        return barycenter(self._parts, self._weights) if self._reference is None else self._parts[-1]
-
     def guessed_temperature(self) -> float | None:
-        """A temperature by the cards alone; None where they do not tell."""
+        """A temperature by the cards alone; None where they do not tell.
+
+        What noise leaves unknown is in the repaired model itself, and a single noisy card would hardly tell its slope.
+        """
+        if any(part.noise != EXACT for part in self._parts):
+            return 1.0
         if self._guess is None and not self._numeric:
             self._guess = guessed_temperature(map(self._slope, self._names))
         return self._guess
@@ -88,12 +89,12 @@ class Models:
         return self._apart
 
     def judge(self, seed: int) -> Judge:
-        """Rows that coalitions are tested on: the reference's, or rows drawn from the target."""
+        """Rows that coalitions are tested on: the reference's, or rows drawn from all cards together."""
         if self._reference is not None:
             judge = reference_judge(*self._reference.rows(), self.schema, seed=seed)
             if judge is not None:
                 return judge
-        return drawn_judge(self.target, seed=seed, numeric=self._numeric)
+        return drawn_judge(self._sums.without(None), seed=seed, numeric=self._numeric)
 
     def known(self, name: str) -> NDArray[np.bool_]:
         """The classes of a client's model."""

@@ -37,10 +37,11 @@ _EXPECTED = 2000
 _PSEUDO_ROWS = 10.0
 # Of the rows of a class three in four may be odd.
 _LOW = 0.25
-# Rows so many deviations above the middle have no say in what is usual, and what normal scores below that lack of
-# their variance.
-_CLIP, _CLIPPED_SPREAD = 2.0, 0.989
-_STEPS = 30
+# Where the middle and the width of usual scores are read off.
+_QUANTILES = np.array([0.1, 0.35])
+# Scores have longer tails above than below, how long differs from table to table. So every client says at how many
+# widths its highest tenth begins, in these steps, and the median is what is usual; this, where clients are not asked.
+_TAIL, _TAIL_BAND, _TAIL_STEP, USUAL_TAIL = 0.9, 0.02, 0.25, 2.5
 _GOLDEN = 0.6180339887498949
 
 
@@ -50,15 +51,19 @@ def score_rows(
     arrays: Mapping[str, np.ndarray],
     *,
     rules: RowRules,
+    tail: float = USUAL_TAIL,
     groups: Groups | None = None,
 ) -> ScoredRows:
-    """Row values from the arrays of a model; with ``groups`` the facts may leave, the rest is rough."""
+    """Row values from the arrays of a model; with ``groups`` the facts may leave, the rest is rough.
+
+    ``tail`` says, without clean rows, at how many widths above the middle the highest tenth of feature scores begins.
+    """
     judged = judged_rows(table, schema, arrays, projected=True)
     if judged is None:
         raise ProtocolError("protocols.card-no-model")
     rows = judged.rows
     if schema.label.kind == "number":
-        return _score_numbers(table, schema, arrays, rows, rules=rules, groups=groups)
+        return _score_numbers(table, schema, arrays, rows, rules=rules, tail=tail, groups=groups)
     if groups is not None:
         rows = without_rare_classes(rows, groups)
     classes = judged.model.classes
@@ -71,8 +76,27 @@ def score_rows(
     log_p = log_softmax(rows.log_probabilities + shift, axis=1)
     feature = _against_same_class(rows.feature_scores, rows.codes)
     rows = replace(rows, log_probabilities=log_p, feature_scores=feature)
-    found = classified_rows(rows, classes, _expected_rows(log_p, feature), rules=rules, adapt=False, groups=groups)
+    found = classified_rows(
+        rows, classes, _expected_rows(log_p, feature, tail), rules=rules, adapt=False, groups=groups
+    )
     return _untested(found)
+
+
+def own_tail(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], *, least: int) -> float:
+    """At how many widths above the middle a client's highest tenth of feature scores begins.
+
+    A mean of ``least`` rows and more, in coarse steps: the model is the server's choice.
+    """
+    judged = judged_rows(table, schema, arrays, projected=True)
+    if judged is None:
+        return USUAL_TAIL
+    feature = np.sort(_against_same_class(judged.rows.feature_scores, judged.rows.codes))
+    middle, width = _usual(feature)
+    about = _TAIL * (len(feature) - 1)
+    reach = max(_TAIL_BAND * len(feature), (least + 1) / 2.0)
+    band = feature[max(0, int(about - reach)) : int(about + reach) + 1]
+    steps = round((float(band.mean()) - middle) / width / _TAIL_STEP)
+    return float(np.clip(steps * _TAIL_STEP, 1.0, 20.0))
 
 
 def _score_numbers(
@@ -82,6 +106,7 @@ def _score_numbers(
     rows: OwnRows,
     *,
     rules: RowRules,
+    tail: float,
     groups: Groups | None,
 ) -> ScoredRows:
     line = Line.from_arrays(arrays, schema.value_width)
@@ -100,7 +125,7 @@ def _score_numbers(
     # Half-normal, as wide as most of the client's own labels lie around the line.
     places = _places(max(_EXPECTED, len(label)))
     usual = max(float(np.median(label)), 1e-12) / ndtri(0.75)
-    clean = Scores(usual * ndtri(0.5 + places / 2.0), _usual_features(feature, len(places)), np.ones(len(places)))
+    clean = Scores(usual * ndtri(0.5 + places / 2.0), _usual_features(feature, len(places), tail), np.ones(len(places)))
     own = Scores(label, feature, np.ones(len(label)))
     return _untested(measured_rows(table.row_names, own, clean, suggestions=suggestions, rules=rules, groups=groups))
 
@@ -127,7 +152,7 @@ def _against_same_class(scores: Floats, codes: Integers) -> Floats:
     return np.asarray(centred)
 
 
-def _expected_rows(log_probabilities: Floats, feature: Floats) -> CleanRows:
+def _expected_rows(log_probabilities: Floats, feature: Floats, tail: float) -> CleanRows:
     """Rows as the model expects them: the client's, with labels drawn from p(c|x), and usual features."""
     times = -(-_EXPECTED // max(len(log_probabilities), 1))
     logs = np.tile(log_probabilities, (times, 1))
@@ -135,29 +160,25 @@ def _expected_rows(log_probabilities: Floats, feature: Floats) -> CleanRows:
     # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
     draws = (np.arange(len(logs)) * _GOLDEN) % 1.0
     codes = np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1)
-    return CleanRows(logs, codes, _usual_features(feature, len(logs)))
+    return CleanRows(logs, codes, _usual_features(feature, len(logs), tail))
 
 
-def _usual_features(feature: Floats, count: int) -> Floats:
-    """Scores of rows none of which is odd: normal, where the densest half of the client's own rows lies.
+def _usual_features(feature: Floats, count: int, tail: float) -> Floats:
+    """Scores of rows none of which is odd: about the client's own middle, and above it as wide as others' are."""
+    middle, width = _usual(feature)
+    drawn = ndtri((_places(count) * _GOLDEN * count) % 1.0 * (1.0 - 1.0 / count) + 0.5 / count)
+    return middle + width * np.where(drawn > 0.0, drawn * tail / ndtri(_TAIL), drawn)
 
-    From there on rows far above are left out, again and again, until none is: a third of the rows may be odd.
+
+def _usual(feature: Floats) -> tuple[float, float]:
+    """Middle and width of scores as two low quantiles tell them, in which rows that are odd hardly have a say.
+
+    With a third of the rows odd both are larger by a third of a width or less.
     """
-    ordered = np.sort(feature)
-    half = max(len(ordered) // 2, 1)
-    start = int(np.argmin(ordered[half:] - ordered[: len(ordered) - half])) if len(ordered) > half else 0
-    dense = ordered[start : start + half + 1]
-    middle, width = float(np.median(dense)), max(float(dense[-1] - dense[0]) / (2.0 * ndtri(0.75)), 1e-9)
-    for _ in range(_STEPS):
-        kept = feature[feature <= middle + _CLIP * width]
-        # The median of what is kept of a normal distribution lies a little below its own.
-        below = np.maximum(np.median(kept) - kept, 0.0)
-        found = float(np.median(kept)) + 0.029 * width
-        spread = max(float(np.sqrt(2.0 * (below**2).mean())) / _CLIPPED_SPREAD, 1e-9)
-        if abs(found - middle) < 1e-6 * width and abs(spread - width) < 1e-6 * width:
-            break
-        middle, width = found, spread
-    return middle + width * ndtri((_places(count) * _GOLDEN * count) % 1.0 * (1.0 - 1.0 / count) + 0.5 / count)
+    low, high = np.quantile(feature, _QUANTILES)
+    below, above = ndtri(_QUANTILES)
+    width = max(float(high - low) / (above - below), 1e-9)
+    return float(high) - above * width, width
 
 
 def _places(count: int) -> Floats:

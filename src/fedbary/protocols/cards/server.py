@@ -46,6 +46,9 @@ from fedbary.valuation.worth import with_worth
 Floats = NDArray[np.float64]
 
 _KINDS = ("card", "fit", "model")
+_FITTED = ("temperature", "tail")
+# Nobody's rows are clean: what shares of clean clients may read without a reference (`fedbary reproduce verdict`).
+_LABELS_DIFFER, _FEATURES_DIFFER = 0.02, 0.06
 
 
 class CardsServer:
@@ -65,12 +68,14 @@ class CardsServer:
         self._settings, self._space, self._rules = settings, space, rules
         self._seed, self._host = seed, host
         self._names = list(clients)
-        self._reference = None if reference is None else narrowed(different_rows(reference))
-        self._public = self._public_schema()
+        own = None if reference is None else different_rows(reference)
+        self._public = self._public_schema(own)
+        # Public coordinates are of columns as they are: directions of a private card are taken row by row.
+        self._reference = own if own is None or self._public is not None else narrowed(own)
         self._stage = "card"
         self._cards: dict[str, Card] = {}
         self._numbers: dict[str, dict[str, float]] = {}
-        self._temperatures: dict[str, float] = {}
+        self._fits: dict[str, dict[str, float]] = {}
         self._failures: dict[str, Failure] = {}
         self._found: Models | None = None
 
@@ -94,6 +99,8 @@ class CardsServer:
         scalars: dict[str, Scalar] = {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
         if kind == "model" and reach is not None:
             scalars["refine"] = reach
+        if (tail := self._median_fit("tail")) is not None:
+            scalars["tail"] = tail
         return {name: Message(kind, number, scalars, one) for name, one in zip(asked, arrays, strict=True)}
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
@@ -120,7 +127,7 @@ class CardsServer:
                 state |= {f"{index}.card": text_array(header), **under(f"{index}.array.", arrays)}
             if name in self._failures:
                 state[f"{index}.failure"] = self._failures[name].to_array()
-            told = {"numbers": self._numbers.get(name), "temperature": self._temperatures.get(name)}
+            told = {"numbers": self._numbers.get(name), "fit": self._fits.get(name)}
             state[f"{index}.told"] = text_array(json.dumps(told))
         return state
 
@@ -136,8 +143,8 @@ class CardsServer:
             told = json.loads(array_text(state[f"{index}.told"]))
             if told["numbers"] is not None:
                 self._numbers[name] = told["numbers"]
-            if told["temperature"] is not None:
-                self._temperatures[name] = told["temperature"]
+            if told["fit"] is not None:
+                self._fits[name] = told["fit"]
 
     def result(self) -> Valuation:
         """Distances to the target, estimated shares of bad rows, and what stands out in a card."""
@@ -170,23 +177,20 @@ class CardsServer:
 
     # --- cards ----------------------------------------------------------------------------------------
 
-    def _public_schema(self) -> Schema | None:
+    def _public_schema(self, reference: Table | None) -> Schema | None:
         """Coordinates that are agreed on before any card is made; with ε there must be some."""
         if self._settings.schema is not None:
             return Schema.load(self._settings.schema)
         if self._settings.epsilon is None:
             return None
-        if self._reference is None:
+        if reference is None:
             raise SettingsError("protocols.cards-without-schema")
-        seed = derived_seed(self._seed, "schema") % 2**31
-        return public_schema(
-            self._reference, coordinates=self._settings.coordinates or "auto", task=self._space.task, seed=seed
-        )
+        kept, seed = self._settings.coordinates, derived_seed(self._seed, "schema") % 2**31
+        return public_schema(reference, coordinates=kept or "auto", task=self._space.task, seed=seed)
 
     def _take(self, name: str, reply: Reply) -> None:
         if self._stage == "fit":
-            if "temperature" in reply.scalars:
-                self._temperatures[name] = float(reply.scalars["temperature"])
+            self._fits[name] = {key: float(reply.scalars[key]) for key in _FITTED if key in reply.scalars}
         elif self._stage == "model":
             self._numbers[name] = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
         else:
@@ -203,8 +207,8 @@ class CardsServer:
             self._stage = "fit"
             if not self._valued() or not any(map(self._models().may_have, self._valued())):
                 self._stage = "done"
-            elif not self._asks_for_temperatures():
-                self._stage = "model"
+            elif self._settings.epsilon is not None or self._reference is not None:
+                self._stage = "model"  # with ε only cards leave, and clean rows tell better
         else:
             self._stage = {"fit": "model", "model": "done"}[self._stage]
 
@@ -212,6 +216,8 @@ class CardsServer:
         """Cards that have no place beside the others' are out."""
         if not self._cards:
             return
+        # An order that neither names nor arrival decide, for it moves the last digits of sums.
+        self._cards = dict(sorted(self._cards.items(), key=_place))
         own = None if self._reference is None else exact_card(self._reference, task=self._space.task)
         self._agreed, reasons = agreed_schema(self._cards, self._space, reference=own)
         for name, note in reasons.items():
@@ -221,7 +227,7 @@ class CardsServer:
         return self._models().schema
 
     def _valued(self) -> list[str]:
-        return [name for name in self._names if name in self._cards and name not in self._failures]
+        return [name for name in self._cards if name not in self._failures]
 
     # --- models ---------------------------------------------------------------------------------------
 
@@ -243,18 +249,17 @@ class CardsServer:
             fitted, held_out = split_reference(self._reference, seed=seed)
         return Reference(fitted, self._agreed, held_out, seed=seed)
 
-    def _asks_for_temperatures(self) -> bool:
-        """With ε only cards leave, clean rows tell better, and numbers have no classes."""
-        numeric = self._schema().label.kind == "number"
-        return self._settings.epsilon is None and self._reference is None and not numeric
+    def _median_fit(self, key: str) -> float | None:
+        told = [fit[key] for fit in self._fits.values() if key in fit]
+        return float(np.median(told)) if told else None
 
     def _temperature(self) -> tuple[float, float | None]:
         """The common temperature, and how far clients may look for a better one where it is a guess."""
         clean = self._models().clean_temperature()
         if clean is not None:
             return clean, None
-        if self._temperatures:
-            return float(np.median(list(self._temperatures.values()))), None
+        if (fitted := self._median_fit("temperature")) is not None:
+            return fitted, None
         guess = self._models().guessed_temperature()
         return (1.0, ANYWHERE) if guess is None else (guess, NEAR)
 
@@ -273,10 +278,10 @@ class CardsServer:
         for name in valued:
             told = self._numbers.get(name, {})
             if "wrong_labels" in told:
-                others = [share for other, share in odd.items() if other != name]
-                usual = float(np.median(others)) if self._reference is None and len(others) > 1 else 0.0
-                less = {key: max(0.0, told[key] - usual) for key in told if key.startswith("odd_features")}
-                found[name] = client_numbers({**told, **less})
+                if self._reference is None:
+                    others = [share for other, share in odd.items() if other != name]
+                    told = _beside(told, float(np.median(others)) if len(others) > 1 else 0.0)
+                found[name] = client_numbers(told)
             elif (estimate := by_card[name]) is not None:
                 found[name] = estimate.columns("wrong_labels") | _quality(estimate)
             else:
@@ -323,6 +328,22 @@ class CardsServer:
     def _remarks(self) -> list[Note]:
         silent = [name for name in self._valued() if "wrong_labels" not in self._numbers.get(name, {})]
         return [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
+
+
+def _beside(told: Mapping[str, float], usual: float) -> dict[str, float]:
+    """What a client says of its rows, odd ones beyond those of the others, with what clients differ in besides."""
+    found = dict(told)
+    for name, less, wider in (("wrong_labels", 0.0, _LABELS_DIFFER), ("odd_features", usual, _FEATURES_DIFFER)):
+        found[name] = max(0.0, told[name] - less)
+        found[f"{name}_low"] = max(0.0, told[f"{name}_low"] - less - wider)
+        found[f"{name}_high"] = min(1.0, max(found[name], told[f"{name}_high"] - less + wider))
+    return found
+
+
+def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:
+    """By what a card says."""
+    _, card = named
+    return card.counts.tolist(), card.sums.ravel().tolist()
 
 
 def _quality(estimate: Estimate) -> dict[str, float]:

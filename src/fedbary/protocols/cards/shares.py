@@ -27,6 +27,7 @@ _LEAST_ROWS = 5.0
 _CLEANER = 0.75
 # Standard errors to both sides, and what clients differ in besides their labels (`fedbary reproduce cards`).
 _Z, _DIFFERENCES = 2.0, 0.04
+_LEAST_RIGHT = 0.05
 
 
 def relative_shares(parts: Sequence[ClassMoments], models: Sequence[Discriminant | None]) -> list[Estimate | None]:
@@ -35,7 +36,7 @@ def relative_shares(parts: Sequence[ClassMoments], models: Sequence[Discriminant
     right = [1.0 - share for share, _ in filter(None, found)]
     if not right:
         return [None] * len(found)
-    cleanest = max(float(np.quantile(right, _CLEANER)), 0.05)
+    cleanest = max(float(np.quantile(right, _CLEANER)), _LEAST_RIGHT)
     estimates: list[Estimate | None] = []
     for one in found:
         if one is None:

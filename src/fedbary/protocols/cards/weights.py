@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.protocols.cards.repair import repaired
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -22,14 +23,16 @@ Bools = NDArray[np.bool_]
 _FEWEST_HOLDERS = 3
 # Slopes are compared with this quantile of them: with up to four liars in ten it is an honest client's.
 _HONEST = 0.6
-# A slope below .3 of an honest one has no weight, one above .7 all of it.
+# A slope below .3 of an honest one has no weight, one above .7 all of it; the same for the part that is believed.
 _NO_WEIGHT, _FULL_WEIGHT = 0.3, 0.7
 # Scatter of up to twice the usual costs nothing.
 _USUAL_SCATTER = 2.0
 # A class mean that is more than this many times as far off as usual is not believed.
 _TOO_FAR = 3.0
+# Standard deviations of the noise in a slope that are given the benefit of the doubt.
+_EXCUSED = 2.0
 _SHRINKAGE = 0.1
-_PASSES = 2
+_PASSES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +67,10 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
 
     In the metric of the entrywise median of the within covariances, r_c is the weighted median of the class means a_ic,
     β_i = Σ_c p_ic ⟨a_ic − ā_i, r_c − r̄_i⟩ / Σ_c p_ic ‖r_c − r̄_i‖², and t_i = tr(W̃⁻¹W_i)/d. A weight is
-    clip((β_i/Q.₆(β) − .3)/.4, 0, 1) · min(1, 2·median(t)/t_i)², found twice, the second time with medians weighted by
-    the first. A class is not believed where √n_ic‖a_ic − r_c‖ exceeds three times the median of its holders.
+    clip((β_i/Q.₆(β) − .3)/.4, 0, 1) · min(1, 2·median(t)/t_i)² · clip((b_i − .3)/.4, 0, 1), found three times, each
+    time with medians weighted by what was found before. A class is not believed where √n_ic‖a_ic − r_c‖ exceeds three
+    times the median of its holders, and b_i is the share of a card's rows in classes that are. Noise of differential
+    privacy excuses what it explains: two standard deviations are added to β_i.
 
     Parameters
     ----------
@@ -90,7 +95,7 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
     if not all(part.full for part in parts):
         parts = [part.diagonal() for part in parts]
     held = np.stack([part.counts > max(0.0, np.sqrt(part.noise.count)) for part in parts])
-    covariances = np.stack([part.within() / max(part.rows, 1.0) for part in parts])
+    covariances = np.stack([_covariance(part) for part in parts])
     heard = np.asarray(held.any(axis=1))
     if heard.sum() < _FEWEST_HOLDERS:
         return Weights(np.ones(len(parts)), np.ones(held.shape, dtype=bool), np.full(len(parts), np.nan))
@@ -104,13 +109,14 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
     else:
         means = np.stack([metric.whitened(part.means) for part in parts])
         counts = np.stack([np.where(own, part.counts, 0.0) for part, own in zip(parts, held, strict=True)])
+        votes = _votes(counts)
         slopes = np.full(len(parts), np.nan)
-        for _ in range(_PASSES):
-            middle = _class_medians(means, counts, weights)
-            slopes = _class_slopes(means, counts, middle)
-            weights = _agreeing(slopes) * calm
         blur = np.array([part.noise.sum for part in parts]) * metric.trace_of_inverse
-        believed = _near(means, counts, middle, blur)
+        for _ in range(_PASSES):
+            middle = _class_medians(means, votes, weights)
+            slopes, excused = _class_slopes(means, counts, middle, blur)
+            believed = _near(means, counts, middle, blur)
+            weights = _agreeing(slopes, excused) * calm * _mostly_believed(counts, believed)
     weights[list(trusted)], believed[list(trusted)] = 1.0, True
     return Weights(weights, believed, slopes)
 
@@ -148,6 +154,14 @@ class _Metric:
         return float((self.inverse * covariance).sum()) / len(covariance)
 
 
+def _covariance(part: ClassMoments) -> Floats:
+    """Of one card's rows about its class means; where there is noise, as far as it tells."""
+    if part.noise == EXACT:
+        return part.within() / max(part.rows, 1.0)
+    found = repaired(part)[2]
+    return found if part.full else np.diag(found)
+
+
 def _without(part: ClassMoments, dropped: Bools) -> ClassMoments:
     """A card without some of its classes. Their scatter goes with them: as much of it as they have rows."""
     dropped = dropped & (part.counts > 0)
@@ -159,27 +173,48 @@ def _without(part: ClassMoments, dropped: Bools) -> ClassMoments:
 
 
 def _calm(scatter: Floats, heard: Bools) -> Floats:
-    """Less weight for cards that scatter more than twice as much as the median."""
+    """Less weight for cards that scatter more than twice as much as the median; noise may leave no scatter at all."""
     usual = float(np.median(scatter[heard]))
-    return np.asarray(np.minimum(1.0, _USUAL_SCATTER * usual / np.maximum(scatter, np.finfo(float).tiny)) ** 2)
+    if usual <= 0.0:
+        return np.ones(len(scatter))
+    return np.asarray((_USUAL_SCATTER * usual / np.maximum(scatter, _USUAL_SCATTER * usual)) ** 2)
 
 
-def _agreeing(slopes: Floats) -> Floats:
-    """Weights by slopes, one where nothing can be said."""
+def _agreeing(slopes: Floats, excused: Floats | float = 0.0) -> Floats:
+    """Weights by slopes and what noise excuses of them, one where nothing can be said."""
     known = np.isfinite(slopes)
     if known.sum() < _FEWEST_HOLDERS or (honest := float(np.quantile(slopes[known], _HONEST))) <= 0.0:
         return np.ones(len(slopes))
-    relative = np.where(np.isfinite(slopes), slopes / honest, 1.0)
-    return np.asarray(np.clip((relative - _NO_WEIGHT) / (_FULL_WEIGHT - _NO_WEIGHT), 0.0, 1.0))
+    return _ramp(np.where(known, (slopes + excused) / honest, 1.0))
 
 
-def _class_medians(means: Floats, counts: Floats, weights: Floats) -> Floats:
-    """Weighted coordinate medians (K, d) of class means; NaN for classes with fewer than three holders."""
+def _mostly_believed(counts: Floats, believed: Bools) -> Floats:
+    """Weights by the share of rows in believed classes: who forges most classes need not be right in the others."""
+    rows = counts.sum(axis=1)
+    return _ramp(np.where(rows > 0, (counts * believed).sum(axis=1) / np.maximum(rows, np.finfo(float).tiny), 1.0))
+
+
+def _ramp(share: Floats) -> Floats:
+    return np.asarray(np.clip((share - _NO_WEIGHT) / (_FULL_WEIGHT - _NO_WEIGHT), 0.0, 1.0))
+
+
+def _votes(counts: Floats) -> Floats:
+    """Rows of each card and class, at most as many as the median card has: whoever claims more has no more say."""
+    rows = counts.sum(axis=1)
+    usual = float(np.median(rows[rows > 0]))
+    return np.asarray(counts * (usual / np.maximum(rows, usual))[:, None])
+
+
+def _class_medians(means: Floats, votes: Floats, weights: Floats) -> Floats:
+    """Weighted coordinate medians (K, d) of class means; NaN for classes with fewer than three holders.
+
+    No holder of a class has more votes than the median one.
+    """
     middle = np.full(means.shape[1:], np.nan)
     for code in range(means.shape[1]):
-        holders = np.flatnonzero((counts[:, code] > 0) & (weights > 0))
+        holders = np.flatnonzero((votes[:, code] > 0) & (weights > 0))
         if len(holders) >= _FEWEST_HOLDERS:
-            own = counts[holders, code]
+            own = votes[holders, code]
             middle[code] = _weighted_median(means[holders, code], np.minimum(own, np.median(own)) * weights[holders])
     return middle
 
@@ -195,10 +230,10 @@ def _weighted_median(points: Floats, weights: Floats) -> Floats:
     return np.asarray((ordered[low, take] + ordered[high, take]) / 2.0)
 
 
-def _class_slopes(means: Floats, counts: Floats, middle: Floats) -> Floats:
-    """β of every card; NaN for one with fewer than two classes that have a median."""
+def _class_slopes(means: Floats, counts: Floats, middle: Floats, blur: Floats) -> tuple[Floats, Floats]:
+    """β of every card, and what noise may have taken from it; NaN with fewer than two classes that have a median."""
     known = np.isfinite(middle).all(axis=1)
-    slopes = np.full(len(means), np.nan)
+    slopes, excused = np.full((2, len(means)), np.nan)
     for place, (own, number) in enumerate(zip(means, counts, strict=True)):
         used = known & (number > 0)
         if used.sum() < 2:
@@ -208,7 +243,9 @@ def _class_slopes(means: Floats, counts: Floats, middle: Floats) -> Floats:
         spread = float(share @ (theirs**2).sum(axis=1))
         if spread > 0.0:
             slopes[place] = float(share @ (ours * theirs).sum(axis=1)) / spread
-    return slopes
+            error = float((share / number[used]) ** 2 @ (theirs**2).sum(axis=1)) * blur[place]
+            excused[place] = _EXCUSED * np.sqrt(error) / spread
+    return slopes, excused
 
 
 def _number_slopes(covariances: Floats, metric: _Metric) -> Floats:

@@ -77,26 +77,26 @@ def reference_judge(points: Floats, labels: NDArray[np.generic], schema: Schema,
     return Judge(points[rows], found[rows]) if len(rows) else None
 
 
-def drawn_judge(target: ClassMoments, *, seed: int, numeric: bool = False) -> Judge:
-    """Rows drawn from the means and the covariance of a consensus, all of its classes alike: *self-consistency*.
+def drawn_judge(total: ClassMoments, *, seed: int, numeric: bool = False) -> Judge:
+    """Rows drawn from the class means and the covariance of cards, all classes alike: *self-consistency*.
 
     Nobody knows how frequent classes are; by the clients' counts those that most clients have would decide.
     """
     rng = np.random.default_rng(seed)
-    rows = max(target.rows, np.finfo(float).tiny)
-    covariance = target.within() / rows
-    width = target.sums.shape[1]
-    if target.full:
+    rows = max(total.rows, np.finfo(float).tiny)
+    covariance = total.within() / rows
+    width = total.sums.shape[1]
+    if total.full:
         values, vectors = np.linalg.eigh(covariance)
         noise = rng.standard_normal((_DRAWN, width)) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
     else:
         noise = rng.standard_normal((_DRAWN, width)) * np.sqrt(np.maximum(covariance, 0.0))
     if numeric:
-        joint = target.means[0] + noise
+        joint = total.means[0] + noise
         return Judge(joint[:, :-1], joint[:, -1])
-    held = np.flatnonzero(target.counts > 0)
+    held = np.flatnonzero(total.counts > 0)
     codes = held[np.arange(_DRAWN) % len(held)]
-    return Judge(target.means[codes] + noise, codes)
+    return Judge(total.means[codes] + noise, codes)
 
 
 def play_worth(

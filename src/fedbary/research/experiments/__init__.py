@@ -83,6 +83,7 @@ EXPERIMENTS = (
     Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
     Experiment("fidelity", "Every method beside retraining on all coalitions, in ten kinds of federations."),
     Experiment("truths", "What retraining on all coalitions says, stored for fidelity: hours of one core."),
+    Experiment("robustness", "What up to four lying clients of ten do to the others, with robust weights and without."),
     Experiment("worth", "How much of the worth is left with guarded, narrow and private cards."),
     Experiment(
         "timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours.", alone=True
@@ -92,6 +93,7 @@ EXPERIMENTS = (
         "point-removal", "Accuracy as a client's rows are left out, those that a method likes least or most first."
     ),
     Experiment("privacy", "How much of the ranking is left for which ε and how many rows, and what a row risks."),
+    Experiment("frontier", "What cards with ε find, by rows, coordinates and ε: wrong labels, and shares of them."),
     Experiment("empirical-epsilon", "The ε that an attacker measures in a game about one row, beside the claimed one."),
     Experiment("duplication", "What a client gains by copying rows, its whole set, or itself."),
 )

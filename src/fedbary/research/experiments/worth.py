@@ -7,12 +7,13 @@ played, without rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedbary.data import Table
+from fedbary.errors import DataError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import exact_card
@@ -101,11 +102,13 @@ def played(variant: Variant, clients: Mapping[str, Table], test: Table, *, seed:
             directions = _directions(test, variant.projected)
             clients = {name: _projected(rows, directions) for name, rows in clients.items()}
             test = _projected(test, directions)
-        cards = {name: _card(variant, rows, settings.min_group) for name, rows in clients.items()}
+        made = {name: _card(variant, rows, settings.min_group) for name, rows in clients.items()}
+        cards = {name: card for name, card in made.items() if card is not None}
         schema, _ = agreed_schema(cards, settings.space(None), reference=exact_card(test))
     parts = {name: placed(card, schema) for name, card in cards.items()}
-    scores = play_worth(parts, _judge(test, schema, seed=seed), settings, seed=seed)
-    return scores, float(np.mean([card.full for card in cards.values()]))
+    scores = play_worth(parts, _judge(test, schema, seed=seed), settings, seed=seed).among(tuple(clients))
+    full = sum(card.full for card in cards.values()) / len(clients)
+    return replace(scores, values=np.nan_to_num(scores.values)), full
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
@@ -155,10 +158,14 @@ def markdown(final: pd.DataFrame) -> str:
     )
 
 
-def _card(variant: Variant, rows: Table, min_group: int) -> Card:
-    if variant.guarded:
+def _card(variant: Variant, rows: Table, min_group: int) -> Card | None:
+    """None for a client that has too few rows of any class to send a guarded card: it adds nothing."""
+    if not variant.guarded:
+        return exact_card(rows)
+    try:
         return guarded_card(rows, min_group=min_group, trust_server=variant.trust_server)
-    return exact_card(rows)
+    except DataError:
+        return None
 
 
 def _judge(test: Table, schema: Schema, *, seed: int) -> Judge:
