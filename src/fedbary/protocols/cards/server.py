@@ -25,7 +25,7 @@ from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import narrowed
 from fedbary.protocols.cards.placing import agreed_schema, missing_share
-from fedbary.protocols.cards.temperature import ANYWHERE, NEAR
+from fedbary.protocols.cards.temperature import FAR, NEAR
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
@@ -262,7 +262,7 @@ class CardsServer:
         if (fitted := self._median_fit("temperature")) is not None:
             return fitted, None
         guess = self._models().guessed_temperature()
-        return (1.0, ANYWHERE) if guess is None else (guess, NEAR)
+        return (self._models().width ** -0.5, FAR) if guess is None else (guess, NEAR)
 
     # --- the result -----------------------------------------------------------------------------------
 
