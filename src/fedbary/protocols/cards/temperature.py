@@ -90,7 +90,7 @@ def refined(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], reac
         return dict(arrays)
     grid = sent * np.geomspace(1.0 / reach, reach, _STEPS if reach <= NEAR else len(GRID))
     best = own_temperature(table, schema, arrays, grid)
-    return {**arrays, "model.scales": arrays["model.scales"] * (best / sent)}
+    return {**arrays, **{key: arrays[key] * (best / sent) for key in ("model.scales", "model.biases")}}
 
 
 def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], grid: Floats = GRID) -> float:
@@ -103,4 +103,5 @@ def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarra
     if not known.any():
         return 1.0
     counts = np.bincount(codes[known], minlength=len(model.classes)) + 1.0
-    return likeliest_temperature(-costs[known] / 2.0, np.log(counts / counts.sum()), codes[known], grid)
+    odds = -costs[known] / 2.0 + model.biases[0] / (2.0 * model.scales[0])
+    return likeliest_temperature(odds, np.log(counts / counts.sum()), codes[known], grid)

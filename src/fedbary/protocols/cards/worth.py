@@ -44,7 +44,8 @@ _RIDGE = 5.0
 # R² of a coalition that is worse than saying the mean by far; a lower floor would let one coalition decide.
 _WORST = -1.0
 _AT_A_TIME = 64
-_POWERS = 4
+_ROUNDING = 1e-6
+_POWERS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +107,8 @@ def play_worth(
 
     The game is played in fixed coordinates: the discriminant and the principal directions of the judge's rows, never
     anything that is fitted on cards, so that a client without rows is worth exactly nothing. Where a card lacks
-    products of coordinates, or has noise in them, the judge's covariance inside classes stands for its own. v(∅) is
-    chance, 1/K, or R² = 0 where the label is a number.
+    products of coordinates, or has noise in them, or they make no covariance, the judge's covariance inside classes
+    stands for its own. v(∅) is chance, 1/K, or R² = 0 where the label is a number.
 
     Parameters
     ----------
@@ -151,30 +152,27 @@ def public_directions(judge: Judge, coordinates: int) -> Floats:
     width = judge.points.shape[1]
     if width <= coordinates:
         return np.eye(width)
-    centred = judge.points - judge.points.mean(axis=0)
+    points = judge.points.astype(np.float32)
+    centred = points - points.mean(axis=0)
     if judge.numeric:
-        return _principal(centred, coordinates)
+        return np.linalg.qr(_principal(centred, coordinates).astype(np.float64))[0]
     codes, means = _class_means(judge)
-    inside = judge.points - means[codes]
+    inside = points - means.astype(np.float32)[codes]
     covariance = inside.T @ inside / len(inside)
     covariance[np.diag_indices(width)] += _METRIC_SHRINKAGE * float(np.trace(covariance)) / width
     apart = means - means.mean(axis=0)
-    telling = np.linalg.svd(np.linalg.solve(covariance, apart.T), full_matrices=False)[0]
+    telling = np.linalg.svd(np.linalg.solve(covariance, apart.T.astype(np.float32)), full_matrices=False)[0]
     telling = telling[:, : min(len(means) - 1, coordinates)]
-    return np.linalg.qr(np.hstack([telling, _principal(centred, coordinates)[:, : coordinates - telling.shape[1]]]))[0]
+    most = _principal(centred, coordinates)[:, : coordinates - telling.shape[1]]
+    return np.linalg.qr(np.hstack([telling, most]).astype(np.float64))[0]
 
 
-def _principal(centred: Floats, count: int) -> Floats:
+def _principal(centred: NDArray[np.float32], count: int) -> NDArray[np.float32]:
     """The first principal directions by subspace iteration: near enough for coordinates, and a tenth of the time."""
-    found = np.random.default_rng(0).standard_normal((centred.shape[1], count))
+    found = np.random.default_rng(0).standard_normal((centred.shape[1], count)).astype(np.float32)
     for _ in range(_POWERS):
         found = np.linalg.qr(centred.T @ (centred @ found))[0]
-    values, vectors = np.linalg.eigh(_symmetric(found.T @ (centred.T @ (centred @ found))))
-    return np.asarray(found @ vectors[:, np.argsort(values)[::-1]])
-
-
-def _symmetric(matrix: Floats) -> Floats:
-    return np.asarray((matrix + matrix.T) / 2.0)
+    return np.asarray(found @ np.linalg.svd(centred @ found, full_matrices=False)[2].T)
 
 
 def _shapley(game: Game, settings: Cards, *, seed: int) -> Estimate:
@@ -208,7 +206,11 @@ def _played(part: ClassMoments, directions: Floats, within: Floats) -> ClassMome
     counts = np.maximum(part.counts, 0.0)
     sums = np.where(counts[:, None] > 0, part.sums @ directions, 0.0)
     if part.full and part.noise == EXACT:
-        return ClassMoments(counts, sums, directions.T @ part.second @ directions)
+        own = ClassMoments(counts, sums, directions.T @ part.second @ directions)
+        inside = np.linalg.eigvalsh(own.within())
+        # Guards leave products out, and what is left need not be a covariance.
+        if inside[0] >= -_ROUNDING * max(float(inside[-1]), 0.0):
+            return own
     known = ClassMoments(counts, sums, np.zeros_like(within))
     return ClassMoments(counts, sums, known.rows * within - known.within())
 
@@ -236,7 +238,7 @@ def _accuracy(parts: list[ClassMoments], judge: Judge) -> Utility:
     players, classes, width = sums.shape
     order = np.argsort(judge.labels, kind="stable")
     edges = np.searchsorted(judge.labels[order], np.arange(classes + 1))
-    # A third more digits than an accuracy needs, at half the price.
+    # Single precision has more digits than an accuracy needs, at half the price.
     points = np.ascontiguousarray(judge.points[order].T, dtype=np.float32)
     variance = max(float(judge.points.var(axis=0).mean()), np.finfo(float).tiny)
     diagonal = np.arange(width)
@@ -253,12 +255,12 @@ def _accuracy(parts: list[ClassMoments], judge: Judge) -> Utility:
         within *= 1.0 - _SHRINKAGE
         within[:, diagonal, diagonal] += np.where(level > 0.0, _SHRINKAGE * level, 1.0)[:, None]
         means = (total + _PSEUDO_ROWS * grand[:, None]) / (number + _PSEUDO_ROWS)[..., None]
-        slopes = _TEMPERATURE * _solved(within, means)
+        slopes = _TEMPERATURE * _solved(within.astype(np.float32), means)
         offsets = np.log(np.maximum(number, 1e-12) / rows) - 0.5 * (slopes * means).sum(axis=2)
         discriminant = _correct(slopes, np.where(number > 0, offsets, -1e9), points, edges)
         about = second - rows[..., None] * grand[:, :, None] * grand[:, None]
         about[:, diagonal, diagonal] += _RIDGE * variance
-        slopes = _solved(about, total - number[..., None] * grand[:, None])
+        slopes = _solved(about.astype(np.float32), total - number[..., None] * grand[:, None])
         offsets = number / rows - (slopes @ grand[..., None])[..., 0]
         ridge = _correct(slopes, np.where(number > 0, offsets, -1e9), points, edges)
         return (discriminant + ridge) / 2.0
@@ -268,7 +270,8 @@ def _accuracy(parts: list[ClassMoments], judge: Judge) -> Utility:
 
 def _solved(matrices: Floats, vectors: Floats) -> Floats:
     """A⁻¹v for every matrix (B, d, d) and the vectors (B, K, d) that go with it."""
-    return np.asarray(np.swapaxes(np.linalg.solve(matrices, np.swapaxes(vectors, 1, 2)), 1, 2))
+    columns = np.swapaxes(vectors, 1, 2).astype(matrices.dtype)
+    return np.asarray(np.swapaxes(np.linalg.solve(matrices, columns), 1, 2), dtype=np.float64)
 
 
 def _correct(slopes: Floats, offsets: Floats, points: NDArray[np.float32], edges: Integers) -> Floats:

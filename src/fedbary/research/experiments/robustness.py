@@ -19,7 +19,7 @@ import numpy as np
 import fedbary as fb
 from fedbary.data import Table
 from fedbary.protocols.cards.client import CardsClient, card_of, card_reply
-from fedbary.protocols.messages import Message, Reply
+from fedbary.protocols.messages import Reply
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import SKEWS, Spoilt, split_dataset
 from fedbary.research.experiments.spoilt_federations import auroc
@@ -82,9 +82,10 @@ def compute(cell: Cell) -> list[Record]:
             path.write_text(schema.to_json(), encoding="utf-8")
             settings = fb.Cards(epsilon=cell.epsilon, schema=str(path))
         forgers = set(liars) if cell.lie == "forged card" else set()
-        robust = _found(clients, settings, forgers, honest)
-        plain = _found(clients, replace(settings, robust=False), forgers, honest)
-        alone = _found(honest, replace(settings, robust=False), set(), honest)
+        sent = _sent(clients, settings, forgers)  # once, so that all three look at the same noise
+        robust = _found(list(clients), sent, settings, honest)
+        plain = _found(list(clients), sent, replace(settings, robust=False), honest)
+        alone = _found(list(honest), sent, replace(settings, robust=False), honest)
     found = {"robust": robust, "plain": plain, "honest_alone": alone}
     return [{**found, "lost": alone - robust, "lost_plain": alone - plain}]
 
@@ -163,25 +164,43 @@ def _lying(table: Table, lie: str, public: Table, *, seed: int) -> Table:
     return table.replace(columns=columns)
 
 
-def _found(clients: Mapping[str, Spoilt], settings: fb.Cards, forgers: set[str], honest: Mapping[str, Spoilt]) -> float:
-    """The mean AUROC of the honest clients, in a federation of these."""
-    rules = RowRules()
-    halves = {name: CardsClient(settings, client.table, rules=rules) for name, client in clients.items()}
-    server = settings.server(list(clients), None, settings.space(None), rules=rules, seed=0)
+def _sent(clients: Mapping[str, Spoilt], settings: fb.Cards, forgers: set[str]) -> dict[str, Reply]:
+    """Everybody's card, as it is sent."""
+    names = list(clients)
+    question = settings.server(names, None, settings.space(None), rules=RowRules(), seed=0).tasks()
+    replies = {
+        name: CardsClient(settings, client.table, rules=RowRules()).answer(question[name])
+        for name, client in clients.items()
+    }
+    return {name: _forged(reply) if name in forgers else reply for name, reply in replies.items()}
+
+
+def _found(names: list[str], sent: Mapping[str, Reply], settings: fb.Cards, honest: Mapping[str, Spoilt]) -> float:
+    """The mean AUROC of the honest clients, in a federation of these; only they answer the model."""
+    halves = {name: CardsClient(settings, client.table, rules=RowRules()) for name, client in honest.items()}
+    server = settings.server(names, None, settings.space(None), rules=RowRules(), seed=0)
     while tasks := server.tasks():
-        server.absorb({name: _answer(halves[name], message, name in forgers) for name, message in tasks.items()})
-    rows = {name: halves[name].row_values().frame for name in honest}
+        server.absorb(
+            {
+                name: sent[name] if message.kind == "card" else halves[name].answer(message)
+                for name, message in tasks.items()
+                if message.kind == "card" or name in halves
+            }
+        )
+    rows = {name: half.row_values().frame for name, half in halves.items()}
     return float(np.mean([auroc(client.mask, rows[name]["label_score"]) for name, client in honest.items()]))
 
 
-def _answer(client: CardsClient, message: Message, forges: bool) -> Reply:
-    reply = client.answer(message)
-    if not forges or message.kind != "card":
-        return reply
+def _forged(reply: Reply) -> Reply:
+    """A card with the means of other classes, ten times the rows, and a tenth of the scatter."""
     card = card_of(reply)
-    centred = card.second - np.outer(card.sums.sum(axis=0), card.sums.sum(axis=0)) / max(card.counts.sum(), 1.0)
+    within = card.second - _between(card.counts, card.sums)
     counts, means = 10.0 * card.counts, card.sums / np.maximum(card.counts, 1.0)[:, None]
     sums = counts[:, None] * np.roll(means, 1, axis=0)
-    total = sums.sum(axis=0)
-    second = centred + np.outer(total, total) / max(counts.sum(), 1.0)
+    second = within + _between(counts, sums)
     return card_reply(replace(card, rows=10 * card.rows, counts=counts, sums=sums, second=second))
+
+
+def _between(counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    scaled = sums / np.sqrt(np.maximum(counts, 1.0))[:, None]
+    return np.asarray(scaled.T @ scaled)
