@@ -17,7 +17,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -333,7 +333,10 @@ def _folder(write: Callable[[Path], object], read: Callable[[Path], object]) -> 
 
 @cache
 def _result() -> fb.Valuation:
-    return fb.value({f"c{i}": table(i, 40) for i in range(3)}, table(9, 80), seed=0)
+    """With everything that a result can have."""
+    clients, reference = {f"c{i}": table(i, 40) for i in range(3)}, table(9, 80)
+    played = fb.value(clients, reference, protocol=fb.Cards(worth=True), seed=0)
+    return replace(fb.value(clients, reference, seed=0), scores=played.scores)
 
 
 def _write_question(path: Path) -> None:

@@ -41,6 +41,7 @@ from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.verdict import COLUMN_OFF
 from fedbary.valuation.worth import with_worth
 
 Floats = NDArray[np.float64]
@@ -305,7 +306,8 @@ class CardsServer:
         return {
             "client": name,
             "rows": self._cards[name].rows,
-            **told[name],
+            # A model knows nothing of labels where a column is in another unit.
+            **({} if any(note.code == COLUMN_OFF for note in notes) else told[name]),
             "missing": missing[name],
             "distance": far[name],
             "low": far[name],
