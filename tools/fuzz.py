@@ -17,7 +17,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_folder import load_owner_view, owner_view, save_owner_view
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.forms import check_message
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.registry import exchanges_of
@@ -332,7 +333,10 @@ def _folder(write: Callable[[Path], object], read: Callable[[Path], object]) -> 
 
 @cache
 def _result() -> fb.Valuation:
-    return fb.value({f"c{i}": table(i, 40) for i in range(3)}, table(9, 80), seed=0)
+    """With everything that a result can have."""
+    clients, reference = {f"c{i}": table(i, 40) for i in range(3)}, table(9, 80)
+    played = fb.value(clients, reference, protocol=fb.Cards(worth=True), seed=0)
+    return replace(fb.value(clients, reference, seed=0), scores=played.scores)
 
 
 def _write_question(path: Path) -> None:
@@ -341,6 +345,10 @@ def _write_question(path: Path) -> None:
 
 def _write_answer(path: Path) -> None:
     save_answer(_talks()["interpolation"][0][1], Envelope("a" * 32, "start", step=1, name="north"), path)
+
+
+def _write_card(path: Path) -> None:
+    fb.card(table(1, 60), name="north").save(path)
 
 
 def _write_owner(folder: Path) -> None:
@@ -371,6 +379,7 @@ TARGETS: dict[str, Callable[[], Case]] = {
     "schema.json": _file("schema.json", lambda path: fb.fit_schema(table(1)).save(path), Schema.load),
     "question.fb": _file("question.fb", _write_question, lambda path: MessageFile.load(path).message()),
     "north.answer": _file("north.answer", _write_answer, lambda path: MessageFile.load(path).reply()),
+    "north.card": _file("north.card", _write_card, lambda path: check_card(fb.CardFile.load(path).card)),
     "policy.toml": _file(
         "policy.toml",
         lambda path: path.write_text(OwnerPolicy(epsilon_budget=2.0).to_toml(), encoding="utf-8"),

@@ -60,6 +60,7 @@ _HOMES = {
     "fit_schema": "fedbary.space.fit",
     "partitions": "fedbary.data",
     "plots": "fedbary.views",
+    "public_schema": "fedbary.space.public_schema",
     "read": "fedbary.data.files",
     "read_clients": "fedbary.data.files",
     "solve": "fedbary.transport.solve",
@@ -119,6 +120,7 @@ __all__ = [
     "fit_schema",
     "partitions",
     "plots",
+    "public_schema",
     "read",
     "read_clients",
     "solve",
@@ -163,6 +165,7 @@ if TYPE_CHECKING:
     from fedbary.space.fit import fit_schema
     from fedbary.space.options import Space
     from fedbary.space.points import Points, embed
+    from fedbary.space.public_schema import public_schema
     from fedbary.space.row_identity import split_reference
     from fedbary.space.schema import Schema
     from fedbary.transport.solve import solve

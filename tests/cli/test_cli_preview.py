@@ -65,6 +65,13 @@ def test_without_a_reference_every_reply_is_shown(fedbary, sites):
     code, out, _ = fedbary(*several, "--protocol", "interpolation", "--json")
     assert code == 0
     assert [answer["asked"] for answer in json.loads(out)["answers"]][:3] == ["describe", "start", "step"]
+    several += ("--with", "sites/north.csv")
+    code, out, _ = fedbary(*several, "--json")
+    card, *others = json.loads(out)["answers"]
+    assert (code, card["asked"], [other["asked"] for other in others]) == (0, "card", ["fit", "model"])
+    assert set(card["arrays"]) >= {"centre", "counts", "sums"}
+    assert not any(other["arrays"] for other in others)
+    assert "From each client one card" in " ".join(fedbary(*several)[1].split())
 
 
 @pytest.mark.parametrize("protocol", ["interpolation", "triangle"])

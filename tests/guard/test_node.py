@@ -593,13 +593,14 @@ def cards_run(owner, asked, session, reference=None):
 
 def test_cards_are_one_question_and_later_runs_are_read_at_home(owner):
     first, second = secrets.token_hex(16), secrets.token_hex(16)
-    card, model = cards_run(owner, fb.Cards(), first)[0]
+    card, fit, model = cards_run(owner, fb.Cards(), first)[0]
+    assert "tail" in fit.scalars
     assert "wrong_labels" in model.scalars
-    assert owner.lines == ["question", "reply", "reply"]
+    assert owner.lines == ["question", "reply", "reply", "reply"]
     left, result = cards_run(owner, fb.Cards(robust=False), second)
     assert all(np.array_equal(card.arrays[name], array) for name, array in left[0].arrays.items())
-    assert left[1].scalars == {"rows": 60}
-    assert owner.lines == ["question", "reply", "reply"]
+    assert [reply.scalars for reply in left[1:]] == [{}, {"rows": 60}]
+    assert owner.lines == ["question", "reply", "reply", "reply"]
     assert result.outcomes["me"].ok
     for session in (first, second):
         assert (owner.home / "state" / "mine" / "results" / session / "rows.parquet").is_file()

@@ -122,6 +122,14 @@ def test_another_min_group_is_no_other_card(ledger):
     assert reply_digest(first) == reply_digest(second)
 
 
+def test_consent_is_that_of_today(ledger):
+    first = card_of(owner(rows(100), ledger, share_card_with_others=True).answer(CARD))
+    again = card_of(owner(rows(100), ledger, run="june").answer(CARD))
+    assert (first.shared, again.shared) == (True, False)
+    assert np.array_equal(first.second, again.second)
+    assert lines(ledger) == ["question", "reply"]
+
+
 def test_after_a_reset_the_rows_are_others(ledger):
     first = owner(rows(100), ledger).answer(CARD)
     ledger.reset("another table")
@@ -186,8 +194,8 @@ def test_a_model_is_looked_at_but_nothing_about_it_leaves(ledger, asked, policy,
 @pytest.mark.parametrize("asked", [fb.Cards(epsilon=1.0), fb.Cards(numbers=False)], ids=["epsilon", "no numbers"])
 def test_no_temperature_leaves_beside_the_card(ledger, asked):
     inner = Model()
-    assert with_model(ledger, asked, inner).respond(Message("fit", 0)).note == Note("guard.card-alone")
-    assert inner.seen == []
+    found = with_model(ledger, asked, inner).respond(Message("fit", 0))
+    assert (inner.seen, found.scalars, dict(found.arrays), lines(ledger)) == (["fit"], {}, {}, [])
 
 
 def test_numbers_leave_once_and_later_models_are_read_at_home(ledger):

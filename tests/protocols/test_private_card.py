@@ -80,6 +80,26 @@ def test_replacing_a_row_moves_the_release_by_at_most_two(rows, other, data):
     assert moved(whole_sums(table(rows), SCHEMA), whole_sums(table(neighbour), SCHEMA)) <= 4
 
 
+EXTREMES = [(1e-100, 1e-100), (1e100, 1e-100), (1e-100, 1e100), (1e100, 1e100), (1.0, 1e-100)]
+
+
+@pytest.mark.parametrize(("clip", "scale"), EXTREMES)
+def test_no_schema_makes_a_row_weigh_more_or_a_card_fail(clip, scale, caplog):
+    columns = tuple(replace(one, scale=(scale,) * len(one.scale)) for one in SCHEMA.columns)
+    hostile = fb.Schema.from_json(replace(SCHEMA, columns=columns, clip=clip).to_json())
+    rows = [
+        (40.0, "Rome", (1, 2, 3), "ill"),
+        (1e99, None, (np.nan, 1e90, -1e90), "well"),
+        ("x", "Bonn", (0, 0, 0), "?"),
+    ]
+    for place in range(3):
+        for other in rows:
+            neighbour = [*rows[:place], other, *rows[place + 1 :]]
+            assert moved(whole_sums(table(rows), hostile), whole_sums(table(neighbour), hostile)) <= 4
+    assert np.isfinite(private_card(table(rows), hostile, epsilon=1.0, delta=1e-6).sums).all()
+    assert not caplog.text
+
+
 @pytest.mark.parametrize("width", [2, 3, 64])
 def test_the_sensitivity_is_attained_within_a_class_and_across_classes(width):
     columns = {"x": np.random.default_rng(0).standard_normal((50, width))}

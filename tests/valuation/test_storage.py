@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,10 @@ def saved(tmp_path_factory):
     labels = rng.integers(0, 2, 60)
     points = rng.normal(size=(60, 2)) + labels[:, None]
     clients = {name: (points[part], labels[part]) for name, part in (("a", slice(0, 20)), ("b", slice(20, 40)))}
-    result = fb.value(clients, (points[40:], labels[40:]), protocol=fb.Cards(worth=True), seed=0)
+    reference = points[40:], labels[40:]
+    played = fb.value(clients, reference, protocol=fb.Cards(worth=True), seed=0)
+    # A result with everything that one can have.
+    result = replace(fb.value(clients, reference, seed=0), scores=played.scores)
     return result.save(tmp_path_factory.mktemp("results") / "saved")
 
 

@@ -265,8 +265,6 @@ class GuardedClient:
             most = most_messages(self._settings)
             if self._messages >= most:
                 raise PrivacyError("guard.no-further-message", protocol=self._settings.name, most=most)
-        if message.kind == "fit" and tells_nothing(self._settings, message):
-            raise PrivacyError("guard.card-alone")
         if self._declared is not None:
             self._declared.check(message, self._settings.min_group)
         if not self._question:
@@ -291,7 +289,7 @@ class GuardedClient:
             return None
         if message.kind == "card":
             return self._card_again(message)
-        if message.kind != "model":
+        if message.kind not in ("fit", "model"):
             return None
         spent = not self._question and self._ledger.read().left(self._settings.name, self._policy.most_questions) == 0
         return self._looked_at(message) if spent or tells_nothing(self._settings, message) else None
@@ -322,7 +320,7 @@ class GuardedClient:
             self._inner.answer(message)
         except Exception as error:
             log_error(error, "failed")
-        return Reply(message.round, {"rows": self._declared.rows})
+        return Reply(message.round, {"rows": self._declared.rows} if message.kind == "model" else {})
 
     def _refused(self, message: Message, found: Failure) -> Failure:
         try:

@@ -12,7 +12,7 @@ from fedbary.protocols.messages import Message, Settings
 # Beside the rounds: describe, moments, start and scores; of cards the card, the temperature's fit and the model.
 _INTERPOLATION, _CARDS = 4, 3
 # Everything else in the settings of cards is the server's own business.
-_OF_A_CARD = ("min_group", "epsilon", "delta", "policy", "shared")
+_OF_A_CARD = ("min_group", "epsilon", "delta", "policy")
 
 
 def most_messages(settings: Settings) -> int:

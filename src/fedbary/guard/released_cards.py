@@ -67,8 +67,9 @@ class ReleasedCards:
         self._folder, self._table, self._secret = folder, table, secret
 
     def again(self, settings: Cards, asked: str) -> Reply | None:
-        """The card that left for exactly this question; None where none is kept."""
-        return _reply(read_arrays(self._place(settings, asked)))
+        """The card that left for exactly this question, with its owner's consent of today; None where none is kept."""
+        kept = _reply(read_arrays(self._place(settings, asked)))
+        return None if kept is None else _consenting(kept, settings)
 
     def keep(self, settings: Cards, asked: str, made: Reply, *, alone: bool) -> Reply:
         """Keep a card that is about to leave; returns the one that may, which can be the last one.
@@ -83,7 +84,7 @@ class ReleasedCards:
             if (last := _reply(before)) is not None:
                 made = self._next(last, made, RowKeys(before["rows"], before["classes"]), now, settings.min_group)
                 if made is last:
-                    return last
+                    return _consenting(last, settings)
             arrays |= {"rows": now.rows, "classes": now.classes}
         arrays["scalars"] = text_array(json.dumps(dict(made.scalars)))
         private_folder(self._folder)
@@ -106,6 +107,12 @@ class ReleasedCards:
     def _place(self, settings: Cards, asked: str) -> Path:
         # A table has one guarded card, whatever is asked: two with other guards differ in what these leave out.
         return self._folder / f"{settings.policy if settings.epsilon is None else asked}.npz"
+
+
+def _consenting(reply: Reply, settings: Cards) -> Reply:
+    """A guarded card with what its owner now says of sharing it."""
+    guarded = settings.epsilon is None and settings.policy == "guarded"
+    return card_reply(replace(card_of(reply), shared=settings.shared)) if guarded else reply
 
 
 def _hashes(table: Table, secret: int) -> NDArray[np.uint64]:

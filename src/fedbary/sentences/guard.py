@@ -14,7 +14,6 @@ SENTENCES = {
         "The answer would go beyond the owner's epsilon_budget[[ ({spent:g} of {budget:g} is spent, it costs {cost:g})]]"
         ": ask for a smaller epsilon (the owner can allow more with 'fedbary policy allow --epsilon')."
     ),
-    "card-alone": say("With epsilon, and where the owner shares no numbers, nothing leaves but the card."),
     "delta-spent": say(
         "The answer would go beyond the owner's max_delta[[ ({spent:g} of {most:g} is spent, it costs {cost:g})]]: ask "
         "for a smaller delta (the owner can allow more with 'fedbary policy allow --delta')."

@@ -30,7 +30,7 @@ def public_schema(
     Examples
     --------
     >>> import fedbary as fb
-    >>> public_schema(fb.Table({"age": [30.0, 50.0], "size": [1.0, 2.0]}, ["a", "b"])).clip
+    >>> fb.public_schema(fb.Table({"age": [30.0, 50.0], "size": [1.0, 2.0]}, ["a", "b"])).clip
     1.1313708498984762
     """
     settings = Space(task=task, metric="euclidean", labels="onehot", projection=coordinates)

@@ -119,7 +119,7 @@ def test_owners_without_a_policy_file_send_guarded_cards(tmp_path, count):
     np.testing.assert_allclose(own["value"], expected.rows("site 0")["value"], atol=1e-9)
     ledger = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl").read()
     assert [(entry.what, entry.kind) for entry in ledger.entries] == [
-        ("question", "card"), ("reply", "card"), ("reply", "model")
+        ("question", "card"), ("reply", "card"), ("reply", "fit"), ("reply", "model")
     ]  # fmt: skip
 
 
@@ -132,7 +132,9 @@ def test_cards_with_epsilon_come_in_the_coordinators_public_coordinates_and_noth
     assert np.isfinite(found.clients["distance"]).all()
     ledger = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl")
     assert ledger.spent() == 8.0
-    assert {entry.kind: entry.scalars for entry in ledger.read().entries if entry.what == "reply"}["model"] == ["rows"]
+    assert [(entry.what, entry.kind) for entry in ledger.read().entries] == [("question", "card"), ("reply", "card")]
+    assert found.clients["odd_features"].isna().all()
+    assert len(list(tmp_path.glob("s/*/results/*/rows.parquet"))) == 5  # the model is used at home
 
 
 @pytest.mark.parametrize("protocol", ["sketch", "cards"])

@@ -75,9 +75,16 @@ def scoring_model(found: Discriminant, classes: tuple[str, ...], temperature: fl
         coefficients=np.zeros((0, found.means.shape[1])),
         offsets=np.zeros(0),
         scales=np.full((1, count), temperature / 2.0),
-        biases=np.zeros((1, count)),
+        biases=temperature / 2.0 * _uncertainty(found)[None],
         blend=np.ones(1),
     )
+
+
+def _uncertainty(found: Discriminant) -> Floats:
+    """By how much rows seem farther from each class mean than they are, as the mean of few rows is not the class's."""
+    variances, level = found.metric.variances, found.metric.level
+    spread = float((variances / ((1.0 - SHRINKAGE) * variances + SHRINKAGE * level)).sum())
+    return np.asarray(spread * found.counts / (found.counts + _PSEUDO_ROWS) ** 2)
 
 
 def line_model(total: ClassMoments, schema: Schema) -> tuple[Line, ScoringModel]:

@@ -37,8 +37,9 @@ GRID = np.round(np.geomspace(0.01, 4.0, 26), 6)
 _LEAST, _MOST = 0.01, 5.0
 # Of what Gaussian rows would ask for; at home clients look between a half and twice of the guess.
 _NOT_GAUSSIAN, NEAR = 0.75, 2.0
-# ... and anywhere where cards tell nothing.
-ANYWHERE = 100.0
+# Where cards tell nothing, columns count as if they came in √d groups alike. Clients look further then, but not
+# anywhere: at a temperature near 0 any labels are likely, and wrong ones would not be seen.
+FAR = 4.0
 _STEPS = 13
 
 
@@ -90,7 +91,7 @@ def refined(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], reac
         return dict(arrays)
     grid = sent * np.geomspace(1.0 / reach, reach, _STEPS if reach <= NEAR else len(GRID))
     best = own_temperature(table, schema, arrays, grid)
-    return {**arrays, "model.scales": arrays["model.scales"] * (best / sent)}
+    return {**arrays, **{key: arrays[key] * (best / sent) for key in ("model.scales", "model.biases")}}
 
 
 def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], grid: Floats = GRID) -> float:
@@ -103,4 +104,5 @@ def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarra
     if not known.any():
         return 1.0
     counts = np.bincount(codes[known], minlength=len(model.classes)) + 1.0
-    return likeliest_temperature(-costs[known] / 2.0, np.log(counts / counts.sum()), codes[known], grid)
+    odds = -costs[known] / 2.0 + model.biases[0] / (2.0 * model.scales[0])
+    return likeliest_temperature(odds, np.log(counts / counts.sum()), codes[known], grid)

@@ -148,7 +148,8 @@ def markdown(final: pd.DataFrame) -> str:
     text = "# Detection of spoilt rows\n\nMean ± standard deviation over seeds. Numbers that miss a floor are bold.\n\n"
     federations = final["clients"].notna()
     if len(alone := final[~federations]):
-        text += floors(alone) + pivots(alone, by="block", down=["noise", "alpha"], across="method", titles=titles)
+        text += floors(alone) if alone["method"].isin(OURS).any() else ""
+        text += pivots(alone, by="block", down=["noise", "alpha"], across="method", titles=titles)
     return text + (f"\n{spoilt_federations.markdown(final[federations])}" if federations.any() else "")
 
 

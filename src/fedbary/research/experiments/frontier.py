@@ -45,7 +45,8 @@ COORDINATES = {
     SYNTHETIC: (32,),
 }
 ROWS = dict.fromkeys(COORDINATES, (300, 800, 3000)) | {SYNTHETIC: (300, 3000, 30_000)}
-SEEDS = 5
+# Draws, where there is a floor and elsewhere.
+SEEDS, FEW_SEEDS = 5, 2
 # DESIGN 2.5: AUROC by ε, before cards were built.
 MEASURED_BEFORE = {
     ("dry-bean", 0, 800): (0.995, None, 0.995, 0.995, 0.994, 0.993),
@@ -85,7 +86,8 @@ def cells(smoke: bool) -> list[Cell]:
         for rows in sorted({rows for sizes in ROWS.values() for rows in sizes}, reverse=True)
         for dataset in COORDINATES
         if rows in ROWS[dataset]
-        for coordinates, seed, epsilon in product(COORDINATES[dataset], range(SEEDS), EPSILONS)
+        for coordinates in COORDINATES[dataset]
+        for seed, epsilon in product(range(_seeds(dataset, coordinates, rows)), EPSILONS)
     ]
 
 
@@ -149,7 +151,7 @@ def _floors(final: pd.DataFrame) -> str:
         [
             f"AUROC, {dataset}: what was measured before, less {MARGIN}",
             str(len(group)),
-            number((group["auroc"] - group["floor"]).min() + MARGIN),
+            number((group["auroc"] - group["floor"]).min() - MARGIN),
             str(int(group["auroc_missed"].sum())),
         ]
         for dataset, group in promised.groupby("dataset", sort=False)
@@ -162,6 +164,10 @@ def _floors(final: pd.DataFrame) -> str:
         for row in missed
     ]
     return "\n".join(["## Floors\n", markdown_table(header, rows), "", *lines, "", ""]) if rows else ""
+
+
+def _seeds(dataset: str, coordinates: int, rows: int) -> int:
+    return SEEDS if (dataset, coordinates, rows) in MEASURED_BEFORE else FEW_SEEDS
 
 
 def _least(place: tuple[str, int, int, float]) -> float:
@@ -226,7 +232,7 @@ def _synthetic(seed: int, rows: int = 60_000) -> SplitDataset:
     """Ten Gaussian classes of 64 columns, each direction of which spreads less than the one before."""
     rng = np.random.default_rng([seed, 9])
     spread = 1.0 / np.sqrt(1.0 + np.arange(64))
-    centres = 1.2 * spread * rng.standard_normal((10, 64))
+    centres = 0.35 * spread * rng.standard_normal((10, 64))
     labels = rng.integers(0, 10, rows)
     points = centres[labels] + spread * rng.standard_normal((rows, 64))
     whole = fb.Table({"x": points}, labels)

@@ -43,7 +43,8 @@ SET_ASIDE = 100
 # No promise is made for smaller references; that about few wrong labels needs more.
 FLOOR_FROM, FEW_FLOOR_FROM = 300, 1000
 SEEN, FEW_SEEN, CLEAN_SEEN, WRONG_LABELS_OFF = 0.95, 0.80, 0.03, 0.04
-_SHARES = ("seen", "clients_seen", "left_out", "unknown", "covered")
+_SAID = ("seen", "clients_seen", "left_out", "unknown")
+_SHARES = (*_SAID, "covered")
 METRICS = (*_SHARES, "quality", "wrong_labels", "wrong_labels_off", "odd_features")
 _NUMBERS = (
     "quality", "quality_high", "wrong_labels", "wrong_labels_low", "wrong_labels_high", "odd_features", "missing",
@@ -234,7 +235,9 @@ def _floor(what: str, cells: pd.DataFrame, metric: str, worst: float) -> list[st
 
 
 def _judged(results: Mapping[str, fb.Valuation]) -> list[Record]:
-    """Each bad client among the clean ones, and these over all verdicts."""
+    """Each bad client among the clean ones, and these, whose record is the mean over all bad clients beside them."""
+    import pandas as pd
+
     records, of_clean, numbers_of_clean = [], [], []
     for fault, result in results.items():
         failed = [f"{name}: {result.failed[name]}" for name in _CLEAN_NAMES if name in result.failed]
@@ -242,7 +245,7 @@ def _judged(results: Mapping[str, fb.Valuation]) -> list[Record]:
             return [{"fault": NONE, "error": "; ".join(failed)}]
         numbers = result.clients.set_index("client")[list(_NUMBERS)].astype(float)
         opinions = {opinion.client: opinion for opinion in result.verdict()}
-        of_clean += [opinions[name] for name in _CLEAN_NAMES]
+        of_clean.append({"beside": fault, **_said([opinions[name] for name in _CLEAN_NAMES])})
         numbers_of_clean.append(numbers.loc[list(_CLEAN_NAMES)])
         refused = opinions[fault].advice == Advice.NOT_VALUED and fault in CODINGS
         record = {"fault": fault, **_said([opinions[fault]]), **_known(numbers.loc[[fault]])}
@@ -251,9 +254,9 @@ def _judged(results: Mapping[str, fb.Valuation]) -> list[Record]:
             record["wrong_labels_off"] = record["wrong_labels"] - LABELS[fault]
             record["covered"] = low <= LABELS[fault] <= high
         records.append(record | {"seen": record["seen"] or refused})
-    import pandas as pd
-
-    return [*records, {"fault": NONE, **_said(of_clean), **_known(pd.concat(numbers_of_clean))}]
+    shares = {share: float(np.mean([said[share] for said in of_clean])) for share in _SAID}
+    words = " | ".join(f"beside {said['beside']}: {said['said']}" for said in of_clean if said["said"])
+    return [*records, {"fault": NONE, **shares, "said": words, **_known(pd.concat(numbers_of_clean))}]
 
 
 def _said(opinions: Sequence[Opinion]) -> Record:

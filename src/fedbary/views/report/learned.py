@@ -111,22 +111,24 @@ def _cards(settings: Mapping[str, Any]) -> Learned:
     private = settings.get("epsilon") is not None
     with_reference = settings.get("reference_rows") is not None
     others = "the others' cards and the reference's" if with_reference else "the others' cards"
-    server = (
+    server = [
         "How many rows each client has, its columns and its label's name.",
         "From each client one card in public coordinates, with noise: the count and the sum of the points of every "
         "class, and the sum of their squares and products."
         if private
         else "From each client one card: the levels of its columns, and for every class the count and the sum of its "
         "different rows, in all columns; and the squares and products of the columns, summed over all of them.",
-        ""
-        if private or not settings.get("numbers", True)
-        else "Unless its owner keeps them, the estimated shares of wrong labels and odd features.",
-    )
-    clients = (
+    ]
+    if not private and settings.get("numbers", True):
+        sure = "" if with_reference else ", and how sure the model may be of its labels and features (two numbers)"
+        server.append(f"Unless its owner keeps them, the estimated shares of wrong labels and odd features{sure}.")
+    clients = [
         f"A model that is made of {others} together, never of a client's own: class means, and one covariance.",
         "The schema, which names all classes and categories that cards name.",
-    )
-    return Learned(tuple(fact for fact in server if fact), clients, _NOBODY, (_cards_warning(settings),))
+    ]
+    if with_reference:
+        clients.append("The model's scores of the reference's rows, with which their own are compared.")
+    return Learned(tuple(server), tuple(clients), _NOBODY, (_cards_warning(settings),))
 
 
 def _cards_warning(settings: Mapping[str, Any]) -> str:
