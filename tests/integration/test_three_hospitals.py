@@ -59,14 +59,18 @@ def parties(tmp_path):
     for name in NAMES:
         table = pd.read_parquet(HOSPITALS / f"hospital_{name}.parquet")
         table.to_parquet(made[name].folder / "patients.parquet", index=False)
+        # Three are so few that a model may be made of one card alone.
+        (made[name].folder / "policy.toml").write_text("share_card_with_others = true\n", encoding="utf-8")
     return made
 
 
+@pytest.mark.timeout(300)
 def test_cards_go_out_models_come_back_and_answers_improve_the_numbers(parties):
     coordinator = parties["coordinator"]
     mine = ("patients.parquet", "--id", "patient")
     for name in NAMES:
-        said = parties[name].fedbary("card", *mine, "--label", "diagnosis", "-o", f"{name}.card")
+        own = ("--label", "diagnosis", "--policy", "policy.toml")
+        said = parties[name].fedbary("card", *mine, *own, "-o", f"{name}.card")
         assert "written" in said
         parties[name].mail(f"{name}.card", coordinator, f"cards/{name}.card")
     coordinator.fedbary("value", "cards/south.card", "cards/north.card", "cards/west.card", "-o", "out")
@@ -75,9 +79,11 @@ def test_cards_go_out_models_come_back_and_answers_improve_the_numbers(parties):
 
     for name in NAMES:
         coordinator.mail(f"out/models/{name}.model", parties[name])
-        parties[name].fedbary("rows", *mine, "--model", f"{name}.model")
-        assert parties[name].lines == [("question", "card"), ("reply", "card")]  # looking at one's rows leaves nothing
-        parties[name].fedbary("answer", *mine, f"{name}.model", "-o", f"{name}.answer")
+        if name == "south":  # looking at one's rows leaves nothing
+            parties[name].fedbary("rows", *mine, "--model", f"{name}.model")
+        assert parties[name].lines == [("question", "card"), ("reply", "card")]
+        own = ("--policy", "policy.toml")
+        parties[name].fedbary("answer", *mine, f"{name}.model", *own, "-o", f"{name}.answer")
         assert parties[name].lines[2:] == [("reply", "model")]
         parties[name].mail(f"{name}.answer", coordinator, f"cards/{name}.answer")
     coordinator.fedbary("value", "cards/*.card", "cards/*.answer", "-o", "out")
@@ -86,7 +92,7 @@ def test_cards_go_out_models_come_back_and_answers_improve_the_numbers(parties):
     truth = pd.read_csv(HOSPITALS / "truth.csv").query("trouble == 'wrong diagnosis'")
     bad = set(truth.loc[truth["hospital"] == "hospital_south", "patient"])
     rows = pd.read_csv(parties["south"].folder / "patients-rows" / "rows.csv")
-    assert told["south"] == pytest.approx(len(bad) / len(rows), abs=0.15)  # from two cards of sixty rows
+    assert told["south"] == pytest.approx(len(bad) / len(rows), abs=0.1)
     assert told["north"] < 0.1
     assert told["west"] < 0.1
     found = set(rows.nlargest(len(bad), "label_score")["row"])

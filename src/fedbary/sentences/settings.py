@@ -3,7 +3,7 @@
 from fedbary.sentences import say
 
 SENTENCES = {
-    "no-accountant": say("Adding up ε for a δ needs dp-accounting: pip install 'fedbary[privacy]'."),
+    "no-accountant": say("ε with a δ needs dp-accounting: pip install 'fedbary[privacy]'."),
     "parameter": say(
         "The '{name}' parameter of {owner} must be {expected}. Got {got} instead.",
         "name owner expected",

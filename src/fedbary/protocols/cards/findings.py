@@ -13,14 +13,18 @@ from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.space.label_coding import other_coding
 from fedbary.space.notes import MOST_COLUMNS
 from fedbary.space.schema import Schema
+from fedbary.valuation.verdict import COLUMN_OFF
 
 Floats = NDArray[np.float64]
 
-COLUMN_OFF = "protocols.card-column-off"
 # A column is off where, class by class, its means lie so many of the others' deviations away, ...
 _DEVIATIONS = 4.0
-# ... or its spread is so many times theirs, or their part.
+# ... or its spread is so many times theirs, or hardly any.
 _TIMES = 6.0
+# A class mix alone may make it several times smaller.
+_HARDLY = 1.0 / 30.0
+# A coordinate of a block beyond so many of the units that the whole block is scaled by.
+_BLOCK_SPREAD = 5.0
 
 
 def findings(name: str, cards: Mapping[str, Card], parts: Mapping[str, ClassMoments], schema: Schema) -> list[Note]:
@@ -53,29 +57,28 @@ def _coding(name: str, cards: Mapping[str, Card]) -> Note | None:
 
 def _columns_off(own: ClassMoments, others: Sequence[ClassMoments], schema: Schema) -> list[Note]:
     """Columns of numbers whose means or spread are unlike those of the median other client, class by class."""
-    width = schema.encoded_width
     if schema.projection is not None:
         return []
     usual = _usual(others, own)
     if usual is None:
         return []
     away, times = _compared(own, *usual)
-    notes: list[tuple[float, dict[str, Fact]]] = []
+    wide = np.sqrt(_variances(own))
+    odd: list[tuple[float, dict[str, Fact]]] = []
     start = 0
     for column in schema.columns:
-        lines = slice(start, min(start + column.coordinates, width))
+        for place in range(0 if column.kind == "categorical" else column.width):
+            at = start + place
+            far, ratio = abs(float(away[at])), float(times[at])
+            # Among pixels some hardly ever vary; one is off where it varies more than any pixel does.
+            if column.kind == "block" and not (wide[at] > _BLOCK_SPREAD and ratio > _TIMES):
+                continue
+            if far > _DEVIATIONS or ratio > _TIMES or ratio < _HARDLY:
+                name = f"{column.name}[{place}]" if column.kind == "block" else column.name
+                facts: dict[str, Fact] = {"column": name, "deviations": round(far, 1), "spread": float(f"{ratio:.2g}")}
+                odd.append((max(far / _DEVIATIONS, float(abs(np.log(max(ratio, 1e-12))) / np.log(_TIMES))), facts))
         start += column.coordinates
-        if column.kind not in ("numeric", "boolean"):
-            continue
-        far, ratio = float(np.abs(away[lines]).max()), float(times[lines][0])
-        if far > _DEVIATIONS or ratio > _TIMES or ratio < 1.0 / _TIMES:
-            facts: dict[str, Fact] = {
-                "column": column.name,
-                "deviations": round(far, 1),
-                "spread": float(f"{ratio:.2g}"),
-            }
-            notes.append((max(far / _DEVIATIONS, float(abs(np.log(max(ratio, 1e-12))) / np.log(_TIMES))), facts))
-    worst = sorted(notes, key=lambda pair: -pair[0])[:MOST_COLUMNS]
+    worst = sorted(odd, key=lambda pair: -pair[0])[:MOST_COLUMNS]
     return [Note(COLUMN_OFF, facts) for _, facts in worst]
 
 

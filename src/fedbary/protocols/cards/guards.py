@@ -184,7 +184,7 @@ def _largest_deviation(deviations: Floats, fewest: Floats, min_group: int) -> Fl
 
 
 def _stand_out(points: Floats, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Rows that make up more than half of the sum of squares of some combination of columns.
+    """Rows that make up half of the sum of squares of some combination of columns, or more.
 
     The most that a row makes up of any is its leverage: ⟨z, Q⁺ z⟩ about the class means, as class sums are known, too.
     Where g rows alone have something in common it is at least 1/g.
@@ -199,7 +199,7 @@ def _stand_out(points: Floats, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
     values, vectors = np.linalg.eigh(centred.T @ centred)
     kept = values > _ROUNDING * max(len(values), 1)
     leverage = ((centred @ (vectors[:, kept] / np.sqrt(values[kept]))) ** 2).sum(axis=1)
-    return np.asarray(leverage > _MOST_LEVERAGE)
+    return np.asarray(leverage > _MOST_LEVERAGE - _ROUNDING)
 
 
 def _told_products(card: Card, points: Floats, min_group: int) -> Floats:

@@ -54,6 +54,11 @@ class Models:
         self._guess: float | None = None
         self._clean_temperature: float | None = None
 
+    @property
+    def width(self) -> int:
+        """Number of coordinates."""
+        return int(self._parts[0].sums.shape[1])
+
     def guessed_temperature(self) -> float | None:
         """A temperature by the cards alone; None where they do not tell.
 

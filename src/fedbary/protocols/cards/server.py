@@ -25,7 +25,7 @@ from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import narrowed
 from fedbary.protocols.cards.placing import agreed_schema, missing_share
-from fedbary.protocols.cards.temperature import ANYWHERE, NEAR
+from fedbary.protocols.cards.temperature import FAR, NEAR
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
@@ -41,6 +41,7 @@ from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.verdict import COLUMN_OFF
 from fedbary.valuation.worth import with_worth
 
 Floats = NDArray[np.float64]
@@ -262,7 +263,7 @@ class CardsServer:
         if (fitted := self._median_fit("temperature")) is not None:
             return fitted, None
         guess = self._models().guessed_temperature()
-        return (1.0, ANYWHERE) if guess is None else (guess, NEAR)
+        return (self._models().width ** -0.5, FAR) if guess is None else (guess, NEAR)
 
     # --- the result -----------------------------------------------------------------------------------
 
@@ -306,7 +307,8 @@ class CardsServer:
         return {
             "client": name,
             "rows": self._cards[name].rows,
-            **told[name],
+            # A model knows nothing of labels where a column is in another unit.
+            **({} if any(note.code == COLUMN_OFF for note in notes) else told[name]),
             "missing": missing[name],
             "distance": far[name],
             "low": far[name],

@@ -37,8 +37,9 @@ GRID = np.round(np.geomspace(0.01, 4.0, 26), 6)
 _LEAST, _MOST = 0.01, 5.0
 # Of what Gaussian rows would ask for; at home clients look between a half and twice of the guess.
 _NOT_GAUSSIAN, NEAR = 0.75, 2.0
-# ... and anywhere where cards tell nothing.
-ANYWHERE = 100.0
+# Where cards tell nothing, columns count as if they came in √d groups alike. Clients look further then, but not
+# anywhere: at a temperature near 0 any labels are likely, and wrong ones would not be seen.
+FAR = 4.0
 _STEPS = 13
 
 
