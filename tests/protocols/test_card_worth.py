@@ -90,6 +90,22 @@ def test_cards_of_a_coalition_are_worth_what_its_pooled_rows_are() -> None:
         assert utility([pooled], JUDGE)(np.array([[True]]))[0] == value
 
 
+def test_the_utility_is_the_mean_accuracy_of_a_discriminant_and_of_least_squares() -> None:
+    points, codes = rows(3, 50)
+    part = moments(points, codes)
+    within = part.within() / 50
+    within = 0.95 * within + 0.05 * np.trace(within) / WIDTH * np.eye(WIDTH)
+    grand, share = points.mean(axis=0), part.counts / 50
+    means = (part.sums + 2.0 * grand) / (part.counts + 2.0)[:, None]
+    away = JUDGE.points[:, None] - means
+    discriminant = np.log(share) - 0.5 * 0.3 * np.einsum("nkd,de,nke->nk", away, np.linalg.inv(within), away)
+    apart = part.means - grand
+    total = within + (share[:, None] * apart).T @ apart
+    squares = share + (JUDGE.points - grand) @ np.linalg.solve(total, (share[:, None] * apart).T)
+    expected = np.mean([(scores.argmax(axis=1) == JUDGE.labels).mean() for scores in (discriminant, squares)])
+    assert utility([part], JUDGE)(np.array([[True]]))[0] == pytest.approx(expected)
+
+
 def test_the_utility_of_one_class_is_its_share_of_the_judge() -> None:
     part = moments(*rows(1, 30, only=(1,)))
     assert utility([part], JUDGE)(np.array([[True]]))[0] == pytest.approx((JUDGE.labels == 1).mean())

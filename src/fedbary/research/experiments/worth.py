@@ -56,7 +56,7 @@ class Variant:
 
 VARIANTS = {
     "exact": Variant(),
-    **{f"exact, {count} coordinates": Variant(count) for count in (16, 32, 48, 96)},
+    **{f"exact, {count} coordinates": Variant(count) for count in (16, 32, 64, 96)},
     "guarded": Variant(guarded=True),
     "guarded, trust_server": Variant(guarded=True, trust_server=True),
     **{f"guarded, {count} public coordinates": Variant(guarded=True, projected=count) for count in (24, 48)},
@@ -139,7 +139,7 @@ def markdown(final: pd.DataFrame) -> str:
         [
             "# Worth on guarded and private cards\n",
             "Cards made as owners would make them, and the game alone, against the truths of "
-            "[fidelity](fidelity.md). *Exact*: in one process, 64 coordinates unless said otherwise. *Guarded*: "
+            "[fidelity](fidelity.md). *Exact*: in one process, 56 coordinates unless said otherwise. *Guarded*: "
             "products of coordinates only with five rows a coordinate, unless owners trust the server; a card without "
             "them plays with the reference's covariance. *Public coordinates*: rows are placed in so many directions "
             "of the reference before the card is made. δ is 10⁻⁶.\n",
