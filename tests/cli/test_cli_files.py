@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import fedbary as fb
 from fedbary.engines.files.message_file import MessageFile
@@ -150,7 +151,7 @@ def test_cards_are_valued_and_models_come_back(fedbary, cards, owners):
     assert (owners / "west" / "mine-rows" / "report.html").is_file()
     rows = pd.read_csv(owners / "west" / "mine-rows" / "rows.csv")
     wrong = np.arange(200) <= 80
-    assert rows.loc[wrong, "label_score"].mean() > 2 * rows.loc[~wrong, "label_score"].mean()
+    assert roc_auc_score(wrong, rows["label_score"]) > 0.7  # ages of the ill and the well overlap
     ledger = owners / "west" / "ledger" / "ledger.jsonl"
     assert ledger.read_text().count("\n") == 2  # nothing was asked since the card
 
