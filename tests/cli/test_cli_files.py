@@ -104,6 +104,29 @@ def test_several_rounds_with_named_clients(fedbary, answer, owners):
     assert fb.Valuation.load("out").clients["status"].tolist() == ["ok", "ok"]
 
 
+def test_private_cards_by_questions_and_by_hand(fedbary, answer, owners):
+    from fedbary.space.public_schema import public_schema
+
+    public_schema(fb.read("reference.csv", "ill", id="id")).save("schema.json")
+    asked = ("--protocol", "cards", "--epsilon", 8, "--schema", "schema.json", "--label", "ill")
+    assert fedbary("ask", *asked, *(part for name in NAMES for part in ("--client", name)))[0] == 0
+    for name in NAMES:
+        assert answer(name, f"study/{name}.fb", f"study/answers/{name}.answer")[0] == 0
+    assert fedbary("value", "study", "-o", "out", "--no-report", "--no-wait")[0] == 0
+    asked = fb.Valuation.load("out").clients
+    for name in NAMES:
+        own = ("--id", "id", "--epsilon", 8, "--schema", "schema.json", "--ledger", f"{name}/another")
+        code, out, _ = fedbary("card", f"{name}/mine.csv", *own, "-o", f"cards/{name}.card")
+        assert code == 0
+        assert "noise for epsilon = 8, delta = 1e-06" in " ".join(out.split())
+    assert fedbary("value", "cards", "-o", "out", "--no-report")[0] == 0
+    given = fb.Valuation.load("out").clients
+    for found in (asked, given):
+        assert found.set_index("client")["wrong_labels"].idxmax() == "west"
+    code, out, _ = fedbary("rows", "west/mine.csv", "--model", "out/models/west.model", "--id", "id")
+    assert (code, "suspects, without guarantee" in out) == (0, True)
+
+
 def test_what_a_study_was_asked_with_holds(refused, fedbary, owners):
     fedbary("ask", *REFERENCE, "-o", "study")
     assert refused("value", "study", "--label", "age").code == "cli.study-has-settings"

@@ -29,6 +29,7 @@ SENTENCES = {
     "not-a-folder": say("'{path}' is a file: choose a folder to write to."),
     "not-flagged": say("The rows were not flagged in this run: use a protocol with a reference."),
     "not-one-criterion": say("select takes one of k, share and quality, or none. Got {given}."),
+    "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
     "other-version": say(
         "'{file}' has version {version}, this fedbary reads version {own}: open it with the fedbary that wrote it, or compute it again."
     ),

@@ -21,13 +21,13 @@ def with_worth(result: Valuation, scores: ClientScores, notes: Sequence[Note] = 
     >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [300, 30], seed=0).clients
     >>> result = fb.value(parts, fb.datasets.load("digits").test, seed=0)
     >>> scores = ClientScores("cards", ("client_1", "client_2"), np.array([0.6, 0.2]), np.zeros(2))
-    >>> with_worth(result, scores).clients[["client", "worth", "share"]].to_numpy().tolist()
-    [['client_1', 0.6, 0.75], ['client_2', 0.2, 0.25]]
+    >>> with_worth(result, scores).clients[["worth", "share"]].round(2).to_numpy().tolist()
+    [[0.6, 0.75], [0.2, 0.25]]
     """
     scores = scores.among(tuple(result.clients["client"]))
     said = [*result.notes, *scores.notes, *notes]
     if not (np.nan_to_num(scores.values) > 0).any():
-        said.append(Note("protocols.nothing-to-share"))
+        said.append(Note("valuation.nothing-to-share"))
     clients = result.clients.assign(
         worth=scores.values,
         worth_error=scores.standard_errors,
