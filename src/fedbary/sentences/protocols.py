@@ -63,7 +63,7 @@ SENTENCES = {
         command="--interpolation exact lets the server read every row: use barycentric, or say --allow-reconstruction if one owner holds all the data.",
     ),
     "few-reference-rows": say(
-        "The reference has {rows:counted row}: with fewer than 300, the clients' cards together find wrong labels better. Try <protocol=cards> with the same reference.",
+        "The reference has {rows:counted row}. With fewer than 300 the other clients' cards often say more than it does: try <protocol=cards> with the same reference.",
         "rows",
     ),
     "gaussian-labels-with-epsilon": say(
