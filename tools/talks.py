@@ -19,6 +19,7 @@ TALKS = {
     "cards": (fb.Cards(), False),
     "cards guarded": (fb.Cards(policy="guarded"), False),
     "cards with reference": (fb.Cards(), True),
+    "cards dp": (fb.Cards(policy="dp", epsilon=8.0), True),
     "triangle": (PROTOCOLS["triangle"](support=8), True),
     "interpolation": (fb.Interpolation(support=8, rounds=2), True),
     "interpolation without reference": (fb.Interpolation(support=8, rounds=2), False),

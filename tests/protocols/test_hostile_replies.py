@@ -69,6 +69,14 @@ ENDED_THE_RUN = {
     "triangle 1e100": ("triangle", scaled("eta_p", 1e100)),
     "interpolation 1e308": ("interpolation", scaled("gamma", 1e308)),
     "interpolation 1e100": ("interpolation", scaled("gamma", 1e100)),
+    "a share without its interval": (
+        "cards",
+        lambda m, r: Reply(r.round, {k: v for k, v in r.scalars.items() if k != "wrong_labels_high"}, r.arrays),
+    ),
+    "a share outside of its interval": (
+        "cards",
+        lambda m, r: Reply(r.round, {**r.scalars, "odd_features": 1.0} if m.kind == "model" else r.scalars, r.arrays),
+    ),
     "notes as a number": ("sketch", lambda m, r: Reply(r.round, {**r.scalars, "notes": "\ud800"}, r.arrays)),
 }
 

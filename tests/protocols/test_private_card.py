@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from fedbary.protocols.cards.private_card import (
 )
 from fedbary.space.public_points import public_codes, public_points, public_width
 from fedbary.space.public_schema import public_schema
+from fedbary.valuation.verdict import Advice
 
 pytest.importorskip("dp_accounting")
 
@@ -260,6 +262,13 @@ def _normal(value):
     return float(norm.cdf(value))
 
 
+@pytest.fixture
+def seeded(monkeypatch):
+    """Noise that is the same in every run of the tests."""
+    monkeypatch.setattr(module, "with_noise", partial(with_noise, below=random.Random(0).randrange))
+
+
+@pytest.mark.usefixtures("seeded")
 def test_a_private_federation_values_rows_at_home_and_tells_nothing_else(tmp_path):
     rng = np.random.default_rng(6)
     centres = 2.0 * rng.standard_normal((3, 4))
@@ -276,9 +285,33 @@ def test_a_private_federation_values_rows_at_home_and_tells_nothing_else(tmp_pat
         wrong[f"c{number}"] = rng.random(600) < 0.1
         clients[f"c{number}"] = fb.Table({"x": points}, np.where(wrong[f"c{number}"], (codes + 1) % 3, codes))
     protocol = fb.Cards(epsilon=4.0, schema=str(tmp_path / "schema.json"))
-    result = fb.value(clients, protocol=protocol)
+    result = fb.value(clients, protocol=protocol, engine=fb.LocalEngine(workers=1))
     assert not result.failed
     assert result.settings["temperature"] == 1.0  # what a client would choose is another release
     for name, mask in wrong.items():
         scores = result.rows(name)["label_score"]
         assert scores[mask].mean() > scores[~mask].mean() + 1.0
+
+
+@pytest.mark.usefixtures("seeded")
+def test_noise_alone_makes_nobody_suspicious_and_half_of_the_cells_missing_are_seen(tmp_path):
+    rng = np.random.default_rng(7)
+    centres = 2.0 * rng.standard_normal((3, 4))
+
+    def made(count):
+        codes = rng.integers(0, 3, count)
+        points = centres[codes] + rng.standard_normal((count, 4))
+        return fb.Table({name: points[:, place] for place, name in enumerate("abcd")}, codes)
+
+    public_schema(made(300)).save(tmp_path / "schema.json")
+    clients = {f"c{number}": made(800) for number in range(6)}
+    holes = {name: np.where(rng.random(800) < 0.5, np.nan, cells) for name, cells in clients["c0"].columns.items()}
+    clients["c0"] = clients["c0"].replace(columns=holes)
+    protocol = fb.Cards(epsilon=4.0, schema=str(tmp_path / "schema.json"))
+    result = fb.value(clients, protocol=protocol, engine=fb.LocalEngine(workers=1))
+    advice = {opinion.client: opinion for opinion in result.verdict()}
+    assert {advice[f"c{number}"].advice for number in range(1, 6)} == {Advice.INCLUDE}
+    assert "verdict.much-missing" in {note.code for note in advice["c0"].reasons}
+    missing = result.clients.set_index("client")["missing"]
+    assert missing["c0"] == pytest.approx(0.5, abs=0.1)
+    assert missing.drop("c0").max() == 0.0

@@ -46,7 +46,10 @@ class Asked:
 
     def to_json(self) -> str:
         """As text for every message, so that a node needs nothing but the message."""
-        content = {"protocol": self.protocol.name, "options": asdict(self.protocol), "rules": asdict(self.rules)}
+        options = asdict(self.protocol)
+        if "schema" in options:  # a file of the coordinator's, whose path is nobody's business; the message holds it
+            options["schema"] = None
+        content = {"protocol": self.protocol.name, "options": options, "rules": asdict(self.rules)}
         return json.dumps(content | {"simulation": dict(self.simulation)}, sort_keys=True)
 
     @classmethod

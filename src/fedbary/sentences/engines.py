@@ -6,6 +6,9 @@ SENTENCES = {
     "absent-nodes": say("{count:counted node} did not come in time", "count"),
     "all-weights-zero": say("All weights of nodes are 0, so there would be nothing to average: give one above 0."),
     "answer-lost": say("the node's answer was lost"),
+    "answer-to-another": say(
+        "it answers another question, or a model of other cards, than those that are here: have the present one answered"
+    ),
     "app-crashed": say("the app crashed on the node: look at the node's log"),
     "app-failed": say("the app failed on the node: look at the node's log"),
     "app-not-loaded": say("the node cannot load the app: check that fedbary is installed there"),
@@ -94,7 +97,7 @@ SENTENCES = {
     "unknown-run-config": say("The run config's '{key}' is not an option of {owner}: leave it out."),
     "waiting": say(
         "[[No answer of {names:listed} yet|Nobody has answered yet]]: send out the questions in '{folder}', put the "
-        "answers beside, and run the same again.[[ {unread}]]",
+        "answers beside, and run the same again.[[ {unused}]]",
         "names",
     ),
 }

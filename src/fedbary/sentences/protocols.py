@@ -63,7 +63,7 @@ SENTENCES = {
         command="--interpolation exact lets the server read every row: use barycentric, or say --allow-reconstruction if one owner holds all the data.",
     ),
     "few-reference-rows": say(
-        "The reference has {rows:counted row}: with fewer than 300, the clients' cards together find wrong labels better. Try <protocol=cards> with the same reference.",
+        "The reference has {rows:counted row}. With fewer than 300 the other clients' cards often say more than it does: try <protocol=cards> with the same reference.",
         "rows",
     ),
     "gaussian-labels-with-epsilon": say(
@@ -104,6 +104,7 @@ SENTENCES = {
     "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
     "not-started": say("The client was asked to go on before it was started."),
     "not-a-card": say("this is no card: {why}"),
+    "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
     "number-unfit": say("the number '{name}' is {got}, expected one in [{least:g}, {most:g}]", "name least most"),
     "one-row-weighs-too-much": say(
         "One row makes up {share:.0%} of the table, so an average over min_group = {least} rows would still show it: remove the copies, add rows, or lower <min_group> if the owner agrees.",

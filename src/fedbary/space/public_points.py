@@ -1,8 +1,10 @@
 """Public coordinates: what a private card sees of a row, by the row's own cells and a schema agreed on beforehand.
 
 They are the schema's values (scaled, projected with a residual, not whitened), then for each column that may lack cells
-the share of them that is missing, then that of all other columns together, and last a label that is a number. Nothing
-here refuses a row: what cannot be read is missing. All arithmetic is elementwise, see `fedbary.space.row_points`.
+the share of them that is missing, then that of all other columns together, and last a label that is a number. Where all
+cells are missing, the share alone is as long as the clip norm: noise is as large as that, and most rows lack none.
+Nothing here refuses a row: what cannot be read is missing. All arithmetic is elementwise, see
+`fedbary.space.row_points`.
 """
 
 from __future__ import annotations
@@ -40,12 +42,23 @@ def public_points(table: Table, schema: Schema) -> Floats:
     with np.errstate(all="ignore"):
         if schema.projection is not None:
             values = projected(values, schema.projection.directions)
-        shares = [missing[:, places].sum(axis=1) / cells for places, cells in _marked(schema)]
+        weight = mark_weight(schema)
+        shares = [weight * (missing[:, places].sum(axis=1) / cells) for places, cells in _marked(schema)]
         label = []
         if schema.label.kind == "number":
             standard = (cell_numbers(table.labels) - schema.label.mean) / schema.label.scale
             label = [np.clip(standard, -FARTHEST, FARTHEST)]
     return np.vstack([values, *shares, *label])
+
+
+def mark_weight(schema: Schema) -> float:
+    """How long a share of one in the coordinates of missing cells is."""
+    return 1.0 if schema.clip is None else schema.clip
+
+
+def mark_cells(schema: Schema) -> list[int]:
+    """How many cells of a row each coordinate of missing cells stands for."""
+    return [cells for _, cells in _marked(schema)]
 
 
 def public_classes(schema: Schema) -> tuple[str, ...]:

@@ -110,8 +110,10 @@ def test_an_answer_to_another_model_is_not_used(cards, owners, tmp_path):
     valued(cards, tmp_path / "all")
     answer = answer_file(MessageFile.load(tmp_path / "all" / "models" / "north.model"), owners["north"])
     path = answer.save(tmp_path / "north.answer")
-    fewer = valued(cards[:4], tmp_path / "fewer", [path]).clients.set_index("client")
-    assert np.isnan(fewer.loc["north", "odd_features"])
+    fewer = valued(cards[:4], tmp_path / "fewer", [path])
+    assert np.isnan(fewer.clients.set_index("client").loc["north", "odd_features"])
+    (said,) = [note.facts["why"] for note in fewer.notes if note.code == "engines.file-not-used"]
+    assert (said.code, said.facts["where"]) == ("engines.answer-to-another", "north.answer")
 
 
 def test_a_model_for_a_card_that_was_not_made_here_is_not_answered(cards, owners, tmp_path):
@@ -210,6 +212,16 @@ def _rules():
     from fedbary.valuation.rules import RowRules
 
     return RowRules()
+
+
+def test_where_the_coordinator_keeps_the_schema_leaves_in_no_question(tmp_path):
+    schema = tmp_path / "secret-project" / "schema.json"
+    schema.parent.mkdir()
+    public_schema(fb.Table.from_frame(people(100, 8), "label")).save(schema)
+    asked = fb.Cards(epsilon=2.0, schema=str(schema))
+    with pytest.raises(fb.Waiting):
+        fb.value(None, protocol=asked, engine=fb.FilesEngine(tmp_path / "study", clients=NAMES), seed=0)
+    assert b"secret-project" not in (tmp_path / "study" / "north.fb").read_bytes()
 
 
 def test_cards_over_questions_too(owners, tmp_path):

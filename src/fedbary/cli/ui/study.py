@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ class Study:
         content: dict[str, Any] = {"fedbary": "study", "version": VERSION, "asked": self.asked.to_json()}
         rest = ("seed", "label", "row_id", "reference", "clients")
         content |= {"space": asdict(self.space), **{name: getattr(self, name) for name in rest}}
+        content["schema"] = getattr(self.asked.protocol, "schema", None)  # a question does not say where it lies
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         write_atomically(folder / NAME, lambda draft: draft.write_text(text, encoding="utf-8"))
 
@@ -56,6 +57,8 @@ class Study:
                 raise ValueError("another version")
             clients = content.pop("clients")
             asked, space = Asked.from_json(content.pop("asked")), Space(**content.pop("space"))
+            if (schema := content.pop("schema")) is not None:
+                asked = replace(asked, protocol=replace(asked.protocol, schema=str(schema)))
             return cls(asked, space, clients=None if clients is None else tuple(map(str, clients)), **content)
         except (OSError, ValueError, KeyError, TypeError, FedbaryError) as error:
             raise DataError("cli.not-a-study", file=str(file)) from error

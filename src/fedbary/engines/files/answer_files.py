@@ -7,7 +7,7 @@ sender decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -60,13 +60,15 @@ class AnswerFiles:
         """What the clients are called where anybody may answer: as their files."""
         return list(dict.fromkeys(read.path.stem for read in self._read))
 
-    def errors(self) -> list[FedbaryError]:
-        """Why files could not be read."""
-        return [read.error for read in self._read if read.error is not None]
-
-    def unread(self) -> str:
-        """The same as one text."""
-        return " ".join(str(error) for error in self.errors())
+    def not_used(self, *, sessions: Collection[str] = (), nonces: Collection[str] = ()) -> list[Note]:
+        """Files that cannot be read, and those that are of none of these runs and answer none of these questions."""
+        found = []
+        for read in self._read:
+            if read.error is not None:
+                found.append(read.error.note)
+            elif read.envelope.session not in sessions and read.envelope.nonce not in nonces:
+                found.append(Note("engines.answer-to-another", {"where": read.path.name}))
+        return [Note("engines.file-not-used", {"why": why}) for why in found]
 
     def by_name(self, asked: Envelope) -> dict[str, Answered]:
         """The answers to a question that anybody may answer, by the names of their files."""

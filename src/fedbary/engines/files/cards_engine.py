@@ -60,6 +60,7 @@ class CardsEngine(Engine):
         self._answers = AnswerFiles(answers)
         self._models = None if folder is None else Path(folder) / MODELS
         self._flagged: dict[str, int] = {}
+        self._nonces: list[str] = []
 
     def clients(self, work: Work, state: State, observer: Observer = SILENT) -> list[str]:  # noqa: ARG002
         """The clients by their cards."""
@@ -84,9 +85,9 @@ class CardsEngine(Engine):
     def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:  # noqa: ARG002
         """What is worth saying about files; row values are their owners', by the models."""
         outcomes = {name: self._said(name, outcome) for name, outcome in result.outcomes.items()}
-        unread = tuple(Note("engines.file-not-used", {"why": error.note}) for error in self._answers.errors())
+        unused = self._answers.not_used(nonces=self._nonces)
         result = with_outcomes(result, outcomes, flagged=self._flagged)
-        return replace(result, notes=(*result.notes, *unread), _rows_at="`fedbary rows TABLE --model` at its owner")
+        return replace(result, notes=(*result.notes, *unused), _rows_at="`fedbary rows TABLE --model` at its owner")
 
     def facts(self) -> dict[str, Any]:
         """The engine, and that its clients are other parties."""
@@ -106,6 +107,7 @@ class CardsEngine(Engine):
         if self._models is None:
             return {}
         asked = {name: self._written(self._models, name, message) for name, message in tasks.items()}
+        self._nonces = [envelope.nonce for envelope in asked.values()]
         found = self._answers.by_nonce(asked)
         self._flagged = {name: one.envelope.flagged for name, one in found.items() if one.envelope.flagged is not None}
         return {name: one.found for name, one in found.items()}

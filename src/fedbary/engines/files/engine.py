@@ -114,7 +114,8 @@ class FilesEngine(Engine):
         missing = [name for name in tasks if name not in found]
         if missing and (self.wait or (self._registered is None and missing == [QUESTION])):
             names = None if self._registered is None else tuple(missing)
-            raise Waiting("engines.waiting", names=names, folder=str(self.folder), unread=self._files.unread() or None)
+            unused = " ".join(map(str, self._files.not_used(sessions=[self._session])))
+            raise Waiting("engines.waiting", names=names, folder=str(self.folder), unused=unused or None)
         answers: dict[str, Reply | Failure] = {}
         for name in tasks:
             one = found.get(name)
@@ -139,8 +140,9 @@ class FilesEngine(Engine):
             for name, outcome in result.outcomes.items()
         }
         result = with_outcomes(result, outcomes, flagged=flagged)
-        unread = tuple(Note("engines.file-not-used", {"why": error.note}) for error in self._files.errors())
-        return replace(result, notes=(*result.notes, *unread), _rows_at="what `fedbary answer` wrote for its owner")
+        # Where anybody may answer, every file is a client.
+        unused = [] if self._registered is None else self._files.not_used(sessions=[self._session])
+        return replace(result, notes=(*result.notes, *unused), _rows_at="what `fedbary answer` wrote for its owner")
 
     def state(self) -> State:
         """The run's name, and how far each client is."""

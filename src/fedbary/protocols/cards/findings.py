@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from fedbary.notes import Fact, Note
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.protocols.cards.repair import repaired
 from fedbary.space.label_coding import other_coding
 from fedbary.space.notes import MOST_COLUMNS
 from fedbary.space.schema import Schema
@@ -88,8 +89,9 @@ def _usual(others: Sequence[ClassMoments], own: ClassMoments) -> tuple[Floats, F
     if not shared.any():
         return None
     means = np.full(own.sums.shape, np.nan)
+    seen = [(_means(part), part) for part in others]
     for code in np.flatnonzero(shared):
-        means[code] = np.median([part.means[code] for part in others if part.counts[code] > 0], axis=0)
+        means[code] = np.median([known[code] for known, part in seen if part.counts[code] > 0], axis=0)
     variances = np.median([_variances(part) for part in others if part.rows > 0], axis=0)
     return means, variances
 
@@ -97,13 +99,20 @@ def _usual(others: Sequence[ClassMoments], own: ClassMoments) -> tuple[Floats, F
 def _compared(own: ClassMoments, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
     """How many deviations the client's class means lie away on average, and how many times its spread is."""
     shared = np.isfinite(means).all(axis=1)
-    share = own.counts[shared] / own.counts[shared].sum()
+    counts = np.maximum(own.counts[shared], 0.0)
+    share = counts / counts.sum()
     # A column that is constant elsewhere has no deviation to count in; a thousandth of the schema's unit will do.
     spread = np.sqrt(np.maximum(variances, 1e-6))
-    away = share @ (own.means[shared] - means[shared]) / spread
+    away = share @ (_means(own)[shared] - means[shared]) / spread
     return np.asarray(away), np.sqrt(np.maximum(_variances(own), 1e-6)) / spread
 
 
+def _means(part: ClassMoments) -> Floats:
+    return part.means if part.noise == EXACT else repaired(part)[1]
+
+
 def _variances(part: ClassMoments) -> Floats:
+    if part.noise != EXACT:
+        return np.diag(repaired(part)[2]).copy()
     within = part.within()
     return np.asarray(np.maximum(np.diag(within) if part.full else within, 0.0) / max(part.rows, 1.0))

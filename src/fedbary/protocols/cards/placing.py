@@ -15,9 +15,13 @@ from fedbary.space.encode import between_categories
 from fedbary.space.fit import agree
 from fedbary.space.labels import class_positions
 from fedbary.space.options import Space
+from fedbary.space.public_points import mark_cells
 from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
+
+# Standard deviations of the noise, beyond which cells are believed to be missing.
+_DEVIATIONS = 3.0
 
 # No client is called so: names are clean texts.
 _REFERENCE = "\0reference"
@@ -71,11 +75,13 @@ def placed(card: Card, schema: Schema) -> ClassMoments:
 def missing_share(card: Card) -> float:
     """The share of cells without a value, by the coordinates that mark them."""
     if card.schema is not None:
-        marks = card.sums[:, card.schema.value_width :].sum(axis=0)
-        widths = [column.width for column in card.schema.columns if column.may_lack]
-        others = sum(column.width for column in card.schema.columns) - sum(widths)
-        cells = sum(mark * width for mark, width in zip(marks, [*widths, others], strict=False))
-        return float(np.clip(cells / max(card.rows * (sum(widths) + others), 1), 0.0, 1.0))
+        widths = np.array(mark_cells(card.schema), dtype=float)
+        first = card.schema.value_width
+        found = card.sums[:, first : first + len(widths)].sum(axis=0) @ widths / max(card.rows, 1)
+        # Every class brings noise along; what it may have made up is not told.
+        noise = 0.0 if card.release is None else card.release.sigma * np.sqrt(len(card.classes) * (widths @ widths))
+        seen = found > _DEVIATIONS * noise / max(card.rows, 1)
+        return float(np.clip(found / widths.sum(), 0.0, 1.0)) if seen else 0.0
     missing, cells, start, rows = 0.0, 0, 0, float(card.counts.sum())
     means = card.centre + card.sums.sum(axis=0) / max(rows, 1.0)
     for column in card.columns:

@@ -31,7 +31,14 @@ from fedbary.privacy.gaussian import discrete_gaussian
 from fedbary.privacy.laplace import Below
 from fedbary.protocols.cards.card import Card, Release
 from fedbary.space.encode import require_columns
-from fedbary.space.public_points import public_classes, public_codes, public_points, public_width
+from fedbary.space.public_points import (
+    mark_cells,
+    mark_weight,
+    public_classes,
+    public_codes,
+    public_points,
+    public_width,
+)
 from fedbary.space.row_points import squares
 from fedbary.space.schema import Schema
 
@@ -124,7 +131,9 @@ def released(
     """The sums with noise, in the schema's units; all after the noise is post-processing."""
     noisy = with_noise(found, variance)
     assert schema.clip is not None
-    unit = schema.clip / GRID
+    units = np.full(public_width(schema), schema.clip / GRID)
+    marks = slice(schema.value_width, schema.value_width + len(mark_cells(schema)))
+    units[marks] /= mark_weight(schema)
     return Card(
         name,
         rows,
@@ -134,8 +143,8 @@ def released(
         public_classes(schema),
         np.zeros(public_width(schema)),
         noisy.counts.astype(float),
-        noisy.sums.astype(float) * unit,
-        noisy.second.astype(float) * unit**2,
+        noisy.sums.astype(float) * units,
+        noisy.second.astype(float) * np.outer(units, units),
         schema=schema,
         release=Release(epsilon, delta, sqrt(variance), schema.clip),
     )

@@ -31,7 +31,7 @@ from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS, client_numbers
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, ESTIMATES, client_numbers
 from fedbary.space.options import Space
 from fedbary.space.public_schema import public_schema
 from fedbary.space.row_identity import different_rows, split_reference
@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 _KINDS = ("card", "fit", "model")
 _FITTED = ("temperature", "tail")
 # Nobody's rows are clean: what shares of clean clients may read without a reference (`fedbary reproduce verdict`).
-_LABELS_DIFFER, _FEATURES_DIFFER = 0.02, 0.06
+_LABELS_DIFFER, _FEATURES_DIFFER = 0.03, 0.08
 
 
 class CardsServer:
@@ -193,7 +193,8 @@ class CardsServer:
         if self._stage == "fit":
             self._fits[name] = {key: float(reply.scalars[key]) for key in _FITTED if key in reply.scalars}
         elif self._stage == "model":
-            self._numbers[name] = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
+            told = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
+            self._numbers[name] = told if _possible(told) else {}
         else:
             try:
                 card = card_of(reply)
@@ -330,6 +331,12 @@ class CardsServer:
     def _remarks(self) -> list[Note]:
         silent = [name for name in self._valued() if "wrong_labels" not in self._numbers.get(name, {})]
         return [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
+
+
+def _possible(told: Mapping[str, float]) -> bool:
+    """Whether every share lies in its interval; what contradicts itself counts as not said."""
+    shares = [[told.get(f"{name}{end}", np.nan) for end in ("_low", "", "_high")] for name in ESTIMATES]
+    return all(low <= share <= high for low, share, high in shares)
 
 
 def _beside(told: Mapping[str, float], usual: float) -> dict[str, float]:

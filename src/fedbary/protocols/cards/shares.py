@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.protocols.cards.class_moments import ClassMoments
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.protocols.cards.model import SHRINKAGE, Discriminant
 from fedbary.valuation.estimates import Estimate
 
@@ -67,7 +67,11 @@ def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float]
     step = _GRID[1] - _GRID[0]
     curvature = max(float(costs[at - 1] - 2.0 * costs[at] + costs[at + 1]) / step**2, 1e-9)
     share = _GRID[at] - float(costs[at + 1] - costs[at - 1]) / (2.0 * step) / curvature
-    return float(np.clip(share, _GRID[0], 1.0)), float(min(np.sqrt(2.0 / curvature), 1.0))
+    error = np.sqrt(2.0 / curvature)
+    if part.noise != EXACT:
+        # Costs bend most near the ends, where noise may have brought a client: as usual in the middle, at least.
+        error = max(error, 1.0 / np.sqrt(precise @ ((means - shares @ means) ** 2).sum(axis=1)))
+    return float(np.clip(share, _GRID[0], 1.0)), float(min(error, 1.0))
 
 
 def _mixture(share: float, shares: Floats, known: NDArray[np.bool_]) -> Floats:

@@ -121,6 +121,8 @@ def judged_rows(
     values = encode(table, schema)
     if projected := projected and schema.projection is not None:
         values = place(values, schema)
+    if model.metric.mean.shape != values.shape[1:]:
+        raise ProtocolError("protocols.server-array", name="model.mean")
     log_p, feature = _finite_scores(model, values)
     missing = missing_cells(table, schema)
     if missing.any():

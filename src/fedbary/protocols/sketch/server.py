@@ -50,8 +50,8 @@ _MISS = 0.05
 # Worth a look: less than half as far as any draw of as many rows of the reference. Honest clients of clean rows were at
 # .62 of the nearest draw or above, also of columns with heavy tails.
 _TOO_GOOD = 0.5
-# So many clients' cards find wrong labels better than fewer reference rows (`fedbary reproduce cards`). With fewer
-# clients there is no model that is not one client's card.
+# With fewer reference rows the cards of other clients are worth a try (`fedbary reproduce cards`). With fewer clients
+# there is no model that is not one client's card.
 _SOME_CLIENTS, _FEW_ROWS = 3, 300
 _NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise", *ABOUT_ROWS, *NOISY)
 # What a reply may lack.
