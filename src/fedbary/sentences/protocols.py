@@ -104,7 +104,6 @@ SENTENCES = {
     "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
     "not-started": say("The client was asked to go on before it was started."),
     "not-a-card": say("this is no card: {why}"),
-    "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
     "number-unfit": say("the number '{name}' is {got}, expected one in [{least:g}, {most:g}]", "name least most"),
     "one-row-weighs-too-much": say(
         "One row makes up {share:.0%} of the table, so an average over min_group = {least} rows would still show it: remove the copies, add rows, or lower <min_group> if the owner agrees.",
