@@ -100,7 +100,7 @@ def value(
     >>> result.ranking()["client"].tolist()
     ['clean', 'noisy']
     """
-    if isinstance(clients, list | tuple):
+    if isinstance(clients, list | tuple) and clients and all(isinstance(one, CardFile | str | Path) for one in clients):
         protocol, engine, clients = _for_cards(protocol), _of_cards(clients, engine), None
     chosen = _protocol(protocol, reference)
     _check_settings(clients, space, engine, seed)

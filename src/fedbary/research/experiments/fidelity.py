@@ -111,7 +111,7 @@ def markdown(final: pd.DataFrame) -> str:
         "complement, pairs, sizes, flips and mixed are those of `experiments/scenarios.py`. In case 1 all clients are "
         "alike: there is no order to find. Protocols are timed with all they do, valuing every row included; the game "
         "alone is what the Shapley values take, once cards are there. *Guarded*, *trust_server* and ε: the game on "
-        "cards that are made so ([frontier](worth.md)).\n",
+        "cards that are made so ([frontier](../worth.md)).\n",
         "\n".join(f"- {line}" for line in claims(named)) + "\n",
         pivots(overall, by="everything", down=["method"], across="federation", titles=titles, digits=digits),
         pivots(
