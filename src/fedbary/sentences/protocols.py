@@ -29,7 +29,7 @@ SENTENCES = {
         "column",
     ),
     "card-needs-schema": say(
-        "A card with <epsilon> needs public coordinates, and the server sent none: ask for a schema (fedbary schema make)."
+        "A card with <epsilon> needs public coordinates, and none were given: ask for a schema (fedbary schema make)."
     ),
     "card-no-model": say(
         "too few other clients hold its classes and are believed, for a model that is not one client's card: get more cards, or owners' consent (share_card_with_others = true in their policies)"

@@ -133,7 +133,7 @@ def test_two_cards_of_one_client_are_named(cards, tmp_path):
     (tmp_path / "new").mkdir()
     newer = fb.card(people(150, 5), name="north").save(tmp_path / "new" / "north.card")
     result = valued([*cards, newer], tmp_path / "out")
-    assert result.outcomes["north"].notes[0].facts["files"] == ("north.card", "north.card")
+    assert result.outcomes["north"].notes[0].facts["files"] == (str(cards[0]), str(newer))
     assert [name for name, outcome in result.outcomes.items() if outcome.ok] == list(NAMES[1:])
 
 
@@ -250,3 +250,8 @@ def test_a_mistake_in_the_owners_command_is_named_and_counts_nothing(owners):
     with pytest.raises(SchemaError):
         make_card(config, fb.Cards(epsilon=4.0, policy="dp"), schema=other)
     assert isinstance(make_card(config, GUARDED), MessageFile)
+
+
+def test_one_card_alone_has_nobody_to_be_compared_with(cards, tmp_path):
+    with pytest.raises(SettingsError, check=coded("settings.one-client")):
+        valued(cards[:1], tmp_path / "out")
