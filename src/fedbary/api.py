@@ -100,12 +100,13 @@ def value(
     >>> result.ranking()["client"].tolist()
     ['clean', 'noisy']
     """
-    if isinstance(clients, list | tuple) and clients and all(isinstance(one, CardFile | str | Path) for one in clients):
+    alone = isinstance(clients, list | tuple | Mapping) and len(clients) == 1
+    if isinstance(clients, list | tuple):
         protocol, engine, clients = _for_cards(protocol), _of_cards(clients, engine), None
     chosen = _protocol(protocol, reference)
     _check_settings(clients, space, engine, seed)
     assert clients is None or isinstance(clients, Mapping)
-    if clients is not None and len(clients) == 1 and reference is None and chosen.name not in _NEED_A_REFERENCE:
+    if alone and reference is None and chosen.name not in _NEED_A_REFERENCE:
         raise SettingsError("settings.one-client")
     carrier = engine or LocalEngine()
     target = None if reference is None else _reference(reference)
@@ -222,6 +223,8 @@ def _of_cards(cards: Sequence[CardFile | str | Path], engine: Engine | None) -> 
     """Cards answer for themselves; an engine for files says where models are written and answers lie."""
     if not cards:
         raise SettingsError("settings.no-client")
+    if strange := [one for one in cards if not isinstance(one, CardFile | str | Path)]:
+        raise wrong_parameter("clients", "value", "a mapping of names to tables, or a list of cards", strange[0])
     if isinstance(engine, FilesEngine):
         return CardsEngine(cards, answers=engine.places, folder=engine.folder)
     if engine is not None:

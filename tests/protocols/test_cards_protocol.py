@@ -227,6 +227,7 @@ def test_two_guarded_clients_get_no_model_of_each_other(clients):
     parts = {name: clients[0][name] for name in ("client_1", "client_2")}
     found = fb.value(parts, protocol=fb.Cards(policy="guarded"), seed=0)
     assert all(outcome.has("protocols.card-no-model") for outcome in found.outcomes.values())
+    assert not any(note.code == "protocols.shares-by-cards" for note in found.notes), "there are no shares"
     shared = fb.value(parts, protocol=fb.Cards(policy="guarded", shared=True), seed=0)
     assert not any(outcome.has("protocols.card-no-model") for outcome in shared.outcomes.values())
 

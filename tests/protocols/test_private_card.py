@@ -311,7 +311,7 @@ def test_noise_alone_makes_nobody_suspicious_and_half_of_the_cells_missing_are_s
     result = fb.value(clients, protocol=protocol, engine=fb.LocalEngine(workers=1))
     advice = {opinion.client: opinion for opinion in result.verdict()}
     assert {advice[f"c{number}"].advice for number in range(1, 6)} == {Advice.INCLUDE}
-    assert "verdict.much-missing" in {note.code for note in advice["c0"].reasons}
+    assert "verdict.more-missing" in {note.code for note in advice["c0"].reasons}
     missing = result.clients.set_index("client")["missing"]
     assert missing["c0"] == pytest.approx(0.5, abs=0.1)
     assert missing.drop("c0").max() == 0.0

@@ -29,10 +29,10 @@ SENTENCES = {
         "column",
     ),
     "card-needs-schema": say(
-        "A card with <epsilon> needs public coordinates, and the server sent none: ask for a schema (fedbary schema make)."
+        "A card with <epsilon> needs public coordinates, and none were given: ask for a schema (fedbary schema make)."
     ),
     "card-no-model": say(
-        "too few other clients hold its classes for a model that is not one client's card: row values need three holders of a class"
+        "too few other clients hold its classes and are believed, for a model that is not one client's card: get more cards, or owners' consent (share_card_with_others = true in their policies)"
     ),
     "card-noise": say("the card does not say with how much noise it was made: have it made again"),
     "card-not-finite": say("the card's '{name}' are not finite numbers: have it made again", "name"),

@@ -13,7 +13,7 @@ SENTENCES = {
         "about {share:whole_percent} of its rows look bad ({low:hundredths}–{high:whole_percent})", "share low high"
     ),
     "could-be-anything": say(
-        "from hardly any to more than 30 % of its rows may be bad: only more rows, its own or of the reference, would tell"
+        "from hardly any to more than 30 % of its rows may be bad: only more rows, its own or of a reference, would tell"
     ),
     "far": say(
         "compared with the other clients, it is further from the target than most: {distance:number}, median {median:number}",
@@ -32,9 +32,13 @@ SENTENCES = {
         "{flagged:counted row} of {rows:number} ({share:percent}) {flagged:either looks look} wrong",
         "flagged rows share",
     ),
+    "more-missing": say(
+        "{missing:whole_percent} of its cells are missing (of the median client's {usual:whole_percent})",
+        "missing usual",
+    ),
     "much-missing": say(
-        "{missing:whole_percent} of its cells are missing (in the reference {reference:whole_percent})",
-        "missing reference",
+        "{missing:whole_percent} of its cells are missing (in the reference {usual:whole_percent})",
+        "missing usual",
     ),
     "near": say("its distance, {distance:number}, is like the others'", "distance"),
     "nearer-than-the-target": say("it claims to be nearer to the target than the target's own rows: ask how"),

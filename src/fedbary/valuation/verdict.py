@@ -74,8 +74,8 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
       than two standard errors;
     - *look at first*: more than 5 % of its rows are bad, by the whole interval; or there is a finding: its labels are
       written in another way, a column lies beyond anything in the reference, 5 % more of its cells are missing than of
-      the reference's, it has hardly a row of any class of the target, or claims to be less than half as far away as
-      rows of the target itself; or its Shapley value is not above zero;
+      the reference's (without one: the median client's), it has hardly a row of any class of the target, or claims to
+      be less than half as far away as rows of the target itself; or its Shapley value is not above zero;
     - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 30 %, or its
       rows are too few to have one class of the target;
     - *not valued*: it failed, refused or did not answer;
@@ -100,6 +100,7 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     run = _Run(
         # A protocol that estimates shares says how much its reference lacks, also where it could estimate none.
         estimates="reference_missing" in result.settings or bool(result.clients["quality"].notna().any()),
+        reference=bool(result.settings.get("reference_rows")),
         reference_missing=float(result.settings.get("reference_missing") or 0.0),
         shapley={} if result.scores is None else result.scores.intervals(),
         others=_Others(valued),
@@ -140,6 +141,7 @@ class _Run:
     """What the clients of a run are judged by."""
 
     estimates: bool
+    reference: bool
     reference_missing: float
     shapley: Mapping[str, tuple[float, float, float]]
     others: _Others
@@ -190,7 +192,8 @@ def _findings(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> list[No
     found = [note for note in outcome.notes if note.code in (OTHER_CODING, COLUMN_BEYOND, COLUMN_OFF)]
     missing = _known(client["missing"])
     if missing is not None and missing - run.reference_missing > _MORE_MISSING + _ROUNDING:
-        found.append(_note("much-missing", missing=missing, reference=run.reference_missing))
+        what = "much-missing" if run.reference else "more-missing"
+        found.append(_note(what, missing=missing, usual=run.reference_missing))
     if (
         outcome.has(LACKS_EVERY_CLASS)
         and not outcome.has(OTHER_CODING)

@@ -10,7 +10,7 @@ import fedbary as fb
 from codes import coded, parameter
 from fedbary.engines.files.message_file import MessageFile
 from fedbary.engines.files.owner import answer_file, make_card
-from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
+from fedbary.errors import DataError, PrivacyError, ProtocolError, SchemaError, SettingsError
 from fedbary.guard.node_config import NodeConfig
 from fedbary.protocols.messages import Failure
 from fedbary.space.public_schema import public_schema
@@ -133,7 +133,7 @@ def test_two_cards_of_one_client_are_named(cards, tmp_path):
     (tmp_path / "new").mkdir()
     newer = fb.card(people(150, 5), name="north").save(tmp_path / "new" / "north.card")
     result = valued([*cards, newer], tmp_path / "out")
-    assert result.outcomes["north"].notes[0].facts["files"] == ("north.card", "north.card")
+    assert result.outcomes["north"].notes[0].facts["files"] == (str(cards[0]), str(newer))
     assert [name for name, outcome in result.outcomes.items() if outcome.ok] == list(NAMES[1:])
 
 
@@ -240,3 +240,18 @@ def test_cards_over_questions_too(owners, tmp_path):
     result = ask().clients.set_index("client")
     assert result["status"].tolist() == ["ok"] * 5
     assert result["wrong_labels"].idxmax() == "west"
+
+
+def test_a_mistake_in_the_owners_command_is_named_and_counts_nothing(owners):
+    config = owners["north"]
+    with pytest.raises(DataError, check=coded("data.no-such-column")):
+        make_card(replace(config, label="lable"), GUARDED)
+    other = public_schema(fb.Table({"height": [1.0, 2.0, 3.0, 4.0]}, ["a", "b", "a", "b"]))
+    with pytest.raises(SchemaError):
+        make_card(config, fb.Cards(epsilon=4.0, policy="dp"), schema=other)
+    assert isinstance(make_card(config, GUARDED), MessageFile)
+
+
+def test_one_card_alone_has_nobody_to_be_compared_with(cards, tmp_path):
+    with pytest.raises(SettingsError, check=coded("settings.one-client")):
+        valued(cards[:1], tmp_path / "out")

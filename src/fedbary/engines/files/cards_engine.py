@@ -31,7 +31,11 @@ class _Given:
     name: str
     card: CardFile | None
     error: FedbaryError | None
-    where: str
+    path: Path | None = None
+
+    @property
+    def where(self) -> str:
+        return "" if self.path is None else self.path.name
 
 
 class CardsEngine(Engine):
@@ -96,7 +100,8 @@ class CardsEngine(Engine):
     def _card(self, name: str) -> Reply | Failure:
         mine = self._of(name)
         if len(mine) > 1 and len({_digest(given) for given in mine}) > 1:
-            files = tuple(given.where for given in mine)
+            # Files of one client are called the same, so that only their folders tell them apart.
+            files = tuple(given.name if given.path is None else str(given.path) for given in mine)
             return Failure.of(DataError("engines.two-cards", files=files))
         if (error := mine[0].error) is not None:
             return Failure.of(error)
@@ -151,13 +156,13 @@ def _given(card: CardFile | str | Path) -> _Given:
     if isinstance(card, CardFile):
         if not card.name:
             raise SettingsError("engines.card-without-name")
-        return _Given(card.name, card, None, "")
+        return _Given(card.name, card, None)
     path = Path(card)
     try:
-        return _Given(path.stem, CardFile.load(path), None, path.name)
+        return _Given(path.stem, CardFile.load(path), None, path)
     except FedbaryError as error:
-        return _Given(path.stem, None, error, path.name)
+        return _Given(path.stem, None, error, path)
 
 
 def _digest(given: _Given) -> str:
-    return given.where if given.card is None else given.card.file().digest
+    return str(given.path) if given.card is None else given.card.file().digest

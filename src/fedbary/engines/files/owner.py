@@ -10,7 +10,9 @@ import secrets
 from dataclasses import replace
 from pathlib import Path
 
+from fedbary.data.any_cells import read_any_cells
 from fedbary.data.atomic import private_folder, write_atomically
+from fedbary.data.files import read
 from fedbary.engines.files.message_file import FileKind, MessageFile
 from fedbary.engines.packed import packed_reply
 from fedbary.errors import ProtocolError
@@ -39,11 +41,15 @@ def make_card(
 ) -> MessageFile | Failure:
     """The card of an owner's table as a file, or what refuses it; the card that left before is the same file again.
 
-    A card begins a run, which the owner names: the model that comes back for it is the run's next message.
+    A card begins a run, which the owner names: the model that comes back for it is the run's next message. A table that
+    cannot be read, or whose columns are not the schema's, raises what is wrong in full, and counts nothing: nobody but
+    the owner is there to hear it.
     """
+    question = card_question(task, schema)
+    _try_at_home(question, settings, config)
     asked = node.Asked(settings, RowRules(), {}).to_json()
     envelope = Envelope(secrets.token_hex(16), "card", 0, 1, settings=asked)
-    found, own = node.answer(card_question(task, schema), envelope, config)
+    found, own = node.answer(question, envelope, config)
     if isinstance(found, Failure):
         return found
     session = _begun(config, asked, found, envelope.session)
@@ -58,6 +64,14 @@ def answer_file(file: MessageFile, config: NodeConfig) -> MessageFile:
         envelope = replace(envelope, settings=_settings_of(config, envelope.session))
     found, own = node.answer(message, envelope, config)
     return MessageFile.of(FileKind.ANSWER, packed_reply(found, own))
+
+
+def _try_at_home(question: Message, settings: Cards, config: NodeConfig) -> None:
+    """Make the card and throw it away: what would fail must not use up the owner's question."""
+    assert config.data is not None
+    # With ε single cells decide nothing, as on a node.
+    reading = read if settings.epsilon is None else read_any_cells
+    settings.client(reading(config.data, config.label, id=config.id), rules=RowRules(), seed=0).answer(question)
 
 
 def _begun(config: NodeConfig, asked: str, card: Reply, session: str) -> str:

@@ -32,8 +32,9 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.sketch.numbers import about_rows
+from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
-from fedbary.space.options import Task
+from fedbary.space.options import Space, Task
 from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
@@ -132,6 +133,7 @@ class CardsClient:
         if settings.epsilon is not None:
             assert schema is not None
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
+        check_table(self._table, Space(task=task))
         table = narrowed(self._table)
         if settings.policy == "trusted":
             return exact_card(table, task=task, shared=True)

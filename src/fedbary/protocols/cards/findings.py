@@ -1,8 +1,10 @@
-"""What stands out in a card beside the others': a column in another unit, labels in another coding, cells that lack."""
+"""What stands out in a card beside the others': a column in another unit, labels in another coding."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,96 +25,134 @@ _DEVIATIONS = 4.0
 # ... or its spread is so many times theirs, or hardly any.
 _TIMES = 6.0
 # A class mix alone may make it several times smaller.
-_HARDLY = 1.0 / 30.0
+_HARDLY = 1.0 / 9.0
 # A coordinate of a block beyond so many of the units that the whole block is scaled by.
 _BLOCK_SPREAD = 5.0
 
 
-def findings(name: str, cards: Mapping[str, Card], parts: Mapping[str, ClassMoments], schema: Schema) -> list[Note]:
-    """What the coordinator should look at first in one client's card."""
-    notes = []
-    if schema.label.kind == "classes":
-        coding = _coding(name, cards)
-        notes += [] if coding is None else [coding]
-    others = [part for other, part in parts.items() if other != name]
-    if others:
-        notes += _columns_off(parts[name], others, schema)
-    return notes
+class Findings:
+    """What the coordinator should look at first in each client's card.
+
+    Parameters
+    ----------
+    cards : mapping of name to Card
+        All cards that are valued.
+    parts : mapping of name to ClassMoments
+        The same cards in the schema's coordinates.
+    schema : Schema
+        What the cards agree on.
+    """
+
+    def __init__(self, cards: Mapping[str, Card], parts: Mapping[str, ClassMoments], schema: Schema) -> None:
+        self._cards, self._schema = cards, schema
+        self._places = {name: place for place, name in enumerate(parts)}
+        self._holders = Counter(label for card in cards.values() for label in card.classes)
+        comparable = len(parts) > 1 and schema.projection is None
+        self._beside = _Beside.of(list(parts.values())) if comparable else None
+
+    def of(self, name: str) -> list[Note]:
+        """Those of one client."""
+        coding = self._coding(name) if self._schema.label.kind == "classes" else None
+        return [*([] if coding is None else [coding]), *self._columns_off(name)]
+
+    def _coding(self, name: str) -> Note | None:
+        """Labels of which no other client has any, and that look like theirs in other clothes."""
+        own = set(self._cards[name].classes)
+        # Two clients that write labels in their own way must not make each other's the federation's.
+        common = [
+            label for label, holders in self._holders.items() if (holders - (label in own)) * 2 > len(self._cards) - 1
+        ]
+        meant = other_coding([label for label in own if self._holders[label] == 1], common)
+        if not meant:
+            return None
+        return Note("schema.other-coding", {"found": tuple(meant), "meant": tuple(meant.values())})
+
+    def _columns_off(self, name: str) -> list[Note]:
+        """Columns of numbers whose means or spread are unlike those of the median other client, class by class."""
+        if self._beside is None:
+            return []
+        at = self._places[name]
+        away, times, wide = self._beside.away[at], self._beside.times[at], self._beside.wide[at]
+        if np.isnan(away).any():
+            return []
+        odd: list[tuple[float, dict[str, Fact]]] = []
+        start = 0
+        for column in self._schema.columns:
+            for place in range(0 if column.kind == "categorical" else column.width):
+                far, ratio = abs(float(away[start + place])), float(times[start + place])
+                # Among pixels some hardly ever vary; one is off where it varies more than any pixel does.
+                if column.kind == "block" and not (wide[start + place] > _BLOCK_SPREAD and ratio > _TIMES):
+                    continue
+                if far > _DEVIATIONS or ratio > _TIMES or ratio < _HARDLY:
+                    named = f"{column.name}[{place}]" if column.kind == "block" else column.name
+                    facts: dict[str, Fact] = {
+                        "column": named,
+                        "deviations": round(far, 1),
+                        "spread": float(f"{ratio:.2g}"),
+                    }
+                    odd.append((max(far / _DEVIATIONS, float(abs(np.log(max(ratio, 1e-12))) / np.log(_TIMES))), facts))
+            start += column.coordinates
+        worst = sorted(odd, key=lambda pair: -pair[0])[:MOST_COLUMNS]
+        return [Note(COLUMN_OFF, facts) for _, facts in worst]
 
 
-def _coding(name: str, cards: Mapping[str, Card]) -> Note | None:
-    """Labels of which no other client has any, and that look like theirs in other clothes."""
-    theirs: dict[str, int] = {}
-    for other, card in cards.items():
-        if other != name:
-            for label in card.classes:
-                theirs[label] = theirs.get(label, 0) + 1
-    # Two clients that write labels in their own way must not make each other's the federation's.
-    common = [label for label, holders in theirs.items() if holders * 2 > len(cards) - 1]
-    found = [label for label in cards[name].classes if label not in theirs]
-    meant = other_coding(found, common)
-    if not meant:
-        return None
-    return Note("schema.other-coding", {"found": tuple(meant), "meant": tuple(meant.values())})
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """Every client (N) beside the median of its others, in each coordinate (d).
+
+    ``away`` is how many deviations the client's class means lie away on average, NaN where no class is shared;
+    ``times`` how many times its spread is the others'; ``wide`` its spread.
+    """
+
+    away: Floats
+    times: Floats
+    wide: Floats
+
+    @classmethod
+    def of(cls, parts: Sequence[ClassMoments]) -> _Beside:
+        counts = np.stack([np.maximum(part.counts, 0.0) for part in parts])
+        means, variances = map(np.stack, zip(*map(_means_and_variances, parts), strict=True))
+        usual = medians_of_others(np.where(counts.sum(axis=1, keepdims=True) > 0, variances, np.nan))
+        # A column that is constant elsewhere has no deviation to count in; a thousandth of the schema's unit will do.
+        spread = np.sqrt(np.maximum(usual, 1e-6))
+        apart, rows = np.zeros(variances.shape), np.zeros((len(parts), 1))
+        for own, number in zip(means.swapaxes(0, 1), counts.T[:, :, None], strict=True):
+            others = medians_of_others(np.where(number > 0, own, np.nan))
+            shared = np.isfinite(others) & (number > 0)
+            apart += np.where(shared, number * (own - others), 0.0)
+            rows += np.where(shared.any(axis=1, keepdims=True), number, 0.0)
+        away = np.where(rows > 0, apart / np.maximum(rows, 1e-12) / spread, np.nan)
+        return cls(away, np.sqrt(np.maximum(variances, 1e-6)) / spread, np.sqrt(variances))
 
 
-def _columns_off(own: ClassMoments, others: Sequence[ClassMoments], schema: Schema) -> list[Note]:
-    """Columns of numbers whose means or spread are unlike those of the median other client, class by class."""
-    if schema.projection is not None:
-        return []
-    usual = _usual(others, own)
-    if usual is None:
-        return []
-    away, times = _compared(own, *usual)
-    wide = np.sqrt(_variances(own))
-    odd: list[tuple[float, dict[str, Fact]]] = []
-    start = 0
-    for column in schema.columns:
-        for place in range(0 if column.kind == "categorical" else column.width):
-            at = start + place
-            far, ratio = abs(float(away[at])), float(times[at])
-            # Among pixels some hardly ever vary; one is off where it varies more than any pixel does.
-            if column.kind == "block" and not (wide[at] > _BLOCK_SPREAD and ratio > _TIMES):
-                continue
-            if far > _DEVIATIONS or ratio > _TIMES or ratio < _HARDLY:
-                name = f"{column.name}[{place}]" if column.kind == "block" else column.name
-                facts: dict[str, Fact] = {"column": name, "deviations": round(far, 1), "spread": float(f"{ratio:.2g}")}
-                odd.append((max(far / _DEVIATIONS, float(abs(np.log(max(ratio, 1e-12))) / np.log(_TIMES))), facts))
-        start += column.coordinates
-    worst = sorted(odd, key=lambda pair: -pair[0])[:MOST_COLUMNS]
-    return [Note(COLUMN_OFF, facts) for _, facts in worst]
+def medians_of_others(points: Floats) -> Floats:
+    """For each of (n, d) points the coordinate medians of all others; NaN is no point, and no other has no median.
+
+    Sorted once: a median without one of the values is next to the median with it.
+
+    Examples
+    --------
+    >>> medians_of_others(np.array([[1.0], [2.0], [9.0], [np.nan]])).ravel().tolist()
+    [5.5, 5.0, 1.5, 2.0]
+    """
+    order = np.argsort(points, axis=0)
+    ordered = np.take_along_axis(points, order, axis=0)
+    ranks = np.argsort(order, axis=0)
+    there = np.isfinite(points)
+    others = there.sum(axis=0) - there
+
+    def ranked(rank: NDArray[np.int_]) -> Floats:
+        rank = np.maximum(rank, 0)
+        return np.take_along_axis(ordered, np.minimum(rank + (rank >= ranks), len(points) - 1), axis=0)
+
+    medians = (ranked((others - 1) // 2) + ranked(others // 2)) / 2.0
+    return np.asarray(np.where(others > 0, medians, np.nan))
 
 
-def _usual(others: Sequence[ClassMoments], own: ClassMoments) -> tuple[Floats, Floats] | None:
-    """Class means and within variances of the median other client; None where no class is shared."""
-    shared = (own.counts > 0) & np.any([part.counts > 0 for part in others], axis=0)
-    if not shared.any():
-        return None
-    means = np.full(own.sums.shape, np.nan)
-    seen = [(_means(part), part) for part in others]
-    for code in np.flatnonzero(shared):
-        means[code] = np.median([known[code] for known, part in seen if part.counts[code] > 0], axis=0)
-    variances = np.median([_variances(part) for part in others if part.rows > 0], axis=0)
-    return means, variances
-
-
-def _compared(own: ClassMoments, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
-    """How many deviations the client's class means lie away on average, and how many times its spread is."""
-    shared = np.isfinite(means).all(axis=1)
-    counts = np.maximum(own.counts[shared], 0.0)
-    share = counts / counts.sum()
-    # A column that is constant elsewhere has no deviation to count in; a thousandth of the schema's unit will do.
-    spread = np.sqrt(np.maximum(variances, 1e-6))
-    away = share @ (_means(own)[shared] - means[shared]) / spread
-    return np.asarray(away), np.sqrt(np.maximum(_variances(own), 1e-6)) / spread
-
-
-def _means(part: ClassMoments) -> Floats:
-    return part.means if part.noise == EXACT else repaired(part)[1]
-
-
-def _variances(part: ClassMoments) -> Floats:
+def _means_and_variances(part: ClassMoments) -> tuple[Floats, Floats]:
+    """Class means (K, d), and variances (d,) about them."""
     if part.noise != EXACT:
-        return np.diag(repaired(part)[2]).copy()
+        _, means, covariance = repaired(part)
+        return means, np.diag(covariance).copy()
     within = part.within()
-    return np.asarray(np.maximum(np.diag(within) if part.full else within, 0.0) / max(part.rows, 1.0))
+    return part.means, np.maximum(np.diag(within) if part.full else within, 0.0) / max(part.rows, 1.0)

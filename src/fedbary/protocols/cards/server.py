@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +21,7 @@ from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.cards.exact_card import exact_card
-from fedbary.protocols.cards.findings import findings
+from fedbary.protocols.cards.findings import Findings
 from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import narrowed
@@ -158,8 +159,8 @@ class CardsServer:
         far = self._distances() if valued else {}
         told = self._shares() if valued else {}
         missing = {name: missing_share(self._cards[name]) for name in valued}
-        records = [self._record(name, far, told, missing) for name in self._names]
-        usual = float(np.median(list(missing.values()))) if missing else 0.0
+        notes = {} if models is None else self._notes(models)
+        records = [self._record(name, far, told, missing, notes) for name in self._names]
         result = Valuation(
             clients=client_frame(records, spread=0.0 if models is None else models.spread),
             outcomes=outcomes_of(records),
@@ -169,10 +170,10 @@ class CardsServer:
                 **asdict(self._settings),
                 "space": asdict(self._space),
                 "temperature": self._temperature()[0] if valued else None,
-                "reference_missing": usual,
+                "reference_missing": self._usually_missing(missing),
             },
             schema=None if models is None else models.schema,
-            notes=() if models is None else (*models.schema.notes, *self._remarks()),
+            notes=() if models is None else (*models.schema.notes, *self._remarks(told)),
         )
         return result if models is None or not self._settings.worth else self._with_worth(result, models)
 
@@ -296,24 +297,42 @@ class CardsServer:
         far: Mapping[str, float],
         told: Mapping[str, Mapping[str, float]],
         missing: Mapping[str, float],
+        notes: Mapping[str, Sequence[Note]],
     ) -> dict[str, Any]:
         if name in self._failures:
             return {"client": name, "outcome": self._failures[name].outcome}
-        models = self._models()
-        notes = findings(name, models.cards, models.placed, models.schema)
-        notes += self._same_card(name)
-        if not models.may_have(name):
-            notes.append(Note("protocols.card-no-model"))
         return {
             "client": name,
             "rows": self._cards[name].rows,
             # A model knows nothing of labels where a column is in another unit.
-            **({} if any(note.code == COLUMN_OFF for note in notes) else told[name]),
+            **({} if any(note.code == COLUMN_OFF for note in notes[name]) else told[name]),
             "missing": missing[name],
             "distance": far[name],
             "low": far[name],
-            "outcome": Outcome(notes=tuple(notes)),
+            "outcome": Outcome(notes=tuple(notes[name])),
         }
+
+    def _notes(self, models: Models) -> dict[str, list[Note]]:
+        """What stands out in each card, and what there is no model for."""
+        found, valued = Findings(models.cards, models.placed, models.schema), self._valued()
+        twins: dict[bytes, list[str]] = {}
+        for name in valued:
+            twins.setdefault(_content(self._cards[name]), []).append(name)
+        notes: dict[str, list[Note]] = {}
+        for name in valued:
+            notes[name] = found.of(name)
+            # Whoever sends another's card under a name of its own adds nothing, and should be known.
+            if same := tuple(other for other in twins[_content(self._cards[name])] if other != name):
+                notes[name].append(Note("protocols.same-card", {"others": same}))
+            if not models.may_have(name):
+                notes[name].append(Note("protocols.card-no-model"))
+        return notes
+
+    def _usually_missing(self, missing: Mapping[str, float]) -> float:
+        """The share of cells that the reference lacks, or without one the median client."""
+        if self._reference is not None:
+            return missing_share(exact_card(self._reference, task=self._space.task))
+        return float(np.median(list(missing.values()))) if missing else 0.0
 
     def _with_worth(self, result: Valuation, models: Models) -> Valuation:
         self._host.busy(f"playing coalitions of {len(self._valued())} clients")
@@ -322,14 +341,8 @@ class CardsServer:
         alone = [Note("protocols.worth-self-consistency")] if self._reference is None else []
         return with_worth(result, scores, alone)
 
-    def _same_card(self, name: str) -> list[Note]:
-        """Whoever sends another's card under a name of its own adds nothing, and should be known."""
-        own = self._cards[name]
-        twins = tuple(other for other in self._valued() if other != name and _equal(own, self._cards[other]))
-        return [Note("protocols.same-card", {"others": twins})] if twins else []
-
-    def _remarks(self) -> list[Note]:
-        silent = [name for name in self._valued() if "wrong_labels" not in self._numbers.get(name, {})]
+    def _remarks(self, told: Mapping[str, Mapping[str, float]]) -> list[Note]:
+        silent = [name for name, shares in told.items() if shares and "wrong_labels" not in self._numbers.get(name, {})]
         return [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
 
 
@@ -363,5 +376,7 @@ def _quality(estimate: Estimate) -> dict[str, float]:
     }
 
 
-def _equal(one: Card, two: Card) -> bool:
-    return one.classes == two.classes and all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ARRAYS)
+def _content(card: Card) -> bytes:
+    """The same for cards that say the same."""
+    arrays = b"".join(np.ascontiguousarray(getattr(card, name)).tobytes() for name in ARRAYS)
+    return hashlib.sha256(repr(card.classes).encode() + arrays).digest()

@@ -99,8 +99,9 @@ def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
             tiles.append((f"{title}, estimated", headline_percent(found.share) if found.count else "none", about))
     missing = _Fault.of(part, "missing")
     if missing is not None:
-        reference = result.settings.get("reference_missing")
-        beside = [] if reference is None else [f"reference {headline_percent(reference)}"]
+        usual = result.settings.get("reference_missing")
+        whose = "reference" if result.settings.get("reference_rows") else "median client"
+        beside = [] if usual is None else [f"{whose} {headline_percent(usual)}"]
         beside += [f"most in {missing.worst}"] if missing.share else []
         tiles.append(("cells missing", headline_percent(missing.share), "; ".join(beside)))
     if len(part) > 1 and (part["quality"].notna().any() or result.scores is not None):
