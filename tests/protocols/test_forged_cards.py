@@ -10,7 +10,9 @@ from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.placing import MOST_CLASSES, MOST_LEVELS, agreed_schema
+from fedbary.protocols.cards.private_card import private_card
 from fedbary.space.options import Space
+from fedbary.space.public_schema import public_schema
 from fedbary.valuation.rules import RowRules
 
 
@@ -96,3 +98,11 @@ def test_no_model_reads_the_label_of_one_row_by_the_temperature(policy):
         return halves["a"].answer(replace(message, arrays=arrays)).scalars["temperature"]
 
     assert (told("ill") == told("well")) == (policy == "guarded")
+
+
+def test_one_card_in_other_public_coordinates_does_not_take_the_others_out():
+    agreed, other = public_schema(table(50)), public_schema(table(51))
+    cards = {"liar": private_card(table(9), other, epsilon=1.0, delta=1e-6)}
+    cards |= {f"honest{at}": private_card(table(at), agreed, epsilon=1.0, delta=1e-6) for at in range(3)}
+    schema, reasons = agreed_schema(cards, Space())
+    assert (schema.fingerprint, set(reasons)) == (agreed.fingerprint, {"liar"})

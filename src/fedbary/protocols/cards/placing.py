@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -40,8 +41,9 @@ def agreed_schema(
     """
     public = {name: card for name, card in cards.items() if card.schema is not None}
     if len(public) * 2 > len(cards):
-        schema = next(iter(public.values())).schema
-        assert schema is not None
+        schemas = [card.schema for card in public.values() if card.schema is not None]
+        usual = Counter(schema.fingerprint for schema in schemas).most_common(1)[0][0]
+        schema = next(schema for schema in schemas if schema.fingerprint == usual)
         reasons = {
             name: Note("protocols.card-other-coordinates")
             for name, card in cards.items()
