@@ -223,3 +223,27 @@ def test_delta_is_spent_beside_epsilon(ledger):
     client._inner, client._cards = Model(), None
     assert isinstance(client.respond(Message("card", 0, {"public": "two"})), Reply)
     assert ledger.read().spent_delta() == 1.2e-6
+
+
+def test_other_guards_make_no_other_card_of_the_same_rows(ledger):
+    """With 30 rows for a group the class of 20 is left out, and cells are cut off elsewhere."""
+    small = fb.Table.from_arrays(np.random.default_rng(3).normal(size=(20, 3)), ["c"] * 20)
+    table = joined(rows(200), small)
+    first = owner(table, ledger, asked=fb.Cards(min_group=30)).answer(CARD)
+    ledger.allow("cards", 1, 0.0, "once more")
+    again = owner(table, ledger, run="june", asked=fb.Cards(min_group=5)).answer(CARD)
+    assert reply_digest(again) == reply_digest(first)
+
+
+def test_no_card_differs_by_few_rows_from_any_that_left_before(ledger):
+    """Five rows come, then four of them leave with an old one: beside the first card that is one row for another."""
+    first, new = rows(200), fb.Table.from_arrays(np.random.default_rng(9).normal(size=(5, 3)), ["a"] * 5)
+    old = int(np.flatnonzero(first.labels == "a")[0])
+    second = joined(first, new)
+    third = second.take([row for row in range(205) if row not in (old, 201, 202, 203, 204)])
+    left = []
+    for run, table in enumerate((first, second, third)):
+        ledger.allow("cards", 1, 0.0, "new rows")
+        left.append(reply_digest(owner(table, ledger, run=str(run)).answer(CARD)))
+    assert left[0] != left[1]
+    assert left[1] == left[2]

@@ -315,3 +315,10 @@ def test_noise_alone_makes_nobody_suspicious_and_half_of_the_cells_missing_are_s
     missing = result.clients.set_index("client")["missing"]
     assert missing["c0"] == pytest.approx(0.5, abs=0.1)
     assert missing.drop("c0").max() == 0.0
+
+
+def test_a_schema_of_very_many_classes_does_not_keep_an_owner_busy():
+    public = public_schema(fb.Table({f"x{at}": [0.0, 1.0, 3.0] for at in range(100)}, ["a", "b", "a"]))
+    many = replace(public, label=replace(public.label, classes=tuple(f"{code:06d}" for code in range(20_000))))
+    with pytest.raises(SchemaError, check=coded("schema.too-many-sums")):
+        module.require_public(many)

@@ -79,25 +79,38 @@ class ReleasedCards:
         place = self._place(settings, asked)
         arrays: dict[str, np.ndarray] = {}
         if settings.epsilon is None and settings.policy == "guarded":
-            now = RowKeys.of(self._table, card_of(made).kind, secret=self._secret, least=settings.min_group)
+            kind = card_of(made).kind
+            now = RowKeys.of(self._table, kind, secret=self._secret, least=settings.min_group)
+            guards = np.frombuffer(f"{settings.min_group} {kind}".encode(), dtype=np.uint8)
             before = {} if alone else read_arrays(place)
             if (last := _reply(before)) is not None:
-                made = self._next(last, made, RowKeys(before["rows"], before["classes"]), now, settings.min_group)
+                if not np.array_equal(before["guards"], guards):
+                    # Two cards of the same rows with other guards differ in what these leave out, down to one cell.
+                    return _consenting(last, settings)
+                earlier = [RowKeys(before[f"rows.{at}"], before[f"classes.{at}"]) for at in range(_versions(before))]
+                made = self._next(last, made, earlier, now, settings.min_group)
                 if made is last:
                     return _consenting(last, settings)
-            arrays |= {"rows": now.rows, "classes": now.classes}
+                arrays |= {**under("rows.", below(before, "rows.")), **under("classes.", below(before, "classes."))}
+            at = _versions(arrays)
+            arrays |= {f"rows.{at}": now.rows, f"classes.{at}": now.classes, "guards": guards}
         arrays["scalars"] = text_array(json.dumps(dict(made.scalars)))
         private_folder(self._folder)
         write_arrays(place, {**arrays, **under("array.", made.arrays)}, mode=0o600)
         return made
 
-    def _next(self, last: Reply, made: Reply, before: RowKeys, now: RowKeys, min_group: int) -> Reply:
-        """The card after the last one, of what was made of the rows as they are now."""
-        came, went = now.added_to(before), before.added_to(now)
-        if not (came or went) or any(count < min_group for count in (*came.values(), *went.values())):
-            return last
+    def _next(self, last: Reply, made: Reply, earlier: list[RowKeys], now: RowKeys, min_group: int) -> Reply:
+        """The card after the last one, of what was made of the rows as they are now; any two can be subtracted."""
+        for before in earlier:
+            came, went = now.added_to(before), before.added_to(now)
+            if not (came or went) or any(count < min_group for count in (*came.values(), *went.values())):
+                return last
         card = card_of(made)
-        if not card.full or (not went and is_plain(self._rows_after(before), card.kind, min_group=min_group)):
+        plain = card.full and all(
+            not before.added_to(now) and is_plain(self._rows_after(before), card.kind, min_group=min_group)
+            for before in earlier
+        )
+        if not card.full or plain:
             return made
         return card_reply(replace(card, second=np.diag(card.second).copy()))
 
@@ -113,6 +126,11 @@ def _consenting(reply: Reply, settings: Cards) -> Reply:
     """A guarded card with what its owner now says of sharing it."""
     guarded = settings.epsilon is None and settings.policy == "guarded"
     return card_reply(replace(card_of(reply), shared=settings.shared)) if guarded else reply
+
+
+def _versions(arrays: dict[str, np.ndarray]) -> int:
+    """Of how many cards that left the keys of rows are kept."""
+    return len(below(arrays, "rows."))
 
 
 def _hashes(table: Table, secret: int) -> NDArray[np.uint64]:

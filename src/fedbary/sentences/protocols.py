@@ -39,6 +39,10 @@ SENTENCES = {
     "card-not-moments": say("the card's sums and products are none that rows could have: have it made again"),
     "card-other-coordinates": say("its card is in other coordinates than the others': ask for the same schema"),
     "card-other-version": say("the card has version {version}, this program reads version {own}", "version own"),
+    "card-too-many-names": say(
+        "with its card there would be more than {classes:number} classes or {levels:number} levels of columns: leave out columns of free text, or give rare classes one name",
+        "classes levels",
+    ),
     "cards-without-schema": say(
         "Cards with <epsilon> need public coordinates: give a reference, or a schema (fedbary schema make)."
     ),

@@ -133,6 +133,10 @@ SENTENCES = {
         "[[{rows:counted row} {rows:either is are}|the rows are]] fewer than min_group = {least}: add rows, or lower <min_group> if the owner agrees.",
         "least",
     ),
+    "too-many-sums": say(
+        "The schema has {sums:number} sums of classes and coordinates, and a card with epsilon holds at most {most:number}: make one with fewer <coordinates> or classes.",
+        "sums most",
+    ),
     "too-wide-for-cards": say(
         "The schema has {width} coordinates, and a card with epsilon holds the products of at most {most}: make one with fewer <coordinates>.",
         "width most",

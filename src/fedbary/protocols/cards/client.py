@@ -76,7 +76,7 @@ class CardsClient:
             self._tail = float(message.scalars.get("tail", USUAL_TAIL))
             if "refine" in message.scalars:
                 table, reach = as_in(self._table, schema), float(message.scalars["refine"])
-                self._arrays = refined(table, schema, message.arrays, reach)
+                self._arrays = refined(table, schema, message.arrays, reach, least=self._least)
         if message.kind not in self._left:
             self._left[message.kind] = self._reply(message, schema)
         return replace(self._left[message.kind], round=message.round)
@@ -121,12 +121,20 @@ class CardsClient:
             tail = own_tail(table, schema, self._arrays, least=self._settings.min_group)
             if schema.label.kind == "number":
                 return Reply(0, {"tail": tail})
-            return Reply(0, {"temperature": own_temperature(table, schema, self._arrays), "tail": tail})
+            return Reply(
+                0, {"temperature": own_temperature(table, schema, self._arrays, least=self._least), "tail": tail}
+            )
         rows: dict[str, Scalar] = {"rows": len(table)}
         # What the rows are like beside the card, epsilon would not cover.
         if self._settings.epsilon is not None or not self._settings.numbers:
             return Reply(0, rows)
         return Reply(0, rows | self._numbers(table, schema))
+
+    @property
+    def _least(self) -> int:
+        """Fewest different rows that decide what leaves beside the card; 1 where nothing does."""
+        told = self._settings.epsilon is None and self._settings.numbers
+        return self._settings.min_group if told and self._settings.policy != "trusted" else 1
 
     def _card(self, schema: Schema | None, task: Task) -> Card:
         settings = self._settings
@@ -141,7 +149,7 @@ class CardsClient:
 
     def _numbers(self, table: Table, schema: Schema) -> dict[str, Scalar]:
         """Estimates of how many rows are bad; none where the model is no use."""
-        least = 1 if self._settings.policy == "trusted" else self._settings.min_group
+        least = self._least
         copies = np.unique(row_keys(table), return_inverse=True)[1]
         groups = Groups(copies, least) if least > 1 else None
         try:

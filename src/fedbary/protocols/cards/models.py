@@ -130,7 +130,8 @@ class Models:
         if self._numeric:
             return [None] * len(self._names)
         models = [self._discriminant(name) if self.may_have(name) else None for name in self._names]
-        return relative_shares(list(self.placed.values()), models)
+        believed = (self._weights.cards > 0.0).tolist()[: len(models)]
+        return relative_shares(list(self.placed.values()), models, believed)
 
     def _clean(self, temperature: float) -> Calibrated:
         """The reference's scores by models without them; the same for all clients."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,6 +24,9 @@ Floats = NDArray[np.float64]
 # Standard deviations of the noise, beyond which cells are believed to be missing.
 _DEVIATIONS = 3.0
 
+# Names of classes, and of levels of all columns, that one run can have: time grows with their third power.
+MOST_CLASSES, MOST_LEVELS = 1000, 2000
+
 # No client is called so: names are clean texts.
 _REFERENCE = "\0reference"
 
@@ -37,8 +41,9 @@ def agreed_schema(
     """
     public = {name: card for name, card in cards.items() if card.schema is not None}
     if len(public) * 2 > len(cards):
-        schema = next(iter(public.values())).schema
-        assert schema is not None
+        schemas = [card.schema for card in public.values() if card.schema is not None]
+        usual = Counter(schema.fingerprint for schema in schemas).most_common(1)[0][0]
+        schema = next(schema for schema in schemas if schema.fingerprint == usual)
         reasons = {
             name: Note("protocols.card-other-coordinates")
             for name, card in cards.items()
@@ -48,6 +53,7 @@ def agreed_schema(
     reasons = {name: Note("protocols.card-other-coordinates") for name in public}
     if space.missing == "refuse":
         reasons |= {name: lack for name, card in cards.items() if (lack := _lack(card)) is not None}
+    reasons |= _too_many_names({name: card for name, card in cards.items() if name not in reasons})
     described = {name: _described(card) for name, card in cards.items() if name not in reasons}
     described = described or {name: _described(card) for name, card in cards.items() if name not in public}
     if reference is not None:  # it is a majority of its own
@@ -89,6 +95,28 @@ def missing_share(card: Card) -> float:
         missing += float(means[start + column.values : start + column.coordinates].sum())
         start += column.coordinates
     return missing / max(cells, 1)
+
+
+def _too_many_names(cards: Mapping[str, Card]) -> dict[str, Note]:
+    """Cards with more classes or levels than there is room for beside those of the others; who has few comes first.
+
+    Otherwise a single card of made-up names would keep the server busy for hours.
+    """
+    classes: set[str] = set()
+    levels: set[tuple[str, str]] = set()
+    reasons = {}
+    for name, card in sorted(cards.items(), key=lambda named: len(named[1].classes) + len(_levels(named[1]))):
+        more = classes | set(card.classes), levels | _levels(card)
+        if len(more[0]) > MOST_CLASSES or len(more[1]) > MOST_LEVELS:
+            most = {"classes": MOST_CLASSES, "levels": MOST_LEVELS}
+            reasons[name] = Note("protocols.card-too-many-names", most)
+        else:
+            classes, levels = more
+    return reasons
+
+
+def _levels(card: Card) -> set[tuple[str, str]]:
+    return {(column.name, level) for column in card.columns for level in column.levels}
 
 
 def _lack(card: Card) -> Note | None:

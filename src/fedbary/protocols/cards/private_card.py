@@ -55,6 +55,8 @@ _FINEST = 2**20
 # What a norm is off by, after rounding its squares and their sum.
 _ROUNDING = 2.0**-30
 MOST_COORDINATES = 1024
+# Sums of all classes; each is drawn noise for, one by one, and a server's schema must not keep an owner busy for hours.
+MOST_SUMS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,8 @@ def require_public(schema: Schema) -> None:
         raise SchemaError("schema.no-clip")
     if (width := public_width(schema)) > MOST_COORDINATES:
         raise SchemaError("schema.too-wide-for-cards", width=width, most=MOST_COORDINATES)
+    if (sums := width * len(public_classes(schema))) > MOST_SUMS:
+        raise SchemaError("schema.too-many-sums", sums=sums, most=MOST_SUMS)
 
 
 def noise_variance(epsilon: float, delta: float) -> Fraction:

@@ -30,10 +30,16 @@ _Z, _DIFFERENCES = 2.0, 0.04
 _LEAST_RIGHT = 0.05
 
 
-def relative_shares(parts: Sequence[ClassMoments], models: Sequence[Discriminant | None]) -> list[Estimate | None]:
-    """The share of wrong labels of every client, by its card and the model of the others; None where none is told."""
+def relative_shares(
+    parts: Sequence[ClassMoments], models: Sequence[Discriminant | None], believed: Sequence[bool]
+) -> list[Estimate | None]:
+    """The share of wrong labels of every client, by its card and the model of the others; None where none is told.
+
+    Only cards that are ``believed`` say how right labels are: two that claim too much would make all others look wrong.
+    """
     found = [None if model is None else _mixed_share(part, model) for part, model in zip(parts, models, strict=True)]
-    right = [1.0 - share for share, _ in filter(None, found)]
+    told = [(1.0 - one[0], heard) for one, heard in zip(found, believed, strict=True) if one is not None]
+    right = [share for share, heard in told if heard] or [share for share, _ in told]
     if not right:
         return [None] * len(found)
     cleanest = max(float(np.quantile(right, _CLEANER)), _LEAST_RIGHT)

@@ -25,6 +25,7 @@ from fedbary.protocols.messages import below
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
 from fedbary.space.points import place
+from fedbary.space.row_identity import different_rows
 from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.bad_rows import label_noise
@@ -41,6 +42,8 @@ _NOT_GAUSSIAN, NEAR = 0.75, 2.0
 # anywhere: at a temperature near 0 any labels are likely, and wrong ones would not be seen.
 FAR = 4.0
 _STEPS = 13
+# Of the log-likelihood per row, what rounding may make of nothing.
+_FLAT = 1e-9
 
 
 def slope_and_spread(own: ClassMoments, found: Discriminant) -> tuple[float, float]:
@@ -84,18 +87,50 @@ def likeliest_temperature(log_odds: Floats, log_prior: Floats, codes: NDArray[np
     return found
 
 
-def refined(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], reach: float) -> dict[str, np.ndarray]:
+def shared_temperature(
+    log_odds: Floats, log_prior: Floats, codes: NDArray[np.int64], grid: Floats, *, least: int
+) -> float:
+    """A likely temperature that no fewer than ``least`` rows decide: the model is the server's choice.
+
+    A server could choose one in which all rows but one are equally likely at every temperature, and read the label of
+    that one. So a warmer one is taken only if labels are likelier with the ``least`` − 1 rows left out that gain most.
+    """
+    rows, others = np.arange(len(codes)), max(log_odds.shape[1] - 1, 1)
+    if len(rows) < 2 * least:
+        return float(grid[0])
+
+    def right(temperature: float) -> Floats:
+        return np.asarray(np.exp(log_softmax(temperature * log_odds + log_prior, axis=1)[rows, codes]))
+
+    found, here = float(grid[0]), right(float(grid[0]))
+    for temperature in grid[1:]:
+        there = right(float(temperature))
+        share = label_noise(there, log_odds.shape[1]).share
+        logs = [np.log(np.maximum((1.0 - share) * p + share * (1.0 - p) / others, 1e-300)) for p in (here, there)]
+        gains = np.partition(logs[1] - logs[0], len(rows) - least)[: len(rows) - least + 1]
+        if float(gains.sum()) > _FLAT * len(rows):
+            found, here = float(temperature), there
+    return found
+
+
+def refined(
+    table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], reach: float, *, least: int = 1
+) -> dict[str, np.ndarray]:
     """A received model at the temperature that suits the client's labels best, up to ``reach`` times another."""
     sent = 2.0 * float(np.asarray(arrays["model.scales"]).ravel()[0])
     if not sent > 0.0 or schema.label.kind == "number":
         return dict(arrays)
     grid = sent * np.geomspace(1.0 / reach, reach, _STEPS if reach <= NEAR else len(GRID))
-    best = own_temperature(table, schema, arrays, grid)
+    best = own_temperature(table, schema, arrays, grid, least=least)
     return {**arrays, **{key: arrays[key] * (best / sent) for key in ("model.scales", "model.biases")}}
 
 
-def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], grid: Floats = GRID) -> float:
-    """What a client would choose for a received model, by its own labels."""
+def own_temperature(
+    table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], grid: Floats = GRID, *, least: int = 1
+) -> float:
+    """What a client would choose for a received model, by the labels of ``least`` different rows at least."""
+    if least > 1:
+        table = different_rows(table)
     model = ScoringModel.from_arrays(below(arrays, "model."))
     values = place(encode(table, schema), schema)
     costs = cost_matrix(model.metric.whiten(values, model.shrinkage), model.centroids.points, 2)
@@ -105,4 +140,7 @@ def own_temperature(table: Table, schema: Schema, arrays: Mapping[str, np.ndarra
         return 1.0
     counts = np.bincount(codes[known], minlength=len(model.classes)) + 1.0
     odds = -costs[known] / 2.0 + model.biases[0] / (2.0 * model.scales[0])
-    return likeliest_temperature(odds, np.log(counts / counts.sum()), codes[known], grid)
+    log_prior = np.log(counts / counts.sum())
+    if least > 1:
+        return shared_temperature(odds, log_prior, codes[known], grid, least=least)
+    return likeliest_temperature(odds, log_prior, codes[known], grid)

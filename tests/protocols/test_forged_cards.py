@@ -1,0 +1,108 @@
+"""Cards that were forged to keep the server busy, or to make others look bad."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fedbary as fb
+from fedbary.protocols.cards.card import Card, CardColumn
+from fedbary.protocols.cards.exact_card import exact_card
+from fedbary.protocols.cards.models import Models
+from fedbary.protocols.cards.placing import MOST_CLASSES, MOST_LEVELS, agreed_schema
+from fedbary.protocols.cards.private_card import private_card
+from fedbary.space.options import Space
+from fedbary.space.public_schema import public_schema
+from fedbary.valuation.rules import RowRules
+
+
+def table(seed, rows=200):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, rows)
+    numbers = rng.normal(size=(rows, 3)) + codes[:, None]
+    columns = {f"x{at}": numbers[:, at] for at in range(3)}
+    return fb.Table({**columns, "city": np.array(["Bern", "Oslo", "Rome"])[codes]}, np.array(["a", "b", "c"])[codes])
+
+
+@pytest.fixture
+def honest():
+    return {f"honest{seed}": exact_card(table(seed)) for seed in range(4)}
+
+
+def made_up(card, *, classes=3, levels=3):
+    """A card of names that nobody else has, each of which a row may have."""
+    columns = (*card.columns[:3], CardColumn("city", "categorical", 1, tuple(f"level {at}" for at in range(levels))))
+    width = 3 + levels
+    names = tuple(f"class {at}" for at in range(classes))
+    moments = np.zeros(width), np.ones(classes), np.zeros((classes, width)), np.ones(width)
+    return Card("", 10**6, card.label, "classes", columns, names, *moments)
+
+
+@pytest.mark.parametrize("many", [{"classes": 20 * MOST_CLASSES}, {"levels": 5 * MOST_LEVELS}])
+def test_made_up_names_do_not_keep_the_server_busy(honest, many):
+    schema, reasons = agreed_schema({"liar": made_up(honest["honest0"], **many), **honest}, Space())
+    assert {name: note.code for name, note in reasons.items()} == {"liar": "protocols.card-too-many-names"}
+    assert schema.label.classes == ("a", "b", "c")
+    assert schema.encoded_width < 10
+
+
+def test_several_liars_have_no_more_room_together(honest):
+    liars = {f"liar{at}": made_up(honest["honest0"], classes=MOST_CLASSES // 2 + at) for at in range(5)}
+    liars = {
+        name: replace(card, classes=tuple(f"{name} {own}" for own in card.classes)) for name, card in liars.items()
+    }
+    schema, reasons = agreed_schema({**liars, **honest}, Space())
+    assert set(reasons) == {"liar1", "liar2", "liar3", "liar4"}
+    assert len(schema.label.classes) <= MOST_CLASSES
+
+
+@pytest.mark.parametrize("times", [1.5, 3.0])
+@pytest.mark.parametrize("far", [0.0, 1e30])
+def test_two_who_claim_too_much_do_not_make_the_labels_of_others_look_wrong(honest, times, far):
+    own = honest["honest0"]
+    about = own.about(own.centre + own.sums.sum(axis=0) / own.counts.sum())
+    centre = about.centre + np.array([far, 0.0, 0.0, 0.0, 0.0, 0.0])
+    liar = replace(about, sums=times * about.sums, second=times**2 * about.second, centre=centre)
+    cards = {**honest, "liar1": liar, "liar2": liar}
+    schema, _ = agreed_schema(cards, Space())
+    shares = Models(cards, schema, None, robust=True).relative_shares()
+    assert max(share.share for share in shares[:4]) < 0.05
+
+
+@pytest.mark.parametrize("policy", ["trusted", "guarded"])
+def test_no_model_reads_the_label_of_one_row_by_the_temperature(policy):
+    """All rows but one are equally likely at every temperature; the one decides, where nothing guards it."""
+
+    def told(label):
+        rng = np.random.default_rng(0)
+        numbers, labels = rng.normal(size=300), rng.choice(["ill", "well"], 300)
+        numbers[7], labels[7] = 9.0, label
+        mine = fb.Table({"x": numbers}, labels)
+        others = [fb.Table({"x": rng.normal(size=300)}, rng.choice(["ill", "well"], 300)) for _ in range(3)]
+        asked, rules = fb.Cards(policy=policy, shared=True), RowRules()
+        server = asked.server(list("abcd"), None, asked.space(None), rules=rules, seed=0)
+        halves = {
+            name: asked.client(one, rules=rules, seed=0) for name, one in zip("abcd", [mine, *others], strict=True)
+        }
+        server.absorb({name: halves[name].answer(message) for name, message in server.tasks().items()})
+        message = server.tasks()["a"]
+        schema = fb.Schema.from_json(message.scalars["schema"])
+        place = (
+            (9.0 - schema.columns[0].mean[0]) / schema.columns[0].scale[0] - message.arrays["model.mean"][0]
+        ).item()
+        arrays = dict(message.arrays)
+        arrays["model.variances"] = np.ones(1)
+        arrays["model.directions"] = np.ones((1, 1))
+        arrays["model.numbers"] = np.array([0.1, 2.0, 0.01, 1.0])
+        arrays["model.shared.points"] = place - 3.0 / 4000.0 + np.array([[2000.0], [-2000.0]])
+        return halves["a"].answer(replace(message, arrays=arrays)).scalars["temperature"]
+
+    assert (told("ill") == told("well")) == (policy == "guarded")
+
+
+def test_one_card_in_other_public_coordinates_does_not_take_the_others_out():
+    agreed, other = public_schema(table(50)), public_schema(table(51))
+    cards = {"liar": private_card(table(9), other, epsilon=1.0, delta=1e-6)}
+    cards |= {f"honest{at}": private_card(table(at), agreed, epsilon=1.0, delta=1e-6) for at in range(3)}
+    schema, reasons = agreed_schema(cards, Space())
+    assert (schema.fingerprint, set(reasons)) == (agreed.fingerprint, {"liar"})
