@@ -185,7 +185,7 @@ def test_the_same_card_again_is_free_and_the_same_bytes(fedbary, cards, owners):
 
 def test_a_policy_without_cards_refuses_in_a_sentence(refused, owners):
     (owners / "north" / "policy.toml").write_text('protocols = ["sketch"]\n')
-    own = ("--label", "ill", "--policy", "north/policy.toml", "--ledger", "north/ledger")
+    own = ("--label", "ill", "--id", "id", "--policy", "north/policy.toml", "--ledger", "north/ledger")
     error = refused("card", "north/mine.csv", *own, says="what was refused")
     assert error.code == "guard.protocol-not-allowed"
 

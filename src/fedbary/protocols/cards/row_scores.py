@@ -132,7 +132,7 @@ def _score_numbers(
 
 def _prior_codes(log_prior: Floats) -> Integers:
     """Classes of rows that have the model's class shares."""
-    counts = np.maximum(np.round(_EXPECTED * np.exp(log_prior)), 1).astype(np.int64)
+    counts = np.maximum(np.round(_EXPECTED * np.exp(log_softmax(log_prior))), 1).astype(np.int64)
     return np.repeat(np.arange(len(counts)), counts)
 
 

@@ -79,6 +79,7 @@ class CardsServer:
         self._numbers: dict[str, dict[str, float]] = {}
         self._fits: dict[str, dict[str, float]] = {}
         self._failures: dict[str, Failure] = {}
+        self._agreed: Schema | None = None
         self._found: Models | None = None
 
     def tasks(self) -> Mapping[str, Message]:
@@ -237,20 +238,22 @@ class CardsServer:
     def _models(self) -> Models:
         if self._found is None:
             self._host.busy("adding up the cards")
-            if not hasattr(self, "_agreed"):
+            if self._agreed is None:
                 self._fail_unlike()
+            assert self._agreed is not None
             cards = {name: self._cards[name] for name in self._valued()}
-            self._found = Models(cards, self._agreed, self._held_reference(), robust=self._settings.robust)
+            reference = self._held_reference(self._agreed)
+            self._found = Models(cards, self._agreed, reference, robust=self._settings.robust)
         return self._found
 
-    def _held_reference(self) -> Reference | None:
+    def _held_reference(self, schema: Schema) -> Reference | None:
         if self._reference is None:
             return None
         seed = derived_seed(self._seed, "reference") % 2**31
         fitted, held_out = self._reference, None
         if self._rules.calibration == "split":
             fitted, held_out = split_reference(self._reference, seed=seed)
-        return Reference(fitted, self._agreed, held_out, seed=seed)
+        return Reference(fitted, schema, held_out, seed=seed)
 
     def _median_fit(self, key: str) -> float | None:
         told = [fit[key] for fit in self._fits.values() if key in fit]
