@@ -43,6 +43,7 @@ def test_honest_cards_pass_with_and_without_guards(rows, seed, scale, centre):
 
 @pytest.mark.parametrize("epsilon", [0.5, 8.0])
 def test_private_cards_pass(epsilon):
+    pytest.importorskip("dp_accounting")
     schema = public_schema(table(80, 1))
     for seed in range(5):
         check_card(private_card(table(60, seed), schema, epsilon=epsilon, delta=1e-6))

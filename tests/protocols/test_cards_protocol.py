@@ -193,6 +193,7 @@ def test_a_guarded_client_of_few_rows_tells_no_products(clients):
 
 
 def test_with_epsilon_nothing_leaves_but_the_card(clients, digits):
+    pytest.importorskip("dp_accounting")
     settings = fb.Cards(epsilon=2.0, coordinates=8)
     server = settings.server(list(clients[0]), digits.test, settings.space(None), rules=RowRules(), seed=0)
     halves = {name: half(settings, table) for name, table in clients[0].items()}

@@ -101,6 +101,7 @@ def test_no_model_reads_the_label_of_one_row_by_the_temperature(policy):
 
 
 def test_one_card_in_other_public_coordinates_does_not_take_the_others_out():
+    pytest.importorskip("dp_accounting")
     agreed, other = public_schema(table(50)), public_schema(table(51))
     cards = {"liar": private_card(table(9), other, epsilon=1.0, delta=1e-6)}
     cards |= {f"honest{at}": private_card(table(at), agreed, epsilon=1.0, delta=1e-6) for at in range(3)}

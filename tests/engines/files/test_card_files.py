@@ -154,6 +154,7 @@ def test_a_card_that_no_rows_could_have_is_named_with_its_file(cards, tmp_path):
 
 
 def test_an_owner_who_needs_epsilon_refuses_an_exact_card(owners, tmp_path):
+    pytest.importorskip("dp_accounting")
     policy = tmp_path / "policy.toml"
     policy.write_text("epsilon_budget = 4.0\n", encoding="utf-8")
     config = replace(owners["north"], policy=policy)
