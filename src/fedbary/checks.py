@@ -9,6 +9,8 @@ from numbers import Integral, Real
 
 from fedbary.errors import wrong_parameter
 
+# Below, noise drowns any answer.
+_LEAST_EPSILON = 1e-4
 _LEAST_BEGINNING = 3  # letters that say something about a name
 
 
@@ -41,6 +43,25 @@ def number(value: object, name: str, owner: str, *, zero: bool = False) -> float
             return found
     wanted = "a finite number, zero or above" if zero else "a finite number above zero"
     raise wrong_parameter(name, owner, wanted, value)
+
+
+def epsilon(value: object, owner: str) -> None:
+    """Refuse what is no ε that an answer could be made with."""
+    fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not fits or float(value) < _LEAST_EPSILON:  # type: ignore[arg-type]
+        raise wrong_parameter("epsilon", owner, f"a finite number of at least {_LEAST_EPSILON:g}", value)
+
+
+def one_of(value: object, name: str, owner: str, allowed: Iterable[str]) -> None:
+    """Refuse what is none of the allowed words."""
+    if value not in (words := tuple(allowed)):
+        raise wrong_parameter(name, owner, f"one of {', '.join(words)}", value)
+
+
+def truth(value: object, name: str, owner: str) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise wrong_parameter(name, owner, "True or False", value)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from fedbary.checks import whole
+from fedbary.checks import epsilon, number, one_of, truth, whole
 from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 Policy = Literal["trusted", "guarded", "dp"]
 
-_LEAST_EPSILON = 1e-4
 # 2^20 coalitions take minutes; every further client doubles that.
 _MOST_EXACT = 20
 
@@ -94,15 +91,13 @@ class Cards:
         if self.exact_up_to > _MOST_EXACT:
             expected = f"at most {_MOST_EXACT}, for it takes 2^N evaluations"
             raise wrong_parameter("exact_up_to", "Cards", expected, self.exact_up_to)
-        if self.epsilon is not None and not (_is_number(self.epsilon) and self.epsilon >= _LEAST_EPSILON):
-            raise wrong_parameter("epsilon", "Cards", f"a finite number of at least {_LEAST_EPSILON:g}", self.epsilon)
-        if not (_is_number(self.delta) and 0.0 < self.delta < 1.0):
+        if self.epsilon is not None:
+            epsilon(self.epsilon, "Cards")
+        if number(self.delta, "delta", "Cards") >= 1.0:
             raise wrong_parameter("delta", "Cards", "a number between 0 and 1", self.delta)
-        if self.policy not in ("trusted", "guarded", "dp"):
-            raise wrong_parameter("policy", "Cards", "one of trusted, guarded, dp", self.policy)
+        one_of(self.policy, "policy", "Cards", get_args(Policy))
         for field in ("worth", "robust", "shared", "numbers"):
-            if not isinstance(getattr(self, field), bool):
-                raise wrong_parameter(field, "Cards", "True or False", getattr(self, field))
+            truth(getattr(self, field), field, "Cards")
         if self.policy == "dp" and self.epsilon is None:
             raise SettingsError("protocols.dp-without-epsilon")
 
@@ -130,7 +125,3 @@ class Cards:
         from fedbary.protocols.cards.client import CardsClient
 
         return CardsClient(self, table, rules=rules)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

@@ -20,6 +20,7 @@ from fedbary.protocols.cards.card import ARRAYS, Card
 from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.client import card_of
+from fedbary.protocols.cards.client_shares import client_shares, possible
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.findings import Findings
 from fedbary.protocols.cards.forms import EXCHANGES
@@ -32,13 +33,12 @@ from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS, ESTIMATES, client_numbers
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS
 from fedbary.space.options import Space
 from fedbary.space.public_schema import public_schema
 from fedbary.space.row_identity import different_rows, split_reference
 from fedbary.space.schema import Schema
 from fedbary.valuation.contribution import client_frame, outcomes_of
-from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
@@ -49,8 +49,6 @@ Floats = NDArray[np.float64]
 
 _KINDS = ("card", "fit", "model")
 _FITTED = ("temperature", "tail")
-# Nobody's rows are clean: what shares of clean clients may read without a reference (`fedbary reproduce verdict`).
-_LABELS_DIFFER, _FEATURES_DIFFER = 0.03, 0.08
 
 
 class CardsServer:
@@ -196,7 +194,7 @@ class CardsServer:
             self._fits[name] = {key: float(reply.scalars[key]) for key in _FITTED if key in reply.scalars}
         elif self._stage == "model":
             told = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
-            self._numbers[name] = told if _possible(told) else {}
+            self._numbers[name] = told if possible(told) else {}
         else:
             try:
                 card = card_of(reply)
@@ -278,21 +276,9 @@ class CardsServer:
         """Columns about bad rows: what clients say, or else what the cards tell."""
         models, valued = self._models(), self._valued()
         silent = any("wrong_labels" not in self._numbers.get(name, {}) for name in valued)
-        by_card = dict(zip(valued, models.relative_shares() if silent else [None] * len(valued), strict=True))
-        odd = {name: told["odd_features"] for name, told in self._numbers.items() if "odd_features" in told}
-        found: dict[str, dict[str, float]] = {}
-        for name in valued:
-            told = self._numbers.get(name, {})
-            if "wrong_labels" in told:
-                if self._reference is None:
-                    others = [share for other, share in odd.items() if other != name]
-                    told = _beside(told, float(np.median(others)) if len(others) > 1 else 0.0)
-                found[name] = client_numbers(told)
-            elif (estimate := by_card[name]) is not None:
-                found[name] = estimate.columns("wrong_labels") | _quality(estimate)
-            else:
-                found[name] = {}
-        return found
+        by_card = models.relative_shares() if silent else [None] * len(valued)
+        told = dict(zip(valued, by_card, strict=True))
+        return client_shares(self._numbers, told, clean=self._reference is not None)
 
     def _record(
         self,
@@ -349,34 +335,10 @@ class CardsServer:
         return [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
 
 
-def _possible(told: Mapping[str, float]) -> bool:
-    """Whether every share lies in its interval; what contradicts itself counts as not said."""
-    shares = [[told.get(f"{name}{end}", np.nan) for end in ("_low", "", "_high")] for name in ESTIMATES]
-    return all(low <= share <= high for low, share, high in shares)
-
-
-def _beside(told: Mapping[str, float], usual: float) -> dict[str, float]:
-    """What a client says of its rows, odd ones beyond those of the others, with what clients differ in besides."""
-    found = dict(told)
-    for name, less, wider in (("wrong_labels", 0.0, _LABELS_DIFFER), ("odd_features", usual, _FEATURES_DIFFER)):
-        found[name] = max(0.0, told[name] - less)
-        found[f"{name}_low"] = max(0.0, told[f"{name}_low"] - less - wider)
-        found[f"{name}_high"] = min(1.0, max(found[name], told[f"{name}_high"] - less + wider))
-    return found
-
-
 def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:
     """By what a card says."""
     _, card = named
     return card.counts.tolist(), card.sums.ravel().tolist()
-
-
-def _quality(estimate: Estimate) -> dict[str, float]:
-    return {
-        "quality": 1.0 - estimate.share,
-        "quality_low": 1.0 - estimate.high,
-        "quality_high": 1.0 - estimate.low,
-    }
 
 
 def _content(card: Card) -> bytes:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from fedbary.checks import whole
-from fedbary.errors import SettingsError, wrong_parameter
+from fedbary.checks import epsilon, one_of, truth, whole
+from fedbary.errors import SettingsError
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from fedbary.protocols.sketch.server import SketchServer
 
 Policy = Literal["trusted", "coarsen", "dp"]
-
-_LEAST_EPSILON = 1e-4
 
 
 @dataclass(frozen=True)
@@ -77,17 +73,12 @@ class Sketch:
         whole(self.min_group, "min_group", "Sketch", least=1)
         if self.support is not None:
             whole(self.support, "support", "Sketch", least=1)
-        if self.epsilon is not None and not _is_epsilon(self.epsilon):
-            raise wrong_parameter("epsilon", "Sketch", f"a finite number of at least {_LEAST_EPSILON:g}", self.epsilon)
-        for field, allowed in (
-            ("policy", ("trusted", "coarsen", "dp")),
-            ("lower", ("improved", "triangle")),
-        ):
-            if getattr(self, field) not in allowed:
-                raise wrong_parameter(field, "Sketch", f"one of {', '.join(allowed)}", getattr(self, field))
+        if self.epsilon is not None:
+            epsilon(self.epsilon, "Sketch")
+        one_of(self.policy, "policy", "Sketch", get_args(Policy))
+        one_of(self.lower, "lower", "Sketch", ("improved", "triangle"))
         for field in ("adapt", "numbers"):
-            if not isinstance(getattr(self, field), bool):
-                raise wrong_parameter(field, "Sketch", "True or False", getattr(self, field))
+            truth(getattr(self, field), field, "Sketch")
         if self.policy == "dp" and self.epsilon is None:
             raise SettingsError("protocols.dp-without-epsilon")
 
@@ -115,8 +106,3 @@ class Sketch:
         from fedbary.protocols.sketch.client import SketchClient
 
         return SketchClient(self, table, rules=rules)
-
-
-def _is_epsilon(number: object) -> bool:
-    fits = isinstance(number, Real) and not isinstance(number, bool)
-    return fits and isfinite(number) and number >= _LEAST_EPSILON  # type: ignore[arg-type, operator]

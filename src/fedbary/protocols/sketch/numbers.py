@@ -52,8 +52,12 @@ def client_numbers(scalars: Mapping[str, float]) -> dict[str, float]:
     if not all(name in found for name in ABOUT_ROWS[:-1]):
         return found
     wrong, odd = (Estimate(found[name], found[f"{name}_low"], found[f"{name}_high"]) for name in ESTIMATES)
-    bad = bad_rows(odd, wrong)
-    return {**found, "quality": 1.0 - bad.share, "quality_low": 1.0 - bad.high, "quality_high": 1.0 - bad.low}
+    return {**found, **quality_columns(bad_rows(odd, wrong))}
+
+
+def quality_columns(bad: Estimate) -> dict[str, float]:
+    """Quality with its ends, by the share of bad rows."""
+    return {"quality": 1.0 - bad.share, "quality_low": 1.0 - bad.high, "quality_high": 1.0 - bad.low}
 
 
 def _in_groups(share: float, rows: int, min_group: int) -> float:
