@@ -34,6 +34,8 @@ _HOMES = {
     "Points": "fedbary.space.points",
     "PrivacyError": "fedbary.errors",
     "ProtocolError": "fedbary.errors",
+    "ReadOptions": "fedbary.data.options",
+    "Reading": "fedbary.data.reading",
     "RowComparison": "fedbary.research.comparison",
     "RowValues": "fedbary.estimators",
     "Schema": "fedbary.space.schema",
@@ -93,6 +95,8 @@ __all__ = [
     "Points",
     "PrivacyError",
     "ProtocolError",
+    "ReadOptions",
+    "Reading",
     "RowComparison",
     "RowValues",
     "Schema",
@@ -134,6 +138,8 @@ if TYPE_CHECKING:
     from fedbary.auditing.result import Audit
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
+    from fedbary.data.options import ReadOptions
+    from fedbary.data.reading import Reading
     from fedbary.data.table import Table
     from fedbary.engines.files.card_file import CardFile
     from fedbary.engines.files.engine import FilesEngine

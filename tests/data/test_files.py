@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from codes import coded
-from fedbary.data import files, read, read_clients, write
+from fedbary.data import formats, read, read_clients, write
+from fedbary.data.formats.parquet import PARQUET
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
@@ -25,7 +26,7 @@ def put(path, text="age,label\n31,0\n45,1\n"):
 def test_the_suffix_says_how_to_read(tmp_path, suffix):
     path = tmp_path / f"bank{suffix}"
     frame = pd.DataFrame({"patient": ["p", "q"], "age": [31, None], "job": ["cook", None], "bought": ["yes", "no"]})
-    if suffix in files.PARQUET:
+    if suffix in PARQUET:
         frame.to_parquet(path, index=False)
     else:
         frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
@@ -107,7 +108,7 @@ def test_a_folder_is_not_a_file(tmp_path):
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(formats, "MAX_FILE_BYTES", 10)
     with pytest.raises(DataError, check=coded("data.file-too-large")):
         read(put(tmp_path / "bank.csv"), "label")
 

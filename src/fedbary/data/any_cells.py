@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.columns import Array, naming
-from fedbary.data.files import AnyPath, opened
+from fedbary.data.formats import AnyPath, opened
 from fedbary.data.frames import column_from_series, labels_from_series, require_column, require_unique, texts
+from fedbary.data.options import ReadOptions
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
@@ -24,7 +26,14 @@ if TYPE_CHECKING:
 _NO_LABEL = "(missing)"
 
 
-def read_any_cells(path: AnyPath, label: str, *, id: str | None = None) -> Table:  # noqa: A002 - as in `read`
+def read_any_cells(
+    path: AnyPath,
+    label: str,
+    *,
+    id: str | None = None,  # noqa: A002 - as in `read`
+    options: ReadOptions | None = None,
+    reading: Reading | None = None,  # noqa: ARG001
+) -> Table:
     r"""Read a table, whatever its cells hold; refuses only what is wrong with the file or its columns. No ids are kept.
 
     Examples
@@ -38,7 +47,7 @@ def read_any_cells(path: AnyPath, label: str, *, id: str | None = None) -> Table
     (['31', '53y', 'inf'], ['yes', '(missing)', 'no'])
     """
     origin = Path(path).name
-    with opened(path) as found, naming(origin):
+    with opened(path, options or ReadOptions()) as found, naming(origin):
         names = [str(name) for name in found.columns]
         require_unique(names)
         frame = found.set_axis(names, axis=1)

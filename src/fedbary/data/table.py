@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,10 @@ from fedbary.data.frames import (
     require_column,
     require_unique,
 )
+from fedbary.data.options import ReadOptions
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError, FedbaryError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +55,10 @@ class Table:
         What the label and the ids are called in files and messages.
     origin
         The file or client the rows come from, for messages only.
+    reading
+        How the columns of a file or frame became these; empty for arrays.
+    notes
+        What was guessed when it was read, for its owner.
 
     Examples
     --------
@@ -66,6 +73,8 @@ class Table:
     label_name: str = "label"
     id_name: str = "row"
     origin: str = ""
+    reading: Reading = field(default_factory=Reading)
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         with naming(self.origin):
@@ -74,8 +83,8 @@ class Table:
             ids = None if self.ids is None else as_ids(self.id_name, self.ids)
             extra = {} if ids is None else {self.id_name: ids}
             check_layout(columns, {**extra, self.label_name: labels})
-        for field, value in (("columns", columns), ("labels", labels), ("ids", ids)):
-            object.__setattr__(self, field, value)
+        for name, value in (("columns", columns), ("labels", labels), ("ids", ids)):
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_arrays(
@@ -119,9 +128,14 @@ class Table:
         label: str = "label",
         *,
         id: str | None = None,  # noqa: A002 - the word of the public interface
+        options: ReadOptions | None = None,  # noqa: ARG003
+        reading: Reading | None = None,  # noqa: ARG003
         origin: str = "",
     ) -> Table:
         """Build a table from a DataFrame: every column but the label and the id is a feature.
+
+        ``options`` say what is asked of reading its columns, ``reading`` how they were agreed to be read; the rest is
+        guessed, and the table's ``notes`` say what was.
 
         Examples
         --------
@@ -222,7 +236,14 @@ class Table:
         }
 
 
-def as_table(data: Any, *, name: str = "", label: str | None = None) -> Table:
+def as_table(
+    data: Any,
+    *,
+    name: str = "",
+    label: str | None = None,
+    options: ReadOptions | None = None,
+    reading: Reading | None = None,
+) -> Table:
     """Accept a Table, a pair ``(X, y)`` or a DataFrame with a label column.
 
     Examples
@@ -239,7 +260,7 @@ def as_table(data: Any, *, name: str = "", label: str | None = None) -> Table:
             found = next((n for n in (label, "label") if n is not None and n in data.columns), None)
             if found is None:
                 raise DataError("data.frame-without-label", label=label or "label", names=tuple(map(str, data.columns)))
-            table = Table.from_frame(data, found)
+            table = Table.from_frame(data, found, options=options, reading=reading)
         elif isinstance(data, tuple | list) and len(data) == 2:
             table = Table.from_arrays(data[0], data[1])
         else:
@@ -249,12 +270,14 @@ def as_table(data: Any, *, name: str = "", label: str | None = None) -> Table:
     return table.replace(origin=name) if name else table
 
 
-def table_or_error(data: Any, label: str | None) -> Table | FedbaryError:
+def table_or_error(
+    data: Any, label: str | None, options: ReadOptions | None = None, reading: Reading | None = None
+) -> Table | FedbaryError:
     """A client's table, or the reason why it cannot be used, so that the others go on."""
     if isinstance(data, FedbaryError):
         return data
     try:
-        return as_table(data, label=label)
+        return as_table(data, label=label, options=options, reading=reading)
     except FedbaryError as error:
         return error
 

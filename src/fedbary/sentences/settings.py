@@ -13,5 +13,7 @@ SENTENCES = {
     "one-client": say("One client alone has nobody to be compared with: give a reference, or more clients."),
     "no-client": say("There is no client to value: give at least one."),
     "not-unicode": say("The client name {name} is not valid Unicode: rename the client."),
+    "column-in-both": say("Column {column!r} is both in <{first}> and in <{second}>: leave it out of one of them."),
+    "no-read-option": say("There is no option {name!r} of reading{guess}; choose from {known}."),
     "same-name": say("Two clients have the same name once written as text: rename one of them."),
 }

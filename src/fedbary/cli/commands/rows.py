@@ -214,7 +214,7 @@ def between(estimate: Estimate) -> str:
 def _beside(result: Valuation, folder: Path, client: str, export: str, data: Path | None) -> Path:
     """A file in the result folder, in the format of the client's own: what CSV would quote, Parquet keeps."""
     from fedbary.cli.ui.result_folder import source_of
-    from fedbary.data.files import table_suffix
+    from fedbary.data.formats import table_suffix
     from fedbary.valuation.storage import row_file_names
 
     source = data or source_of(result, client)
