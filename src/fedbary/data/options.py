@@ -98,12 +98,17 @@ class ReadOptions:
         >>> ReadOptions.of({"drop": "name, street", "sep": ";"})
         ReadOptions(drop=('name', 'street'), sep=';')
         """
-        known = [field.name.replace("_", "-") for field in fields(cls)]
+        known = cls.keys()
         for key in config:
             if key.replace("_", "-") not in known:
                 guess = did_you_mean(key, known)
                 raise SettingsError("settings.no-read-option", name=key, guess=guess, known=", ".join(known))
         return cls(**{key.replace("-", "_"): value for key, value in config.items() if value is not None})
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """The names of the options in a node's config."""
+        return tuple(one.name.replace("_", "-") for one in fields(cls))
 
     def given(self) -> dict[str, Any]:
         """What differs from the defaults, as `of` takes it."""
