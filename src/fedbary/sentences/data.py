@@ -92,7 +92,6 @@ SENTENCES = {
     "not-npz": say("the file is not an .npz of plain arrays (pickled objects are never loaded); fetch it again"),
     "not-on-openml": say("it has no source on OpenML"),
     "not-parquet": say("the file cannot be read as Parquet ({why}); write it again"),
-    "not-utf8": say("the file is not UTF-8 text; save it as UTF-8"),
     "nothing-numeric": say("none of the columns {columns:quoted} is numeric, so there is nothing to add to"),
     "object-array": say("column {column!r} is an object array of {kind} values; expected {expected}", "kind expected"),
     "offline": say("OpenML was not asked because FEDBARY_OFFLINE=1"),
@@ -106,7 +105,6 @@ SENTENCES = {
         "the query's first {rows:,} rows take more than {most:,} bytes; ask for fewer rows or columns", "most"
     ),
     "ragged": say("the rows of X do not have the same length; give every row as many numbers"),
-    "semicolons": say("its cells are separated by semicolons; save it with commas and decimal points"),
     "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"

@@ -222,9 +222,12 @@ def between(estimate: Estimate) -> str:
 def _beside(result: Valuation, folder: Path, client: str, export: str, data: str | None) -> Path:
     """A file in the result folder, in the format of the client's own: what CSV would quote, Parquet keeps."""
     from fedbary.cli.ui.result_folder import source_of
+    from fedbary.data.export import WRITTEN
     from fedbary.data.formats import table_suffix
     from fedbary.valuation.storage import row_file_names
 
     source = data or source_of(result, client)
     assert source is not None, "the table was read from somewhere"
-    return folder / f"{row_file_names(list(result.row_tables or {}))[client]}-{export}{table_suffix(Path(source))}"
+    suffix = table_suffix(Path(source)) if Path(source).is_file() else ""
+    name = f"{row_file_names(list(result.row_tables or {}))[client]}-{export}"
+    return folder / f"{name}{suffix if suffix in WRITTEN else '.parquet'}"
