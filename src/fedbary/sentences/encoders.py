@@ -12,8 +12,8 @@ SENTENCES = {
         "the function gives a cell other numbers in another batch: switch off dropout and batch statistics, as with model.eval()"
     ),
     "differs": say(
-        "it is encoded with {ours} here, but this federation uses {theirs}; ask for that one, with the same files",
-        "ours theirs",
+        "it is encoded with {ours} ({our_digest}) here, but with {theirs} ({their_digest}) in this federation; use that one, with the same files",
+        "ours theirs our_digest their_digest",
     ),
     "function-failed": say(
         "the function failed with a list of {kind}s ({why}); expected one that takes such a list and returns one row of numbers for each"

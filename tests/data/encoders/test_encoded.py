@@ -166,7 +166,9 @@ def test_the_agreed_encoder_is_used_and_another_one_refused():
     assert (other.encoder, other.digest, other.block.shape, other.notes) == (found.encoder, found.digest, (2, 784), ())
     with pytest.raises(DataError, check=coded("encoders.differs")) as raised:
         encoded(images(), "pixels:8x8x1", kind="image", name="scan", agreed=agreed)
-    assert raised.value.public == {"ours": "pixels:8x8x1", "theirs": "pixels:28x28x1"}
+    both = raised.value.public
+    assert (both["ours"], both["theirs"]) == ("pixels:8x8x1", "pixels:28x28x1")
+    assert both["our_digest"] != both["their_digest"]
 
 
 def test_another_party_cannot_ask_for_what_needs_files():

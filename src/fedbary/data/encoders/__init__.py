@@ -4,5 +4,6 @@ from fedbary.data.encoders.encode import EncodedCells, encoded
 from fedbary.data.encoders.encoder import CellKind, Encoder
 from fedbary.data.encoders.images import is_image
 from fedbary.data.encoders.named import encoder_of, suits
+from fedbary.data.encoders.progress import watching_encoders
 
-__all__ = ["CellKind", "EncodedCells", "Encoder", "encoded", "encoder_of", "is_image", "suits"]
+__all__ = ["CellKind", "EncodedCells", "Encoder", "encoded", "encoder_of", "is_image", "suits", "watching_encoders"]

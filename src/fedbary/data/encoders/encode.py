@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from fedbary.data.encoders.cache import EncodingCache, encoding_cache
 from fedbary.data.encoders.encoder import Block, CellKind, Encoder
-from fedbary.data.encoders.images import file_of, opened_image
+from fedbary.data.encoders.images import content_of, file_of, opened_image
 from fedbary.data.encoders.named import DEFAULTS, Spec, agreed_encoder, encoder_of, suits
 from fedbary.data.encoders.pixels import Pixels, fitting_pixels
+from fedbary.data.encoders.progress import Progress
 from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError
 from fedbary.notes import Note
@@ -74,7 +77,7 @@ def encoded(
     try:
         chosen = _chosen(cells, encoder, kind, agreed, alone)
         block = np.full((len(cells), chosen.width), np.nan, dtype=np.float32)
-        for rows, found in _batches(cells, chosen, kind, alone):
+        for rows, found in _batches(cells, chosen, kind, name, alone):
             block[rows] = found
     except DataError as error:
         raise error.at(f"column {name!r}") from error.__cause__
@@ -88,7 +91,13 @@ def _chosen(
     if agreed is not None and agreed.encoder:
         chosen = agreed_encoder(asked, agreed.encoder, kind)
         if agreed.digest and chosen.digest != agreed.digest:
-            raise DataError("encoders.differs", ours=chosen.name, theirs=agreed.encoder)
+            raise DataError(
+                "encoders.differs",
+                ours=chosen.name,
+                theirs=agreed.encoder,
+                our_digest=chosen.digest[:8],
+                their_digest=agreed.digest[:8],
+            )
         return chosen
     if kind == "image" and not suits(asked, kind):  # it was asked for the texts of the same table
         asked = None
@@ -105,21 +114,41 @@ def _guesses(chosen: Encoder, asked: Spec | None, agreed: ColumnReading | None, 
     return (Note("encoders.pixels-guessed", {"column": name, "shape": shape, "colours": colours}),)
 
 
-def _batches(cells: Sequence[Any], encoder: Encoder, kind: CellKind, alone: bool) -> Iterator[tuple[list[int], Block]]:
+def _batches(
+    cells: Sequence[Any], encoder: Encoder, kind: CellKind, name: str, alone: bool
+) -> Iterator[tuple[list[int], Block]]:
     present = [row for row, cell in enumerate(cells) if not _is_missing(cell)]
     size = 1 if alone else encoder.batch
-    for start in range(0, len(present), size):
-        rows = present[start : start + size]
-        try:
-            yield rows, _rows(encoder, [_prepared(cells[row], row, kind) for row in rows], kind)
-        except DataError:
-            if not alone:
-                raise
+    progress = Progress(name, len(present))
+    with encoding_cache(encoder, alone) as cache:
+        for start in range(0, len(present), size):
+            rows = present[start : start + size]
+            batch = {row: cells[row] for row in rows}
+            try:
+                yield rows, _found(batch, encoder, kind, cache) if cache else _rows(batch, encoder, kind)
+            except DataError:
+                if not alone:
+                    raise
+            progress.add(len(rows))
 
 
-def _rows(encoder: Encoder, cells: list[Any], kind: CellKind) -> Block:
+def _found(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind, cache: EncodingCache) -> Block:
+    """What the cache has; the rest is encoded, equal cells once."""
+    keys = {row: cache.key(_content(cell, row, kind)) for row, cell in cells.items()}
+    known = cache.found(list(keys.values()))
+    missing = {key: row for row, key in keys.items() if key not in known}
+    if missing:
+        made = _rows({row: cells[row] for row in missing.values()}, encoder, kind)
+        new = dict(zip(missing, made, strict=True))
+        cache.keep(new)
+        known |= new
+    return np.stack([known[key] for key in keys.values()])
+
+
+def _rows(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind) -> Block:
+    ready = [_prepared(cell, row, kind) for row, cell in cells.items()]
     with np.errstate(over="ignore", invalid="ignore"):
-        found: Block = np.asarray(encoder.encode(cells)).astype(np.float32)
+        found: Block = np.asarray(encoder.encode(ready)).astype(np.float32)
     if found.shape != (len(cells), encoder.width):
         raise DataError("encoders.function-shape", kind=kind, cells=len(cells), shape=str(found.shape))
     if not np.isfinite(found).all():
@@ -128,10 +157,20 @@ def _rows(encoder: Encoder, cells: list[Any], kind: CellKind) -> Block:
 
 
 def _prepared(cell: Any, row: int, kind: CellKind) -> Any:
-    if kind == "text":
-        return cell if isinstance(cell, str) else str(cell)
+    with _naming(cell, row):
+        return opened_image(cell) if kind == "image" else str(cell)
+
+
+def _content(cell: Any, row: int, kind: CellKind) -> tuple[object, ...]:
+    with _naming(cell, row):
+        return content_of(cell) if kind == "image" else (str(cell),)
+
+
+@contextmanager
+def _naming(cell: Any, row: int) -> Iterator[None]:
+    """Put the file of an image, or its row, before what is wrong with it."""
     try:
-        return opened_image(cell)
+        yield
     except DataError as error:
         raise error.at(file_of(cell) or f"row {row}") from error.__cause__
 
