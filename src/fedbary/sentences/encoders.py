@@ -32,6 +32,13 @@ SENTENCES = {
     "no-image-file": say("there is no such image; check the path"),
     "no-image-kind": say("the cell is {kind} and no image; expected a path, bytes, an array or an image of Pillow"),
     "no-numbers": say("the encoder gave a {kind} numbers that are missing or infinite; correct it"),
+    "no-vocabulary": say(
+        "the file {file} is no vocabulary with weights of at most {most:,} words; write one with fedbary.data.encoders.public_vocabulary"
+    ),
+    "no-vocabulary-file": say(
+        "there is no vocabulary {file}; write one of public texts with fedbary.data.encoders.public_vocabulary"
+    ),
+    "no-words": say("the texts hold no words; expected at least one of two letters"),
     "not-an-image": say("the image cannot be opened[[ ({why})]]; replace it by a PNG or JPEG file, or leave it out"),
     "other-kind": say(
         "the encoder {name} is for {takes}, but the column holds {kind}; ask for another, such as {default}"
@@ -41,6 +48,9 @@ SENTENCES = {
     ),
     "pixels-guessed": say(
         "column {column!r} holds images, which are used as pixels, {shape} and {colours}; choose otherwise with <encoder>"
+    ),
+    "tfidf-without-file": say(
+        "tfidf takes a public vocabulary: tfidf:FILE, with a file of fedbary.data.encoders.public_vocabulary; without one, use hashing"
     ),
     "too-many-pixels": say("the image has {pixels:,} pixels, more than the limit of {most:,}; make it smaller", "most"),
 }

@@ -5,5 +5,16 @@ from fedbary.data.encoders.encoder import CellKind, Encoder
 from fedbary.data.encoders.images import is_image
 from fedbary.data.encoders.named import encoder_of, suits
 from fedbary.data.encoders.progress import watching_encoders
+from fedbary.data.encoders.tfidf import public_vocabulary
 
-__all__ = ["CellKind", "EncodedCells", "Encoder", "encoded", "encoder_of", "is_image", "suits", "watching_encoders"]
+__all__ = [
+    "CellKind",
+    "EncodedCells",
+    "Encoder",
+    "encoded",
+    "encoder_of",
+    "is_image",
+    "public_vocabulary",
+    "suits",
+    "watching_encoders",
+]

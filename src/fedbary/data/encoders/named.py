@@ -10,6 +10,7 @@ from fedbary.data.encoders.encoder import CellKind, Encoder
 from fedbary.data.encoders.functions import function_encoder
 from fedbary.data.encoders.hashing import hashing_of
 from fedbary.data.encoders.pixels import pixels_of
+from fedbary.data.encoders.tfidf import tfidf_of
 from fedbary.errors import DataError
 
 Spec: TypeAlias = "str | Callable[[Any], Any]"
@@ -17,6 +18,7 @@ Spec: TypeAlias = "str | Callable[[Any], Any]"
 _FAMILIES: dict[str, tuple[CellKind, Callable[[str], Encoder]]] = {
     "pixels": ("image", pixels_of),
     "hashing": ("text", hashing_of),
+    "tfidf": ("text", tfidf_of),
 }
 # Built of their names alone: these may be asked for by another party.
 _WITHOUT_FILES = ("pixels", "hashing")
