@@ -107,9 +107,7 @@ def boost(
 
     require_torch()
     ways = _ways(how)
-    if reference is None:
-        raise SettingsError("research.flags-need-a-reference")
-    check_types(clients)
+    _check_data(clients, reference)
     tell, target = progress or (lambda _: None), _server_table(reference, "reference", None)
     asked = _server_table(test, "test rows", target.label_name)
     judge, notes = _test_rows(asked, target)
@@ -215,6 +213,12 @@ def _ways(how: Sequence[str]) -> list[str]:
     if not how:
         raise SettingsError("research.no-way-given", known=", ".join(HOWS))
     return list(dict.fromkeys(how))
+
+
+def _check_data(clients: Mapping[str, Data | FedbaryError], reference: Data | None) -> None:
+    if reference is None:
+        raise SettingsError("research.flags-need-a-reference")
+    check_types(clients)
 
 
 def _server_table(data: Data, what: str, label: str | None) -> Table:
