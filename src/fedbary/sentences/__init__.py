@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 AREAS = (
-    "audit", "cli", "data", "deploy", "engines", "games", "guard", "internal", "protocols", "research", "schema",
+    "audit", "checkup", "cli", "data", "deploy", "engines", "games", "guard", "internal", "protocols", "research", "schema",
     "settings", "transport", "valuation", "verdict", "views",
 )  # fmt: skip
 
