@@ -104,7 +104,7 @@ def _table(
     data: Any,
     label: str,
     *,
-    id: str | None,
+    id: str | None,  # noqa: A002 - as in `read`
     options: ReadOptions | None,
     reading: Reading | None,
 ) -> tuple[Table, tuple[Note, ...]]:
