@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -120,9 +121,9 @@ _LISTS = ("columns", "drop", "dates", "categories", "numbers", "ordered")
 
 
 def _names(option: str, value: object) -> tuple[str, ...]:
-    """Names of columns: one text with commas, or several."""
+    """Names of columns: one text with commas (a name that has one is quoted), or several."""
     if isinstance(value, str):
-        return tuple(name.strip() for name in value.split(",") if name.strip())
+        return tuple(name.strip() for name in next(csv.reader([value], skipinitialspace=True), []) if name.strip())
     if not isinstance(value, tuple | list) or not all(isinstance(name, str) for name in value):
         raise wrong_parameter(option, "ReadOptions", "names of columns", value)
     return tuple(value)
