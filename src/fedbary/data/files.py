@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
 
+from fedbary.data.alike import Reader, read_alike
+from fedbary.data.columns import naming
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.options import ReadOptions
+from fedbary.data.owners import OwnedRows, without_column
 from fedbary.data.places import AnyPath, is_url, place_name, shown
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
@@ -62,10 +67,14 @@ def read(
     Table(2 rows, 1 columns, label 'bought')
     """
     asked = options or ReadOptions()
-    origin = shown(path) if is_url(path) else Path(path).name
     with opened(path, asked, most, reading=reading) as cells:
-        table = Table.from_frame(cells.frame, label, id=id, options=asked, reading=reading, origin=origin)
+        frame = without_column(cells.frame, asked.client_column)
+        table = Table.from_frame(frame, label, id=id, options=asked, reading=reading, origin=_origin(path))
     return table.replace(notes=(*cells.notes, *table.notes))
+
+
+def _origin(path: AnyPath) -> str:
+    return shown(path) if is_url(path) else Path(path).name
 
 
 @overload
@@ -99,6 +108,8 @@ def read_clients(
 ) -> Any:
     r"""Read one table for each client; a client is called after its file.
 
+    With ``options.client_column`` a file holds the rows of many clients, and they are called as that column says.
+
     Parameters
     ----------
     source
@@ -117,16 +128,63 @@ def read_clients(
     >>> _ = (folder / "south.csv").write_text("age,label\n")
     >>> read_clients(folder, "label", errors="collect")
     {'north': Table(1 rows, 1 columns, label 'label'), 'south': DataError('data.header-only')}
+    >>> _ = (folder / "all.csv").write_text("site,age,label\noslo,31,0\nbergen,45,1\n")
+    >>> list(read_clients(folder / "all.csv", "label", options=ReadOptions(client_column="site")))
+    ['oslo', 'bergen']
     """
-    clients: dict[str, Table | DataError] = {}
-    for name, path in client_files(source).items():
+    asked, told = options or ReadOptions(), reading or Reading()
+
+    def reader(path: Path) -> Reader:
+        return lambda agreed: read(path, label, id=id, options=asked, reading=Reading({**(agreed or {}), **told}))
+
+    files = client_files(source)
+    if asked.client_column is None:
+        return read_alike({name: reader(path) for name, path in files.items()}, errors)
+    readers: dict[str, Reader] = {}
+    found: dict[str, Path] = {}
+    for name, path in files.items():
+        owned = _OwnedFile(path, label, id, asked, told)
+        for owner in owned.owners() or [name]:
+            if owner in readers:
+                raise DataError("formats.two-owners", client=owner, first=str(found[owner]), second=str(path))
+            readers[owner], found[owner] = partial(owned.table, owner), path
+    return read_alike(readers, errors)
+
+
+@dataclass
+class _OwnedFile:
+    """A file that holds the rows of many clients, which is read once for each way of reading its columns."""
+
+    path: Path
+    label: str
+    id: str | None
+    options: ReadOptions
+    told: Reading
+    _read: tuple[Reading, OwnedRows] | None = None
+
+    def owners(self) -> list[str]:
+        """The clients, or none where the file cannot be read, which reading it will say."""
         try:
-            clients[name] = read(path, label, id=id, options=options, reading=reading)
-        except DataError as error:
-            if errors == "raise":
-                raise
-            clients[name] = error
-    return clients
+            return self._rows(self.told).names
+        except DataError:
+            return []
+
+    def table(self, owner: str, agreed: Reading | None) -> Table:
+        """The table of one client."""
+        reading = Reading({**(agreed or {}), **self.told})
+        cells = self._rows(reading).cells(owner)
+        origin = f"{_origin(self.path)} ({self.options.client_column} {owner})"
+        table = Table.from_frame(
+            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=origin
+        )
+        return table.replace(notes=(*cells.notes, *table.notes))
+
+    def _rows(self, reading: Reading) -> OwnedRows:
+        if self._read is None or self._read[0] != reading:
+            assert self.options.client_column is not None
+            with opened(self.path, self.options, reading=reading) as cells, naming(_origin(self.path)):
+                self._read = reading, OwnedRows.of(cells, self.options.client_column)
+        return self._read[1]
 
 
 def client_files(source: Source) -> dict[str, Path]:

@@ -123,7 +123,8 @@ def _told(options: ReadOptions, reading: Reading | None) -> tuple[str, ...]:
     """The columns whose cells are wanted as they are written."""
     agreed = [name for name, column in (reading or {}).items() if column.kind in _AS_WRITTEN]
     ordered = [one.partition("=")[0].strip() for one in options.ordered]
-    return (*options.categories, *options.dates, *ordered, *agreed)
+    owner = [options.client_column] if options.client_column is not None else []
+    return (*options.categories, *options.dates, *ordered, *owner, *agreed)
 
 
 def _precision() -> Literal["round_trip"] | None:
