@@ -108,7 +108,7 @@ SENTENCES = {
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"
     ),
-    "sparse": say("X is a sparse matrix; make it dense with X.toarray() or reduce it, e.g. by TruncatedSVD"),
+    "sparse-projected": say("X is sparse with {columns:,} columns: a fixed public projection made {width:,} of them"),
     "tables-differ": say(
         "table {position} does not have the columns of table 1: {names:quoted} differ; give all tables the same columns"
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fedbary.data.columns import naming
 from fedbary.data.frames import require_column
 from fedbary.data.objects.families import is_pair, is_path
-from fedbary.data.objects.features import features_of, is_features, labels_of
+from fedbary.data.objects.features import features_of, is_features, is_labels, plain
 from fedbary.data.objects.frames import frame_cells, is_frame
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
@@ -107,7 +107,7 @@ def _check_type(data: Any) -> None:
         X, y = data
         if not is_features(X):
             raise DataError("data.not-features", kind=_kind(X))
-        if isinstance(y, str | Mapping) or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
+        if not is_labels(y):
             raise DataError("data.not-labels", kind=_kind(y))
     elif not is_frame(data):
         raise _foreign(data)
@@ -132,9 +132,7 @@ def _of_file(path: Any, label: str, options: ReadOptions | None, reading: Readin
 
 
 def _of_pair(X: Any, y: Any, *, options: ReadOptions | None, reading: Reading | None) -> Table:
-    features, notes = features_of(X)
-    table = Table.from_arrays(features, labels_of(y), options=options, reading=reading)
-    return table.replace(notes=(*notes, *table.notes))
+    return Table.from_arrays(features_of(X), plain(y), options=options, reading=reading)
 
 
 def _of_frame(
