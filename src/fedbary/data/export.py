@@ -15,6 +15,7 @@ from fedbary.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
+WRITTEN = (".csv", ".csv.gz", ".tsv", *PARQUET)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -36,7 +37,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Pa
     <BLANKLINE>
     """
     path = Path(path)
-    suffix = table_suffix(path)
+    suffix = table_suffix(path, WRITTEN)
     if not path.parent.is_dir():
         raise DataError("data.no-folder", where=str(path), folder=str(path.parent))
     if isinstance(data, Table):
@@ -51,7 +52,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Pa
             without_formulas(frame).to_csv(
                 draft,
                 index=False,
-                sep=SEPARATORS[suffix],
+                sep=SEPARATORS[suffix.removesuffix(".gz")],
                 compression="gzip" if suffix.endswith(".gz") else None,
             )
 

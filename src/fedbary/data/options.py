@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -97,12 +98,17 @@ class ReadOptions:
         >>> ReadOptions.of({"drop": "name, street", "sep": ";"})
         ReadOptions(drop=('name', 'street'), sep=';')
         """
-        known = [field.name.replace("_", "-") for field in fields(cls)]
+        known = cls.keys()
         for key in config:
             if key.replace("_", "-") not in known:
                 guess = did_you_mean(key, known)
                 raise SettingsError("settings.no-read-option", name=key, guess=guess, known=", ".join(known))
         return cls(**{key.replace("-", "_"): value for key, value in config.items() if value is not None})
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """The names of the options in a node's config."""
+        return tuple(one.name.replace("_", "-") for one in fields(cls))
 
     def given(self) -> dict[str, Any]:
         """What differs from the defaults, as `of` takes it."""
@@ -120,9 +126,9 @@ _LISTS = ("columns", "drop", "dates", "categories", "numbers", "ordered")
 
 
 def _names(option: str, value: object) -> tuple[str, ...]:
-    """Names of columns: one text with commas, or several."""
+    """Names of columns: one text with commas (a name that has one is quoted), or several."""
     if isinstance(value, str):
-        return tuple(name.strip() for name in value.split(",") if name.strip())
+        return tuple(name.strip() for name in next(csv.reader([value], skipinitialspace=True), []) if name.strip())
     if not isinstance(value, tuple | list) or not all(isinstance(name, str) for name in value):
         raise wrong_parameter(option, "ReadOptions", "names of columns", value)
     return tuple(value)
