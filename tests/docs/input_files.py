@@ -61,7 +61,7 @@ def _write_reviews(folder: Path) -> None:
         "good": "warm clean quiet friendly bright fresh kind quick",
         "bad": "cold dirty loud rude dark stale slow broken",
     }
-    common = "the room was and staff were breakfast bed with very a bit of".split()
+    common = ["the", "room", "was", "and", "staff", "were", "breakfast", "bed", "with", "very", "a", "bit", "of"]
     for name in ("north", "south", "west"):
         rows = []
         for _ in range(120):

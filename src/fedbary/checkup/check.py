@@ -15,9 +15,10 @@ from fedbary.checkup.readable import readable_table
 from fedbary.checkup.refusals import fit_to_schema, refused_by_anybody
 from fedbary.checkup.result import Checkup
 from fedbary.data.formats import opened
+from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
-from fedbary.data.table import Table, as_table
+from fedbary.data.table import Table
 from fedbary.notes import Note
 from fedbary.protocols.sketch import Sketch
 from fedbary.space.fit import fit_schema

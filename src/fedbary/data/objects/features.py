@@ -7,6 +7,8 @@ from typing import Any
 
 from fedbary.data.objects.families import is_of
 from fedbary.data.objects.frames import frame_cells, is_frame
+from fedbary.data.objects.huggingface import dataset_cells, is_huggingface
+from fedbary.data.objects.torch_data import array
 from fedbary.data.sparse import is_sparse
 
 
@@ -22,7 +24,7 @@ def is_features(X: object) -> bool:
         return True
     if isinstance(X, str | bytes | Mapping):
         return False
-    return isinstance(X, list | tuple) or hasattr(X, "__array__") or is_frame(X)
+    return isinstance(X, list | tuple) or hasattr(X, "__array__") or is_of(X, "datasets") or is_frame(X)
 
 
 def is_labels(y: object) -> bool:
@@ -37,20 +39,17 @@ def is_labels(y: object) -> bool:
 
 
 def features_of(X: Any) -> Any:
-    """X as a pandas frame or as what NumPy takes."""
-    return frame_cells(X) if is_frame(X) else plain(X)
+    """X as a pandas frame, or as what NumPy takes."""
+    if is_huggingface(X):
+        return dataset_cells(X)
+    return frame_cells(X) if is_frame(X) else _listed(array(X))
 
 
-def plain(array: Any) -> Any:
-    """A tensor of torch as an array, wherever it is; anything else as it came.
+def labels_of(y: Any) -> Any:
+    """Labels as a pandas column, an array or a list."""
+    return _listed(array(y))
 
-    Examples
-    --------
-    >>> plain([0, 1])
-    [0, 1]
-    """
-    if not is_of(array, "torch"):
-        return array
-    array = array.detach().cpu()
-    # NumPy has no bfloat16.
-    return (array.float() if str(array.dtype) == "torch.bfloat16" else array).numpy()
+
+def _listed(values: Any) -> Any:
+    """A column that Hugging Face reads when it is looked at, as a list."""
+    return list(values) if is_of(values, "datasets") else values
