@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.columns import Array, naming
-from fedbary.data.formats import AnyPath, opened
+from fedbary.data.formats import opened
 from fedbary.data.frames import column_from_series, labels_from_series, require_column, require_unique, texts
 from fedbary.data.options import ReadOptions
+from fedbary.data.places import AnyPath
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError

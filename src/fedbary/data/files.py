@@ -8,8 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
 
-from fedbary.data.formats import SUFFIXES, AnyPath, opened
+from fedbary.data.formats import SUFFIXES, opened
 from fedbary.data.options import ReadOptions
+from fedbary.data.places import AnyPath
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError

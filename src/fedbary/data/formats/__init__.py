@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
 
 from fedbary.data.formats import damage
 from fedbary.data.formats.cells import Cells
 from fedbary.data.formats.csv import CSV, read_csv
 from fedbary.data.formats.damage import one_line, too_large
 from fedbary.data.formats.parquet import PARQUET, read_parquet
+from fedbary.data.formats.sql import read_sql
 from fedbary.data.options import ReadOptions
+from fedbary.data.places import AnyPath, is_url
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError
-
-AnyPath: TypeAlias = "str | PathLike[str]"
 
 SUFFIXES = (*CSV, *PARQUET)
 
@@ -31,6 +29,9 @@ def opened(
     ``reading`` says which columns are wanted as they are written, besides those that ``options`` name: as a number, a
     postcode has lost its zeros.
     """
+    if is_url(source):
+        yield Cells(read_sql(str(source), options, most))
+        return
     path = Path(source)
     suffix = table_suffix(path)
     if not path.is_file():
