@@ -15,6 +15,7 @@ _HOMES = {
     "CNN": "fedbary.research.training.models",
     "CardFile": "fedbary.engines.files.card_file",
     "Cards": "fedbary.protocols.cards",
+    "Checkup": "fedbary.checkup.result",
     "ClientScores": "fedbary.valuation.scores",
     "Comparison": "fedbary.research.comparison",
     "DataError": "fedbary.errors",
@@ -53,6 +54,7 @@ _HOMES = {
     "audit": "fedbary.auditing.auditor",
     "boost": "fedbary.research.boosting",
     "card": "fedbary.api",
+    "check": "fedbary.checkup.check",
     "clean": "fedbary.valuation.cleaning",
     "compare_clients": "fedbary.research.comparison",
     "compare_rows": "fedbary.research.comparison",
@@ -77,6 +79,7 @@ __all__ = [
     "Boost",
     "CardFile",
     "Cards",
+    "Checkup",
     "ClientScores",
     "Comparison",
     "DataError",
@@ -115,6 +118,7 @@ __all__ = [
     "audit",
     "boost",
     "card",
+    "check",
     "clean",
     "compare_clients",
     "compare_rows",
@@ -136,6 +140,8 @@ if TYPE_CHECKING:
     from fedbary.api import card, value
     from fedbary.auditing.auditor import audit
     from fedbary.auditing.result import Audit
+    from fedbary.checkup.check import check
+    from fedbary.checkup.result import Checkup
     from fedbary.data import corruptions, datasets, partitions
     from fedbary.data.files import read, read_clients
     from fedbary.data.options import ReadOptions

@@ -18,10 +18,11 @@ def test_it_describes_the_table_and_says_that_nothing_was_sent(fedbary, sites):
     code, out, err = fedbary("check", sites / "north.csv", "--label", "ill", "--id", "id")
     assert (code, err) == (0, "")
     assert "40 rows, none twice; 2 feature columns." in out
-    assert [line.split() for line in out.splitlines() if line.startswith(("age", "city"))] == [
+    assert [line.split()[:3] for line in out.splitlines() if line.startswith(("age", "city"))] == [
         ["age", "number", "0"],
-        ["city", "text", "0"],
+        ["city", "category", "0"],
     ]
+    assert "Bern and Oslo" in out or "Oslo and Bern" in out
     assert "Label 'ill': 2 classes" in out
     assert "would take this table" in out
     assert "Nothing was sent" in out
@@ -39,8 +40,8 @@ def test_it_says_what_is_missing_and_what_is_odd(fedbary, spoil):
     assert code == 0
     assert "1 row repeating an earlier one" in told
     assert "age number 2" in told
-    assert "city text 1" in told
-    assert "constant" in told
+    assert "city category 1" in told
+    assert "column 'ward' is 7 in every row" in told
     assert "would take this table" in told
 
 
@@ -49,11 +50,29 @@ def test_a_number_label_is_described_by_its_range(fedbary, spoil):
     assert "a number from 1.50 to 9.50, on average 5.50." in fedbary("check", path, "--label", "ill", "--id", "id")[1]
 
 
-def test_too_few_rows_are_told(fedbary, spoil, schema):
+def test_too_few_rows_are_refused_with_and_without_a_schema(refused, spoil, schema):
     path = spoil("few", lambda f: f.head(3))
-    assert "3 rows are fewer than min_group = 5" in fedbary("check", path, "--label", "ill", "--id", "id")[1]
-    code, out, _ = fedbary("check", path, "--id", "id", "--schema", schema)
-    assert (code, "3 different rows would be refused" in out) == (0, True)
+    bare = refused("check", path, "--label", "ill", "--id", "id", says="3 rows are fewer than min_group = 5")
+    assert bare.code == "schema.too-few-rows"
+    error = refused("check", path, "--id", "id", "--schema", schema, says="3 different rows are fewer than min_group")
+    assert (error.code, error.private["count"]) == ("checkup.few-different-rows", 3)
+
+
+def test_all_that_is_refused_is_told_at_once(refused, spoil):
+    def change(frame):
+        return frame.assign(
+            age=frame["age"].astype(str).where(frame.index > 0, "old"), ill=frame["ill"].mask(frame.index == 2)
+        )
+
+    error = refused("check", spoil("odd", change), "--label", "ill", "--id", "id", says="would refuse")
+    assert (error.code, error.private["count"]) == ("checkup.refused", 2)
+
+
+def test_a_reference_does_for_a_schema(fedbary, spoil):
+    path = spoil("odd", lambda f: f.assign(age=1000 * f["age"]), rows=80)
+    code, out, _ = fedbary("check", path, "--label", "ill", "--id", "id", "--reference", "reference.csv")
+    assert (code, "The table fits the schema" in out) == (0, True)
+    assert "its median is 1,000 times the reference's" in " ".join(out.split())
 
 
 def test_a_table_that_fits_the_schema(fedbary, sites, schema):

@@ -41,13 +41,17 @@ def test_value_and_rows(parsed, sites):
 def test_check(parsed, sites, spoil):
     spoil("holes", lambda frame: frame.assign(age=frame["age"].where(frame.index > 3)))
     content = parsed("check", sites / "holes.csv", "--label", "ill", "--id", "id")
-    assert content["columns"][0] == {"name": "age", "kind": "number", "missing": 4, "constant": False}
+    age = {"name": "age", "kind": "number", "missing": 4, "constant": False, "levels": 26, "used": True}
+    assert content["columns"][0].items() >= age.items()
     assert {one["class"] for one in content["label"]["classes"]} == {"yes", "no"}
-    assert not content["refusals"]
+    assert (content["refused"], content["findings"]) == (False, [])
     assert parsed("value", sites, *BASE, "-o", "out")
     content = parsed("check", sites / "north.csv", "--id", "id", "--schema", "out/schema.json")
-    assert (content["schema"], content["refusals"]) == (fb.Schema.load("out/schema.json").fingerprint, [])
+    assert (content["schema"], content["refused"]) == (fb.Schema.load("out/schema.json").fingerprint, False)
     assert content["would_send"][0] == "40 rows"
+    spoil("few", lambda frame: frame.head(3))
+    (finding,) = parsed("check", sites / "few.csv", "--label", "ill", "--id", "id", code=2)["findings"]
+    assert (finding["code"], finding["severity"]) == ("schema.too-few-rows", "refused")
     numbers = parsed("check", sites / "north.csv", "--label", "age", "--id", "id")
     assert numbers["label"]["low"] <= numbers["label"]["mean"] <= numbers["label"]["high"]
 

@@ -12,6 +12,7 @@ import typer
 from fedbary.checks import did_you_mean
 from fedbary.cli.ui.command_kinds import any_command
 from fedbary.cli.ui.session import session
+from fedbary.cli.ui.settings_options import LIST
 from fedbary.errors import SettingsError
 
 Parameter: TypeAlias = Any  # Click's, which Typer brings along or not, depending on its release
@@ -60,6 +61,8 @@ def _named(values: dict[str, Any], known: dict[str, Parameter], path: Path) -> l
 def _value(option: Parameter, key: str, value: Any, path: Path, of: Any) -> Any:
     flag = bool(getattr(option, "is_flag", False))
     many = option.nargs != 1
+    if isinstance(value, list) and option.metavar == LIST and all(isinstance(item, str) for item in value):
+        value = ",".join(value)
     items = value if many and isinstance(value, list) else [value]
     if not all(isinstance(item, bool) if flag else isinstance(item, str | int | float) for item in items) or (
         not flag and any(isinstance(item, bool) for item in items)

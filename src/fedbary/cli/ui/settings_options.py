@@ -20,6 +20,8 @@ import typer
 
 from fedbary.cli.ui.completion import one_of
 
+# How an option that takes several names is shown.
+LIST = "A,B,…"
 # A section of a numpydoc docstring; in it, names flush left and what is said of them indented.
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^(\w+) : [^\n]*\n((?:[ ]+[^\n]*\n?|\n)*)", re.MULTILINE)
@@ -149,11 +151,12 @@ def _option(name: str, kind: Any, default: Any, words: str, panel: str) -> inspe
     """An option as Typer reads it from a signature."""
     plain = _plain(kind)
     choices = _choices(kind)
+    default = None if _is_list(kind) else default
     typed = typer.Option(
         default,
         f"--{name.replace('_', '-')}",
         help=words,
-        metavar="NAME" if plain is str else None,
+        metavar=LIST if _is_list(kind) else "NAME" if plain is str else None,
         rich_help_panel=panel,
         autocompletion=one_of(*choices) if choices else None,
     )
@@ -178,9 +181,14 @@ def _alternatives(kind: Any) -> list[Any]:
 
 
 def _plain(kind: Any) -> Any:
-    """What Typer is to read: bool, int, float or, where names are among the choices, text."""
+    """What Typer is to read: bool, int, float or, where names are among the choices or in a list, text."""
     first, *more = _alternatives(kind)
-    return str if more or get_origin(first) is Literal else first
+    return str if more or get_origin(first) in (Literal, tuple) else first
+
+
+def _is_list(kind: Any) -> bool:
+    """Whether several names are typed as one text with commas."""
+    return get_origin(_alternatives(kind)[0]) is tuple
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
@@ -188,7 +196,9 @@ def _choices(kind: Any) -> tuple[str, ...]:
 
 
 def _read(value: object, kind: Any) -> object:
-    """A number where text may be one."""
+    """A number where text may be one, and names where a text has commas."""
+    if _is_list(kind):
+        return value or ()
     return int(value) if isinstance(value, str) and int in _alternatives(kind) and value.isdecimal() else value
 
 

@@ -1,75 +1,74 @@
-"""What a table holds, for its owner: columns and their kinds, repeated rows, classes."""
+"""A checkup on a screen: columns, label, and what was found, the worst first."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedbary.checkup.finding import Severity
+from fedbary.checkup.result import of_columns
+from fedbary.cli.ui.tables import bulleted
 from fedbary.cli.ui.tables import table as grid
 from fedbary.cli.ui.terminal_text import visible
-from fedbary.wording import counted, number
+from fedbary.wording import COMMAND, counted, number
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fedbary.data.columns import Array
-    from fedbary.data.table import Table
+    from fedbary.checkup.described import LabelFacts
+    from fedbary.checkup.result import Checkup
 
 _MOST_COLUMNS, _MOST_CLASSES = 30, 20
+_TITLES = {
+    Severity.REFUSED: ("A federation would refuse this table", "bold red"),
+    Severity.DOUBTFUL: ("Look at", "bold yellow"),
+    Severity.NOTE: ("Worth knowing", "bold"),
+}
 
 
-def show_table(console: Console, table: Table) -> None:
-    """How many rows, which columns of which kind, and the labels."""
-    missing = table.missing()
-    rows = [
-        (name, kind_in_words(column), missing[name], "constant" if is_constant(column) else "")
-        for name, column in list(table.columns.items())[:_MOST_COLUMNS]
-    ]
-    repeated = repeated_rows(table)
-    copies = f", {counted(repeated, 'row')} repeating an earlier one" if repeated else ", none twice"
-    console.print(f"{counted(len(table), 'row')}{copies}; {counted(len(table.columns), 'feature column')}.\n")
-    console.print(grid(("column", "kind", "missing", "note"), rows, numeric=("missing",)))
-    if len(table.columns) > _MOST_COLUMNS:
-        console.print(f"… and {counted(len(table.columns) - _MOST_COLUMNS, 'more column')}.")
+def show_checkup(console: Console, checkup: Checkup) -> None:
+    """What a table holds, and what was found in it."""
+    copies = f", {counted(checkup.copies, 'row')} repeating an earlier one" if checkup.copies else ", none twice"
+    used = sum(column.used for column in checkup.columns)
+    console.print(f"{counted(checkup.rows, 'row')}{copies}; {counted(used, 'feature column')}.\n")
+    rows = of_columns(checkup)
+    console.print(grid(("column", "kind", "missing", "values"), rows[:_MOST_COLUMNS], numeric=("missing",)))
+    if len(rows) > _MOST_COLUMNS:
+        console.print(f"… and {counted(len(rows) - _MOST_COLUMNS, 'more column')}.")
     console.print("")
-    _show_labels(console, table)
+    _show_label(console, checkup.label)
+    if checkup.read:
+        console.print("\nHow it was read", style="bold")
+        console.print(bulleted([note.text(COMMAND) for note in checkup.read]))
+    for severity, (title, style) in _TITLES.items():
+        if found := checkup.of(severity):
+            console.print(f"\n{title}", style=style)
+            console.print(bulleted([finding.text(COMMAND) for finding in found]))
+    _show_verdict(console, checkup)
 
 
-def _show_labels(console: Console, table: Table) -> None:
-    name = visible(table.label_name)
-    if not table.has_classes:
-        low, mean, high = (float(v) for v in (table.labels.min(), table.labels.mean(), table.labels.max()))
-        console.print(f"Label '{name}': a number from {number(low)} to {number(high)}, on average {number(mean)}.")
+def _show_label(console: Console, label: LabelFacts) -> None:
+    name = visible(label.name)
+    if not label.classes:
+        console.print(
+            f"Label '{name}': a number from {number(label.low)} to {number(label.high)}, "
+            f"on average {number(label.mean)}."
+        )
         return
-    counts = class_counts(table)
-    console.print(f"Label '{name}': {counted(len(counts), 'class')}\n")
-    console.print(grid(("class", "rows"), counts[:_MOST_CLASSES], numeric=("rows",)))
-    if len(counts) > _MOST_CLASSES:
-        console.print(f"… and {counted(len(counts) - _MOST_CLASSES, 'more class')}.")
+    console.print(f"Label '{name}': {counted(len(label.classes), 'class')}\n")
+    console.print(grid(("class", "rows"), label.classes[:_MOST_CLASSES], numeric=("rows",)))
+    if len(label.classes) > _MOST_CLASSES:
+        console.print(f"… and {counted(len(label.classes) - _MOST_CLASSES, 'more class')}.")
 
 
-def kind_in_words(column: Array) -> str:
-    """What a column holds."""
-    from fedbary.data.columns import kind_of
-
-    return f"block of {column.shape[1]}" if column.ndim == 2 else kind_of(column)
-
-
-def is_constant(column: Array) -> bool:
-    """Whether all rows say the same, which is fine, but says nothing."""
-    import pandas as pd
-
-    return bool(column.ndim == 1 and pd.Series(column).nunique() <= 1)
-
-
-def repeated_rows(table: Table) -> int:
-    """Rows that repeat an earlier one."""
-    return int(table.replace(ids=None).to_frame().duplicated().sum())
-
-
-def class_counts(table: Table) -> list[tuple[str, int]]:
-    """How many rows each class has, the largest first."""
-    from collections import Counter
-
-    from fedbary.space.labels import class_names
-
-    return Counter(class_names(table.labels).tolist()).most_common()
+def _show_verdict(console: Console, checkup: Checkup) -> None:
+    if checkup.refused:
+        return
+    if checkup.schema is None:
+        console.print("\nA federation with default settings would take this table.", style="bold")
+        return
+    console.print(f"\nThe table fits the schema {checkup.schema}.", style="bold")
+    console.print(
+        "In a run with default settings the coordinator would be told, besides a distance, its lower end, a mean "
+        "cost and estimated shares of wrong labels and odd features:"
+    )
+    console.print(bulleted([note.text(COMMAND) for note in checkup.told]))

@@ -1,0 +1,78 @@
+"""Columns as codes of their different values: what counting, comparing and finding copies stand on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.columns import Array
+from fedbary.data.table import Table
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """One column: its different values in the order in which they come first, and the place of each row's among them.
+
+    A missing cell has the code −1.
+
+    Examples
+    --------
+    >>> column = Coded.of(np.array(["b", None, "a", "b"], dtype=object))
+    >>> column.codes, column.values.tolist(), column.counts
+    (array([ 0, -1,  1,  0]), ['b', 'a'], array([2, 1]))
+    """
+
+    codes: Codes
+    values: Array
+
+    @classmethod
+    def of(cls, column: Array) -> Coded:
+        """Code a column of any kind; the values of a block are its rows."""
+        import pandas as pd
+
+        if column.ndim == 2:
+            clean = np.ascontiguousarray(column + 0.0)  # −0.0 and 0.0 have different bytes
+            codes, _ = pd.factorize(np.array([row.tobytes() for row in clean], dtype=object))
+            first = np.unique(codes, return_index=True)[1]
+            return cls(np.where(np.isnan(clean).all(axis=1), -1, codes), column[first])
+        found = pd.factorize(column)
+        return cls(np.asarray(found[0], dtype=np.int64), np.asarray(found[1]))
+
+    @cached_property
+    def counts(self) -> Codes:
+        """How many rows have each value."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
+
+    @property
+    def missing(self) -> int:
+        """Rows without a value."""
+        return int((self.codes < 0).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """A table whose columns and labels are coded once, for all that look at them."""
+
+    table: Table
+    columns: dict[str, Coded]
+    labels: Coded
+
+    @classmethod
+    def of(cls, table: Table) -> CodedTable:
+        """Code every column, and the labels by the names of their classes."""
+        labels: Any = table.labels
+        if labels.dtype.kind == "O":
+            import pandas as pd
+
+            codes, names = pd.factorize(labels)
+            plain, places = np.unique([str(name).strip() for name in names], return_inverse=True)
+            coded = Coded(places[codes].astype(np.int64), plain.astype(object))
+        else:
+            coded = Coded.of(labels)
+        return cls(table, {name: Coded.of(column) for name, column in table.columns.items()}, coded)
