@@ -34,6 +34,7 @@ SENTENCES = {
     "no-encoder": say("there is no encoder {name!r}{guess}; choose from {known:listed}", "name guess known"),
     "no-image-file": say("there is no such image; check the path"),
     "no-image-kind": say("the cell is {kind} and no image; expected a path, bytes, an array or an image of Pillow"),
+    "no-images": say("there are no images in the folders of this folder; expected one folder for each class"),
     "no-model": say("there is no model {name!r} in {library}; list them with {library}.models.list_models()"),
     "no-numbers": say("the encoder gave a {kind} numbers that are missing or infinite; correct it"),
     "no-package": say("this encoder needs the package {package}: {install}", "package install"),
@@ -49,6 +50,9 @@ SENTENCES = {
     ),
     "no-words": say("the texts hold no words; expected at least one of two letters"),
     "not-an-image": say("the image cannot be opened[[ ({why})]]; replace it by a PNG or JPEG file, or leave it out"),
+    "other-files": say(
+        "{count:counted file} in the folders of images {count:either is are} no PNG, JPEG or another image, and left out"
+    ),
     "other-kind": say(
         "the encoder {name} is for {takes}, but the column holds {kind}; ask for another, such as {default}"
     ),

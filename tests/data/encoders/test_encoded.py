@@ -175,3 +175,15 @@ def test_another_party_cannot_ask_for_what_needs_files():
     agreed = ColumnReading("text", encoder="sentence-transformers:/etc", digest="0")
     with pytest.raises(DataError, check=coded("encoders.ask-for-it")):
         encoded(TEXTS, kind="text", name="remark", agreed=agreed)
+
+
+def test_large_photos_are_made_smaller_first_so_that_a_batch_fits_the_memory():
+    seen = []
+
+    def sizes(batch):
+        seen.extend(image.size for image in batch)
+        return [image.size for image in batch]
+
+    photo = Image.new("RGB", (4000, 3000))
+    assert encoded([photo], sizes, kind="image", name="photo").block.tolist() == [[2048, 1536]]
+    assert photo.size == (4000, 3000)

@@ -30,6 +30,7 @@ class SentenceModel:
     width: int
     model: Any
     batch: int = 256
+    separate: bool = False
     costly: bool = True
 
     def encode(self, batch: Sequence[str]) -> npt.NDArray[Any]:

@@ -31,7 +31,8 @@ class VisionModel:
     width: int
     model: Any
     transform: Callable[[Image], Any]
-    batch: int = 64
+    batch: int = 32
+    separate: bool = False
     costly: bool = True
 
     def encode(self, batch: Sequence[Image]) -> npt.NDArray[Any]:
