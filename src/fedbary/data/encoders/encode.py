@@ -77,9 +77,9 @@ def encoded(
     try:
         chosen = _chosen(cells, encoder, kind, agreed, alone)
         block = np.full((len(cells), chosen.width), np.nan, dtype=np.float32)
-        for rows, found in _batches(cells, chosen, kind, name, alone):
-            if rows:
-                block[rows] = found
+        for found in _batches(cells, chosen, kind, name, alone):
+            for row, numbers in found.items():
+                block[row] = numbers
     except DataError as error:
         raise error.at(f"column {name!r}") from error.__cause__
     stated = agreed.encoder if agreed is not None and agreed.encoder else chosen.name
@@ -117,7 +117,7 @@ def _guesses(chosen: Encoder, asked: Spec | None, agreed: ColumnReading | None, 
 
 def _batches(
     cells: Sequence[Any], encoder: Encoder, kind: CellKind, name: str, alone: bool
-) -> Iterator[tuple[list[int], Block]]:
+) -> Iterator[dict[int, Block]]:
     present = [row for row, cell in enumerate(cells) if not _is_missing(cell)]
     size = 1 if alone and not encoder.separate else encoder.batch
     progress = Progress(name, len(present))
@@ -125,10 +125,10 @@ def _batches(
         for start in range(0, len(present), size):
             batch = {row: cells[row] for row in present[start : start + size]}
             try:
-                found = (
-                    _kept(batch, encoder, kind, cache) if cache else _rows(_ready(batch, kind, alone), encoder, kind)
-                )
-                yield list(found), np.array(list(found.values()))
+                if cache:
+                    yield _kept(batch, encoder, kind, cache)
+                else:
+                    yield _rows(_ready(batch, kind, alone), encoder, kind)
             except DataError:
                 if not alone:
                     raise

@@ -79,7 +79,8 @@ def agreed_encoder(asked: Spec | None, name: str, kind: CellKind) -> Encoder:
     >>> agreed_encoder("pixels", "pixels:28x28x1", "image").name
     'pixels:28x28x1'
     """
-    if name.partition(":")[0] in _WITHOUT_FILES and (asked is None or asked in _WITHOUT_FILES):
+    nothing_else = asked is None or asked in _WITHOUT_FILES or not suits(asked, kind)
+    if name.partition(":")[0] in _WITHOUT_FILES and nothing_else:
         return encoder_of(name, kind)
     if asked is None or not suits(asked, kind):
         raise DataError("encoders.ask-for-it", name=name)
