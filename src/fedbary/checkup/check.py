@@ -17,7 +17,7 @@ from fedbary.checkup.result import Checkup
 from fedbary.data.formats import opened
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath, place_name
+from fedbary.data.places import AnyPath, file_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.notes import Note
@@ -113,7 +113,7 @@ def _table(
         asked = options or ReadOptions()
         with opened(data, asked, reading=reading) as cells:
             table, refusals = readable_table(
-                cells.frame, label, id=id, options=asked, reading=reading, origin=place_name(data)
+                cells.frame, label, id=id, options=asked, reading=reading, origin=file_name(data)
             )
             return table.replace(notes=(*cells.notes, *table.notes)), refusals
     if isinstance(data, pd.DataFrame):

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from fedbary.data.formats import SUFFIXES, opened
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath
+from fedbary.data.places import AnyPath, file_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -57,7 +57,7 @@ def read(
     """
     asked = options or ReadOptions()
     with opened(path, asked, most, reading=reading) as cells:
-        table = Table.from_frame(cells.frame, label, id=id, options=asked, reading=reading, origin=Path(path).name)
+        table = Table.from_frame(cells.frame, label, id=id, options=asked, reading=reading, origin=file_name(path))
     return table.replace(notes=(*cells.notes, *table.notes))
 
 
