@@ -6,11 +6,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.checkup.classes import odd_classes
 from fedbary.checkup.coded import CodedTable
-from fedbary.checkup.columns import dull_columns
-from fedbary.checkup.copies import repeated_rows
+from fedbary.checkup.columns import odd_columns
+from fedbary.checkup.copies import copied_rows, repeated_rows
 from fedbary.checkup.described import described_columns, described_label
 from fedbary.checkup.finding import Finding, Severity
+from fedbary.checkup.levels import odd_levels
+from fedbary.checkup.numbers import odd_numbers
 from fedbary.checkup.readable import readable_table
 from fedbary.checkup.refusals import fit_to_schema, refused_by_anybody
 from fedbary.checkup.result import Checkup
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # What is looked for, in the order in which it is told.
-_LOOKS = (dull_columns,)
+_LOOKS = (odd_numbers, odd_levels, odd_classes, odd_columns, copied_rows)
 
 
 def check(
@@ -64,7 +67,7 @@ def check(
     --------
     >>> import pandas as pd
     >>> import fedbary as fb
-    >>> frame = pd.DataFrame({"age": [31.0, 45.0] * 20, "ward": 7.0, "label": ["ill", "well"] * 20})
+    >>> frame = pd.DataFrame({"age": [31.0, 45.0, 31.0, 52.0] * 10, "ward": 7.0, "label": ["ill", "well"] * 20})
     >>> fb.check(frame)
     40 rows, 2 feature columns; a federation would take this table
     - note: column 'ward' is 7 in every row: fine, if other clients have something else
@@ -74,6 +77,7 @@ def check(
     reading = None
     if reference is not None:
         other, _ = _table(reference, name, id=id, options=options, reading=None)
+        other = other.replace(origin=other.origin or "the reference")
         agreed, reading = fit_schema(other, Sketch().space(None)), other.reading
     table, refusals = _table(data, name, id=id, options=options, reading=reading)
     return examined(table, refusals, agreed, said=_said(options, reading))
@@ -86,7 +90,7 @@ def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *,
     columns = described_columns(coded, said)
     findings = [Finding(note, Severity.REFUSED) for note in (*refusals, *fit.refusals)]
     for look in _LOOKS:
-        findings += look(coded)
+        findings += look(coded, schema)
     return Checkup(
         origin=table.origin,
         rows=len(table),
