@@ -27,6 +27,8 @@ _MARGIN = 3.0
 # Rounding that leaves so many steps to a standard deviation at least tells most rows apart.
 _STEPS = 3
 _LEAST_ROWS = 2
+# Rows that are compared one by one.
+_MOST_COMPARED = 10_000
 
 
 def repeated_rows(coded: CodedTable) -> int:
@@ -85,7 +87,7 @@ def copied_rows(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # n
     coarse = _hashes(rounded).sum(axis=0) + label
     near = _repeats(coarse) & (_bits(rounded).sum(axis=0) >= needed) & ~but_one
     near &= ~_all_alike(coarse, rows)
-    if (count := int(near.sum())) >= _LEAST_ROWS:
+    if (count := _rounded_copies(columns, coarse, near)) >= _LEAST_ROWS:
         found.append(Note("checkup.copies-but-rounding", {"count": count}))
     return [Finding(note, Severity.DOUBTFUL) for note in found]
 
@@ -117,6 +119,34 @@ def _rounded(column: Coded) -> Coded:
     step = 10.0 ** np.floor(np.log10(spread / _STEPS))
     values, places = np.unique(np.round(column.values / step) * step, return_inverse=True)
     return Coded(np.where(column.codes < 0, -1, places[column.codes]), values)
+
+
+def _rounded_copies(columns: Sequence[Coded], keys: Hashes, near: Mask) -> int:
+    """How many of the rows that are near another of their key are that one rounded, or the other way round."""
+    groups: dict[int, list[int]] = {}
+    for row in np.flatnonzero(near)[:_MOST_COMPARED].tolist():
+        groups.setdefault(int(keys[row]), []).append(row)
+    found = set()
+    for first, *others in groups.values():
+        found |= {row for other in others if _is_rounding(columns, first, other) for row in (first, other)}
+    return len(found)
+
+
+def _is_rounding(columns: Sequence[Coded], one: int, other: int) -> bool:
+    """Whether two rows are the same, once their numbers have as few decimals as the other's."""
+    for column in columns:
+        places = column.codes[[one, other]]
+        if places[0] == places[1]:
+            continue
+        fine, coarse = sorted(column.values[places].tolist(), key=_decimals, reverse=True)
+        if _decimals(fine) == _decimals(coarse) or abs(fine - coarse) > 0.5000001 * 10.0 ** -_decimals(coarse):
+            return False
+    return True
+
+
+def _decimals(value: float) -> int:
+    """How many decimals a number is written with."""
+    return len(np.format_float_positional(value, trim="-").partition(".")[2])
 
 
 def _repeats(keys: Hashes) -> Mask:
