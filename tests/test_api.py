@@ -199,6 +199,7 @@ def test_missing_and_unknown_classes_are_noted():
         (dict(calibration="none"), parameter("calibration")),
         (dict(seed=-1), parameter("seed")),
         (dict(engine="ray"), parameter("engine")),
+        (dict(options={"sep": ";"}), parameter("options")),
         (
             dict(clients={"a": frame(), "b": frame()}, protocol=fb.Interpolation(gradient="access"), reference=None),
             coded("protocols.gradient-without-reference"),
@@ -209,6 +210,61 @@ def test_settings_are_checked_before_anything_runs(arguments, check):
     arguments = {"clients": {"a": frame()}, "reference": frame(seed=1)} | arguments
     with pytest.raises(SettingsError, check=check):
         fb.value(**arguments)
+
+
+NO_TABLES = {
+    "a number": (7, "data.not-a-table", "int"),
+    "an array without labels": (np.zeros((3, 2)), "data.not-a-table", "ndarray"),
+    "a dictionary": ({"X": [[1.0]], "y": [0]}, "data.not-a-table", "dict"),
+    "a generator": ((row for row in [1, 2]), "data.not-a-table", "generator"),
+    "features of a dictionary": (({"age": [31]}, [0]), "data.not-features", "dict"),
+    "features of a text": (("north.csv", [0]), "data.not-features", "str"),
+    "labels of a text": (([[1.0]], "label"), "data.not-labels", "str"),
+    "labels of a number": (([[1.0]], 7), "data.not-labels", "int"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_TABLES)
+def test_a_type_that_holds_no_rows_is_refused_before_anything_is_read(kind):
+    data, code, found = NO_TABLES[kind]
+
+    class Unread(fb.Table):
+        def __len__(self):
+            raise AssertionError("read before the types were checked")
+
+    unread = Unread({"age": [31.0]}, [0])
+    for clients, reference in (({"a": unread, "north": data}, unread), ({"a": unread, "north": data}, None)):
+        with pytest.raises(DataError, check=coded(code)) as raised:
+            fb.value(clients, reference, seed=0)
+        assert raised.value.private["where"] == "client 'north'"
+        assert raised.value.public["kind"] == found
+    with pytest.raises(DataError, check=coded(code)) as raised:
+        fb.value({"a": unread}, data, seed=0)
+    assert raised.value.private["where"] == "reference"
+
+
+def test_the_label_of_frames_can_be_named():
+    named = {seed: frame(seed=seed).rename(columns={"label": "y"}) for seed in range(3)}
+    result = fb.value({"a": named[0], "b": named[1]}, named[2], label="y", seed=0)
+    assert not result.failed
+    both = frame().assign(y=frame(seed=5)["label"])
+    assert "'y'" in repr(fb.card(both, "y"))
+    misspelt = fb.value({"a": named[0], "b": frame()}, named[2], label="y", seed=0)
+    assert misspelt.outcomes["b"].notes[0].code == "data.no-such-column"
+    with pytest.raises(DataError, check=coded("data.no-such-column")) as raised:
+        fb.value({"a": named[0]}, frame(), label="y", seed=0)
+    assert raised.value.private["where"] == "reference"
+
+
+def test_clients_and_reference_may_be_files(tmp_path):
+    for seed, name in enumerate(["a", "b", "reference"]):
+        frame(seed=seed).to_csv(tmp_path / f"{name}.csv", index=False)
+    files = {"a": tmp_path / "a.csv", "b": str(tmp_path / "b.csv"), "gone": tmp_path / "c.csv"}
+    result = fb.value(files, tmp_path / "reference.csv", label="label", seed=0)
+    assert result.outcomes["gone"].notes[0].code == "data.no-file"
+    tables = {name: fb.read(files[name], "label") for name in ("a", "b")}
+    again = fb.value(tables, fb.read(tmp_path / "reference.csv", "label"), seed=0)
+    assert result.clients["distance"].tolist()[:2] == again.clients["distance"].tolist()
 
 
 def test_a_protocol_may_be_given_by_name():

@@ -6,10 +6,12 @@ import secrets
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from fedbary.checks import did_you_mean
-from fedbary.data.table import Table, as_table, table_or_error
+from fedbary.data.objects import as_table, check_types, table_or_error
+from fedbary.data.options import ReadOptions
+from fedbary.data.table import Table
 from fedbary.engines.events import Listener
 from fedbary.engines.files.card_file import CardFile
 from fedbary.engines.files.cards_engine import CardsEngine
@@ -33,10 +35,8 @@ from fedbary.space.schema import Schema
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rules import RowRules
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Data = Table | pd.DataFrame | tuple[Any, Any]
+# What holds rows and labels: a `Table`, a frame, a pair (X, y), a data set, a path (see `fedbary.data.objects`).
+Data: TypeAlias = Any
 
 _NEED_A_REFERENCE = ("sketch", "triangle")
 
@@ -45,6 +45,8 @@ def value(
     clients: Mapping[str, Data | FedbaryError] | Sequence[CardFile | str | Path] | None,
     reference: Data | None = None,
     *,
+    label: str | None = None,
+    options: ReadOptions | None = None,
     protocol: Settings | str | None = None,
     space: Space | None = None,
     fdr: float = 0.1,
@@ -59,13 +61,17 @@ def value(
     Parameters
     ----------
     clients : mapping
-        Client name → ``(X, y)``, a DataFrame with a ``label`` column, or a `Table` (see `read_clients`).
-        A client that cannot be used is reported in the result's ``status``; the others are valued. Or a list of
-        cards (`card`), or of their files: nobody's rows are needed then. None with an engine whose clients hold
-        their own rows.
+        Client name → its rows: a frame (pandas, polars, pyarrow, DuckDB, …), a pair ``(X, y)``, a `Table` (see
+        `read_clients`), or the path of a file. A client whose rows cannot be used is reported in the result's
+        ``status``; the others are valued. Or a list of cards (`card`), or of their files: nobody's rows are needed
+        then. None with an engine whose clients hold their own rows.
     reference : optional
         The validation rows that the clients are compared with, in the same forms. Without it each client
         is compared with what all others have in common.
+    label : str, optional
+        The label column of frames and files. Default: ``label``; for clients, what the reference calls it.
+    options : ReadOptions, optional
+        What is asked of reading the columns of frames and files; the rest is guessed.
     protocol : Sketch, Interpolation, … or str, optional
         A protocol's settings, or its name. Default: `Sketch` with a reference, `Cards` without one.
     space : Space, optional
@@ -104,13 +110,13 @@ def value(
     if isinstance(clients, list | tuple):
         protocol, engine, clients = _for_cards(protocol), _of_cards(clients, engine), None
     chosen = _protocol(protocol, reference)
-    _check_settings(clients, space, engine, seed)
+    _check_settings(clients, space, engine, options, seed)
     assert clients is None or isinstance(clients, Mapping)
     if alone and reference is None and chosen.name not in _NEED_A_REFERENCE:
         raise SettingsError("settings.one-client")
+    check_types(clients or {})
     carrier = engine or LocalEngine()
-    target = None if reference is None else _reference(reference)
-    label = None if target is None else target.label_name
+    target = None if reference is None else _reference(reference, label, options)
     return run_session(
         chosen,
         carrier,
@@ -118,7 +124,7 @@ def value(
         space=chosen.space(space),
         rules=RowRules(fdr, rule, calibration),
         seed=carrier.drawn_seed() if seed is None else int(seed),
-        tables=None if clients is None else {str(name): table_or_error(data, label) for name, data in clients.items()},
+        tables=None if clients is None else _tables(clients, target, label, options),
         progress=progress,
     )
 
@@ -134,6 +140,7 @@ def card(
     min_group: int = 5,
     shared: bool = False,
     task: Task = "auto",
+    options: ReadOptions | None = None,
     policy: OwnerPolicy | None = None,
     ledger: Ledger | None = None,
 ) -> CardFile:
@@ -144,9 +151,9 @@ def card(
     Parameters
     ----------
     data
-        The rows: ``(X, y)``, a DataFrame, or a `Table`.
+        The rows, in any form that `value` takes.
     label : str, optional
-        The label column of a DataFrame. Default: ``label``.
+        The label column of a frame or file. Default: ``label``.
     name : str
         What the owner is called; others take it as a claim.
     epsilon, delta : float, optional
@@ -159,6 +166,8 @@ def card(
         Whether another client may receive a model that is made of this card and no other.
     task : {"auto", "classification", "regression"}
         Whether the label names classes or is a number.
+    options : ReadOptions, optional
+        What is asked of reading the columns of a frame or file; the rest is guessed.
     policy, ledger : OwnerPolicy, Ledger, optional
         What the owner allows, and the record of what left. With one of them the card passes them as it would over a
         network; ``fedbary card`` always does.
@@ -178,7 +187,8 @@ def card(
     >>> fb.value(cards, seed=0).clients["client"].tolist()
     ['client_1', 'client_2', 'client_3', 'client_4']
     """
-    table = as_table(data, label=label)
+    _check_options(options, "card")
+    table = as_table(data, label=label, options=options)
     agreed = schema if schema is None or isinstance(schema, Schema) else Schema.load(schema)
     guards: Literal["guarded", "dp"] = "guarded" if epsilon is None else "dp"
     asked = Cards(min_group=min_group, epsilon=epsilon, delta=delta, policy=guards, shared=shared)
@@ -232,15 +242,21 @@ def _of_cards(cards: Sequence[CardFile | str | Path], engine: Engine | None) -> 
     return CardsEngine(cards)
 
 
-def _check_settings(clients: object, space: object, engine: object, seed: int | None) -> None:
+def _check_settings(clients: object, space: object, engine: object, options: object, seed: int | None) -> None:
     if clients is not None or engine is None:
         _check_names(clients)
     if space is not None and not isinstance(space, Space):
         raise wrong_parameter("space", "value", "an fb.Space(...)", space)
     if engine is not None and not isinstance(engine, Engine):
         raise wrong_parameter("engine", "value", "an engine, such as fb.LocalEngine(...)", engine)
+    _check_options(options, "value")
     if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
         raise wrong_parameter("seed", "value", "a non-negative whole number", seed)
+
+
+def _check_options(options: object, function: str) -> None:
+    if options is not None and not isinstance(options, ReadOptions):
+        raise wrong_parameter("options", function, "an fb.ReadOptions(...)", options)
 
 
 def _check_names(clients: object) -> None:
@@ -256,9 +272,20 @@ def _check_names(clients: object) -> None:
         raise SettingsError("settings.same-name")
 
 
-def _reference(data: Data) -> Table:
+def _reference(data: Data, label: str | None, options: ReadOptions | None) -> Table:
     try:
-        table = as_table(data)
+        table = as_table(data, label=label, options=options)
     except DataError as error:
         raise error.at("reference") from error
     return table if table.origin else table.replace(origin="reference")
+
+
+def _tables(
+    clients: Mapping[str, Data | FedbaryError], reference: Table | None, label: str | None, options: ReadOptions | None
+) -> dict[str, Table | FedbaryError]:
+    """Each client's table, its columns read as those of the reference, or why it cannot be used."""
+    likely, reading = (None, None) if reference is None else (reference.label_name, reference.reading)
+    return {
+        str(name): table_or_error(data, label=label, likely=likely, options=options, reading=reading)
+        for name, data in clients.items()
+    }

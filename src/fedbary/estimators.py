@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.metaestimators import available_if
 
 from fedbary.api import value
-from fedbary.data.table import Table, as_table
+from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.protocols.sketch import Sketch
 from fedbary.valuation.cleaning import clean
@@ -68,8 +68,8 @@ class RowValues(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, X_val: Any, y_val: Any) -> RowValues:
         """Value the rows of X and y; X_val and y_val are known to be clean."""
         result = value(
-            {_NAME: as_table((X, y))},
-            as_table((X_val, y_val)),
+            {_NAME: (X, y)},
+            (X_val, y_val),
             protocol=Sketch(lower="triangle", adapt=self.adapt),
             fdr=self.fdr,
             calibration=self.calibration,

@@ -177,12 +177,15 @@ def test_images_become_one_float_block(dtype, kept):
 def test_as_table_accepts_what_people_have():
     frame = pd.DataFrame({"a": [1, 2], "bought": ["yes", "no"], "label": [0, 1]})
     assert as_table(frame, label="bought").label_name == "bought"
-    assert as_table(frame, label="no such").label_name == "label"
+    assert as_table(frame, likely="bought").label_name == "bought"
+    assert as_table(frame, likely="no such").label_name == "label"
     pair = as_table((frame[["a"]], frame["bought"]), name="north")
     assert (pair.label_name, pair.origin, pair.column_names) == ("bought", "north", ("a",))
     assert as_table(pair, name="south").origin == "south"
     with pytest.raises(DataError, check=coded("data.frame-without-label")):
         as_table(frame[["a"]], name="north")
+    with pytest.raises(DataError, check=coded("data.no-such-column")):
+        as_table(frame, label="no such")
     with pytest.raises(DataError, check=coded("data.not-a-table")):
         as_table(np.zeros((3, 3)))
     with pytest.raises(DataError, check=coded("data.no-rows")):

@@ -154,7 +154,7 @@ def test_what_is_no_card_is_refused(broken):
 def test_a_card_of_another_version_says_so():
     header, arrays = exact_card(table(0)).to_parts()
     with pytest.raises(ProtocolError, check=coded("protocols.card-other-version")):
-        Card.from_parts(header.replace('"version": 1', '"version": 99'), arrays)
+        Card.from_parts(header.replace('"version": 2', '"version": 99'), arrays)
 
 
 def test_wide_blocks_are_projected_by_directions_that_everybody_knows():

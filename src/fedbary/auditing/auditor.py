@@ -24,7 +24,8 @@ from fedbary.auditing.result import Audit
 from fedbary.auditing.scene import Scene
 from fedbary.auditing.versions import versions
 from fedbary.checks import whole
-from fedbary.data.table import Table, as_table
+from fedbary.data.objects import as_table
+from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError, wrong_parameter
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import Settings

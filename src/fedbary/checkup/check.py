@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fedbary.checkup.classes import odd_classes
 from fedbary.checkup.coded import CodedTable
@@ -18,17 +18,15 @@ from fedbary.checkup.readable import readable_table
 from fedbary.checkup.refusals import fit_to_schema, refused_by_anybody
 from fedbary.checkup.result import Checkup
 from fedbary.data.formats import opened
+from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
+from fedbary.data.places import AnyPath, place_name
 from fedbary.data.reading import Reading
-from fedbary.data.table import Table, as_table
+from fedbary.data.table import Table
 from fedbary.notes import Note
 from fedbary.protocols.sketch import Sketch
 from fedbary.space.fit import fit_schema
 from fedbary.space.schema import Schema
-
-if TYPE_CHECKING:
-    from fedbary.data.formats import AnyPath
-
 
 # What is looked for, in the order in which it is told.
 _LOOKS = (odd_numbers, odd_levels, odd_classes, odd_columns, copied_rows)
@@ -117,8 +115,11 @@ def _table(
 
     if isinstance(data, str | PathLike):
         asked = options or ReadOptions()
-        with opened(data, asked) as frame:
-            return readable_table(frame, label, id=id, options=asked, reading=reading, origin=Path(data).name)
+        with opened(data, asked, reading=reading) as cells:
+            table, refusals = readable_table(
+                cells.frame, label, id=id, options=asked, reading=reading, origin=place_name(data)
+            )
+            return table.replace(notes=(*cells.notes, *table.notes)), refusals
     if isinstance(data, pd.DataFrame):
         return readable_table(data, label, id=id, options=options, reading=reading, origin="")
     return as_table(data, label=label, options=options, reading=reading), ()
@@ -128,4 +129,4 @@ def _said(options: ReadOptions | None, reading: Reading | None) -> frozenset[str
     """Columns whose kind somebody said."""
     asked = options or ReadOptions()
     ordered = (one.partition("=")[0].strip() for one in asked.ordered)
-    return frozenset((*asked.dates, *asked.categories, *asked.numbers, *asked.drop, *ordered, *(reading or ())))
+    return frozenset((*asked.dates, *asked.categories, *asked.numeric, *asked.drop, *ordered, *(reading or ())))

@@ -5,8 +5,9 @@ from fedbary.data.corruptions import add_noise, duplicate_rows, flip_labels, rep
 from fedbary.data.datasets import Dataset
 from fedbary.data.export import write
 from fedbary.data.files import read, read_clients
+from fedbary.data.objects import as_table
 from fedbary.data.partitions import Partition, by_size, dirichlet, paper_case
-from fedbary.data.table import Table, as_table, concat
+from fedbary.data.table import Table, concat
 
 __all__ = [
     "Dataset",

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.columns import Array, naming
-from fedbary.data.formats import AnyPath, opened
+from fedbary.data.formats import opened
 from fedbary.data.frames import column_from_series, labels_from_series, require_column, require_unique, texts
 from fedbary.data.options import ReadOptions
+from fedbary.data.places import AnyPath
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -32,7 +33,7 @@ def read_any_cells(
     *,
     id: str | None = None,  # noqa: A002 - as in `read`
     options: ReadOptions | None = None,
-    reading: Reading | None = None,  # noqa: ARG001
+    reading: Reading | None = None,
 ) -> Table:
     r"""Read a table, whatever its cells hold; refuses only what is wrong with the file or its columns. No ids are kept.
 
@@ -47,10 +48,10 @@ def read_any_cells(
     (['31', '53y', 'inf'], ['yes', '(missing)', 'no'])
     """
     origin = Path(path).name
-    with opened(path, options or ReadOptions()) as found, naming(origin):
-        names = [str(name) for name in found.columns]
+    with opened(path, options or ReadOptions(), reading=reading) as cells, naming(origin):
+        names = [str(name) for name in cells.frame.columns]
         require_unique(names)
-        frame = found.set_axis(names, axis=1)
+        frame = cells.frame.set_axis(names, axis=1)
         require_column(names, label, role="label")
         if len(frame) == 0:
             raise DataError("data.header-only", columns=len(names))

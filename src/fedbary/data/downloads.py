@@ -68,14 +68,15 @@ def folders() -> list[Path]:
 
 
 def cache_folder() -> Path:
-    """Return the folder in which fetched data sets are kept.
+    """Return the folder in which fetched data sets and encoded cells are kept: ``$FEDBARY_CACHE``, or the user's cache.
 
     Examples
     --------
     >>> "fedbary" in cache_folder().parts
     True
     """
-    return user_cache_path("fedbary", appauthor=False)
+    named = os.environ.get("FEDBARY_CACHE", "off")
+    return user_cache_path("fedbary", appauthor=False) if named in ("", "off") else Path(named)
 
 
 def find(source: Source) -> Path | None:

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.atomic import write_atomically
-from fedbary.data.formats import AnyPath, table_suffix
+from fedbary.data.formats import table_suffix
 from fedbary.data.formats.csv import SEPARATORS
 from fedbary.data.formats.parquet import PARQUET
+from fedbary.data.places import AnyPath
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+WRITTEN = (".csv", ".csv.gz", ".tsv", *PARQUET)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -36,7 +38,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Pa
     <BLANKLINE>
     """
     path = Path(path)
-    suffix = table_suffix(path)
+    suffix = table_suffix(path, WRITTEN)
     if not path.parent.is_dir():
         raise DataError("data.no-folder", where=str(path), folder=str(path.parent))
     if isinstance(data, Table):
@@ -51,7 +53,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Pa
             without_formulas(frame).to_csv(
                 draft,
                 index=False,
-                sep=SEPARATORS[suffix],
+                sep=SEPARATORS[suffix.removesuffix(".gz")],
                 compression="gzip" if suffix.endswith(".gz") else None,
             )
 

@@ -8,8 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
 
-from fedbary.data.formats import SUFFIXES, AnyPath, opened
+from fedbary.data.formats import SUFFIXES, opened
 from fedbary.data.options import ReadOptions
+from fedbary.data.places import AnyPath
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -55,8 +56,9 @@ def read(
     Table(2 rows, 1 columns, label 'bought')
     """
     asked = options or ReadOptions()
-    with opened(path, asked, most) as frame:
-        return Table.from_frame(frame, label, id=id, options=asked, reading=reading, origin=Path(path).name)
+    with opened(path, asked, most, reading=reading) as cells:
+        table = Table.from_frame(cells.frame, label, id=id, options=asked, reading=reading, origin=Path(path).name)
+    return table.replace(notes=(*cells.notes, *table.notes))
 
 
 @overload
@@ -132,13 +134,18 @@ def client_files(source: Source) -> dict[str, Path]:
         return {str(name): Path(path) for name, path in source.items()}
     files: dict[str, Path] = {}
     for path in _matches(source):
-        name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        name = _without_suffix(path)
         if name in files:
             raise DataError("data.two-files", client=name, first=str(files[name]), second=str(path))
         files[name] = path
     if not files:
         raise DataError("data.no-file-matches", pattern=str(source))
     return files
+
+
+def _without_suffix(path: Path) -> str:
+    suffix = next((one for one in SUFFIXES if path.name.lower().endswith(one)), path.suffix)
+    return path.name[: len(path.name) - len(suffix)]
 
 
 def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:

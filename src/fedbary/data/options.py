@@ -28,7 +28,7 @@ class ReadOptions:
         Columns that hold dates or times.
     categories : tuple of str
         Columns whose numbers are names of categories, such as postcodes.
-    numbers : tuple of str
+    numeric : tuple of str
         Columns that hold numbers, also where they look like identifiers.
     ordered : tuple of str
         Ordered categories with their levels, lowest first, such as size=S<M<L.
@@ -59,7 +59,7 @@ class ReadOptions:
     drop: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
     ordered: tuple[str, ...] = ()
     sep: str | None = None
     encoding: str | None = None
@@ -98,12 +98,17 @@ class ReadOptions:
         >>> ReadOptions.of({"drop": "name, street", "sep": ";"})
         ReadOptions(drop=('name', 'street'), sep=';')
         """
-        known = [field.name.replace("_", "-") for field in fields(cls)]
+        known = cls.keys()
         for key in config:
             if key.replace("_", "-") not in known:
                 guess = did_you_mean(key, known)
                 raise SettingsError("settings.no-read-option", name=key, guess=guess, known=", ".join(known))
         return cls(**{key.replace("-", "_"): value for key, value in config.items() if value is not None})
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """The names of the options in a node's config."""
+        return tuple(one.name.replace("_", "-") for one in fields(cls))
 
     def given(self) -> dict[str, Any]:
         """What differs from the defaults, as `of` takes it."""
@@ -116,8 +121,8 @@ class ReadOptions:
         return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
 
 
-_APART = (("columns", "drop"), ("dates", "categories"), ("dates", "numbers"), ("categories", "numbers"))
-_LISTS = ("columns", "drop", "dates", "categories", "numbers", "ordered")
+_APART = (("columns", "drop"), ("dates", "categories"), ("dates", "numeric"), ("categories", "numeric"))
+_LISTS = ("columns", "drop", "dates", "categories", "numeric", "ordered")
 
 
 def _names(option: str, value: object) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from fedbary.data.frames import (
 )
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
-from fedbary.errors import DataError, FedbaryError
+from fedbary.errors import DataError
 from fedbary.notes import Note
 
 if TYPE_CHECKING:
@@ -94,12 +94,14 @@ class Table:
         *,
         ids: Any = None,
         columns: Sequence[str] | None = None,
+        options: ReadOptions | None = None,
+        reading: Reading | None = None,
         origin: str = "",
     ) -> Table:
         """Build a table from features (array, nested list or DataFrame) and labels.
 
         An array becomes one block ``x`` (images are flattened), or separate columns where their
-        names are given.
+        names are given. The columns of a DataFrame are read as `from_frame` reads them.
 
         Examples
         --------
@@ -113,12 +115,17 @@ class Table:
         label_name = str(getattr(y, "name", None) or "label")
         with naming(origin):
             framed = isinstance(X, pd.DataFrame)
-            features = columns_from_frame(X) if framed else columns_from_array(X, columns)
+            features = {} if framed else columns_from_array(X, columns)
             labels = labels_from_values(label_name, y)
             if len(X) == 0:
                 raise DataError("data.array-without-rows")
             if len(X) != len(labels):
                 raise DataError("data.array-lengths-differ", rows=len(X), labels=len(labels))
+            if framed and label_name in X:
+                raise DataError("data.two-roles", column=label_name)
+        if framed:
+            rows = X.assign(**{label_name: labels})
+            return cls.from_frame(rows, label_name, options=options, reading=reading, origin=origin).replace(ids=ids)
         return cls(features, labels, ids=ids, label_name=label_name, origin=origin)
 
     @classmethod
@@ -234,52 +241,6 @@ class Table:
             "columns": {n: {"kind": kind_of(c), "missing": missing[n]} for n, c in self.columns.items()},
             "label": {"name": self.label_name, "distinct": len(np.unique(self.labels))},
         }
-
-
-def as_table(
-    data: Any,
-    *,
-    name: str = "",
-    label: str | None = None,
-    options: ReadOptions | None = None,
-    reading: Reading | None = None,
-) -> Table:
-    """Accept a Table, a pair ``(X, y)`` or a DataFrame with a label column.
-
-    Examples
-    --------
-    >>> as_table(([[1.0, 2.0]], [0]), name="clinic").origin
-    'clinic'
-    """
-    import pandas as pd
-
-    with naming(f"client {name!r}" if name else ""):
-        if isinstance(data, Table):
-            table = data
-        elif isinstance(data, pd.DataFrame):
-            found = next((n for n in (label, "label") if n is not None and n in data.columns), None)
-            if found is None:
-                raise DataError("data.frame-without-label", label=label or "label", names=tuple(map(str, data.columns)))
-            table = Table.from_frame(data, found, options=options, reading=reading)
-        elif isinstance(data, tuple | list) and len(data) == 2:
-            table = Table.from_arrays(data[0], data[1])
-        else:
-            raise DataError("data.not-a-table", kind=type(data).__name__)
-        if len(table) == 0:
-            raise DataError("data.no-rows")
-    return table.replace(origin=name) if name else table
-
-
-def table_or_error(
-    data: Any, label: str | None, options: ReadOptions | None = None, reading: Reading | None = None
-) -> Table | FedbaryError:
-    """A client's table, or the reason why it cannot be used, so that the others go on."""
-    if isinstance(data, FedbaryError):
-        return data
-    try:
-        return as_table(data, label=label, options=options, reading=reading)
-    except FedbaryError as error:
-        return error
 
 
 def concat(tables: Iterable[Table]) -> Table:

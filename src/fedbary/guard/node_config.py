@@ -7,15 +7,18 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from string import ascii_letters, digits
 from typing import Any
 
 from fedbary.data.atomic import private_folder
+from fedbary.data.options import ReadOptions
+from fedbary.data.places import is_url, place_name, resolved
 from fedbary.errors import DataError, ProtocolError, SettingsError
 from fedbary.guard.ledger import Ledger
 
+_READING = ReadOptions.keys()
 _SESSION_LENGTH, _LONGEST_NAME = 32, 64
 _OF_A_NAME = frozenset(ascii_letters + digits + "-_.")
 # Runs of which something is kept; the ledger has all of them.
@@ -36,8 +39,10 @@ class NodeConfig:
         Where row values and flags are written, for the owner alone.
     name : str
         What the owner calls the node, in its own report; to the server it is a claim.
-    data : path, optional
-        The owner's file.
+    data : str, optional
+        The owner's file, folder or database.
+    reading : ReadOptions
+        How it is read.
     partition : int, optional
         Which part of a named data set a simulated node holds; only a node with neither data nor policy is simulated.
     report : bool
@@ -49,23 +54,26 @@ class NodeConfig:
     home: Path
     output: Path
     name: str
-    data: Path | None = None
+    data: str | Path | None = None
     label: str = "label"
     id: str | None = None
     policy: Path | None = None
     partition: int | None = None
     report: bool = True
     log_level: str = "info"
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
     @classmethod
     def of(cls, config: Mapping[str, Any], node: int) -> NodeConfig:
         """From a node's config: data-path, table, label, id, name, state-path, output-path, policy, report, log-level.
 
+        And how the data is read, by the names of `ReadOptions`: ``sep=";" drop="name,street"``.
+
         The server gave the node its id, so no folder is named after it: what a table was asked is kept under the name
         that its owner gave it (``table``), or under its file's.
         """
         state = Path(str(config.get("state-path") or os.environ.get("FEDBARY_STATE") or Path.home() / ".fedbary"))
-        data, policy = (None if config.get(key) is None else Path(str(config[key])) for key in ("data-path", "policy"))
+        data, policy = (None if config.get(key) is None else str(config[key]) for key in ("data-path", "policy"))
         partition = config.get("partition-id") if data is None and policy is None else None
         if data is not None:
             home = state / _lineage(config.get("table"), data)
@@ -80,10 +88,11 @@ class NodeConfig:
             data,
             str(config.get("label", "label")),
             None if "id" not in config else str(config["id"]),
-            policy,
+            None if policy is None else Path(policy),
             None if partition is None else int(partition),
             bool(config.get("report", True)),
             _level(config.get("log-level", "info")),
+            ReadOptions.of({key: value for key, value in config.items() if key in _READING}),
         )
 
     @property
@@ -142,7 +151,7 @@ def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
 
 
-def _lineage(name: object, data: Path) -> str:
+def _lineage(name: object, data: str) -> str:
     """The name of a table with all its versions; an edited file is the same table."""
     if name is not None:
         text = str(name)
@@ -150,8 +159,9 @@ def _lineage(name: object, data: Path) -> str:
             raise SettingsError("guard.not-a-lineage", name=text)
         return text
     # A link may lead to each month's file in turn, so it is not followed.
-    place = hashlib.sha256(os.fsencode(data.absolute())).hexdigest()[:8]
-    stem = "".join(letter if letter in _OF_A_NAME else "-" for letter in data.name.partition(".")[0])
+    full = resolved(data) if is_url(data) else str(Path(data).absolute())
+    place = hashlib.sha256(os.fsencode(full)).hexdigest()[:8]
+    stem = "".join(letter if letter in _OF_A_NAME else "-" for letter in place_name(data).partition(".")[0])
     return f"{stem[: _LONGEST_NAME - 9] or 'table'}-{place}"
 
 

@@ -34,6 +34,7 @@ OF_THE_QUESTION = frozenset(
         "schema.not-a-schema",
         "schema.other-fingerprint",
         "schema.other-version",
+        "schema.read-otherwise",
         "schema.too-few-rows",
         "schema.too-wide-for-rows",
     }

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 
 AREAS = (
-    "audit", "checkup", "cli", "data", "deploy", "engines", "games", "guard", "internal", "protocols", "research", "schema",
-    "settings", "transport", "valuation", "verdict", "views",
+    "audit", "checkup", "cli", "data", "deploy", "encoders", "engines", "formats", "games", "guard", "internal",
+    "protocols", "research", "schema", "settings", "transport", "valuation", "verdict", "views",
 )  # fmt: skip
 
 

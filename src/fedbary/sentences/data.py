@@ -39,7 +39,8 @@ SENTENCES = {
         "kind expected",
     ),
     "frame-without-label": say(
-        "the DataFrame has no column {label!r} but {names:quoted}; name its label with fb.Table.from_frame(df, label=...)"
+        "there is no column {label!r} but {names:quoted}; name the one that holds the labels with label=...",
+        command="there is no column {label!r} but {names:quoted}; name the one that holds the labels with --label",
     ),
     "header-only": say("there are no rows under the {columns} column names; expected at least one"),
     "ids-missing": say("the id column {name!r} is missing in {missing:counted row}; fill it in or leave out the id"),
@@ -87,14 +88,19 @@ SENTENCES = {
         command="there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: name one of them with --{role}",
     ),
     "no-table": say("there is no table to put together; pass at least one"),
-    "not-a-table": say("got {kind}; expected a Table, a pair (X, y) or a DataFrame with a label column"),
+    "not-a-table": say(
+        "got {kind}; expected a Table, a pair (X, y), a path, or a frame (pandas, polars, pyarrow, DuckDB, …) with a label column",
+        "kind",
+    ),
     "not-csv": say("the file cannot be read as CSV ({why}); correct it"),
+    "not-features": say("X of the pair (X, y) is a {kind}; expected an array, a list of rows, or a frame", "kind"),
+    "not-labels": say("y of the pair (X, y) is a {kind}; expected one label for each row", "kind"),
     "not-npz": say("the file is not an .npz of plain arrays (pickled objects are never loaded); fetch it again"),
     "not-on-openml": say("it has no source on OpenML"),
     "not-parquet": say("the file cannot be read as Parquet ({why}); write it again"),
-    "not-utf8": say("the file is not UTF-8 text; save it as UTF-8"),
     "nothing-numeric": say("none of the columns {columns:quoted} is numeric, so there is nothing to add to"),
     "object-array": say("column {column!r} is an object array of {kind} values; expected {expected}", "kind expected"),
+    "object-unreadable": say("the {kind} did not hand over its rows ({why}); correct it", "kind"),
     "offline": say("OpenML was not asked because FEDBARY_OFFLINE=1"),
     "one-class": say("{needed_by} needs at least two classes, but all labels are {label!r}"),
     "one-class-to-flip": say("labels are flipped between classes, but there is only {classes:quoted}; add classes="),
@@ -106,7 +112,6 @@ SENTENCES = {
         "the query's first {rows:,} rows take more than {most:,} bytes; ask for fewer rows or columns", "most"
     ),
     "ragged": say("the rows of X do not have the same length; give every row as many numbers"),
-    "semicolons": say("its cells are separated by semicolons; save it with commas and decimal points"),
     "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"

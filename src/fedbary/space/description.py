@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from fedbary.data.columns import missing_rows
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.encode import category_texts, column_kind
@@ -17,7 +18,7 @@ from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
-from fedbary.space.schema_bounds import KINDS, LONGEST_CLASS
+from fedbary.space.schema_bounds import KINDS, LONGEST_CLASS, is_made_of, is_reading_of
 from fedbary.strict_json import read_json
 from fedbary.wording import is_clean, on_one_line
 
@@ -46,7 +47,7 @@ class ColumnDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """Row count, columns, label kind, and the classes that have enough rows to be named."""
+    """Row count, columns, how they were read, label kind, and the classes that have enough rows to be named."""
 
     rows: int
     columns: tuple[ColumnDescription, ...]
@@ -55,6 +56,7 @@ class Description:
     classes: tuple[str, ...] = ()
     label_mean: float = 0.0
     label_variance: float = 1.0
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def layout(self) -> tuple[tuple[str, str, int], ...]:
@@ -64,7 +66,8 @@ class Description:
 
     def to_json(self) -> str:
         """Serialise for a message; numbers keep every bit."""
-        return json.dumps(asdict(self), sort_keys=True)
+        content = {**vars(self), "columns": [vars(column) for column in self.columns]}
+        return json.dumps({**content, "reading": self.reading.to_json()}, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Description:
@@ -83,7 +86,8 @@ class Description:
                 for column in content["columns"]
             )
             classes = _names(content["classes"], LONGEST_CLASS)
-            description = cls(**{**content, "columns": columns, "classes": classes})
+            reading = Reading.from_json(content["reading"])
+            description = cls(**{**content, "columns": columns, "classes": classes, "reading": reading})
             description._check()
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise SchemaError("schema.description-unreadable", why=str(error)) from error
@@ -103,6 +107,8 @@ class Description:
             coordinates = 0 if column.kind == "categorical" else column.width
             if not len(column.mean) == len(column.variance) == coordinates or (not coordinates and column.width != 1):
                 raise SchemaError("schema.description-length", column=on_one_line(column.name))
+        if not is_reading_of(self.reading, self.columns):
+            raise ValueError("the columns are not those that it reads")
         if sum(len(column.mean) + len(column.categories) for column in self.columns) > _MOST_COORDINATES:
             raise SchemaError("schema.description-too-wide", most=_MOST_COORDINATES)
 
@@ -149,14 +155,29 @@ def describe(
     if kind == "number":
         values = np.asarray(summed.labels, dtype=float)
         moments = float(values.mean()), float(values.var())
-        return Description(len(summed), columns, table.label_name, kind, (), *moments)
+        return Description(len(summed), columns, table.label_name, kind, (), *moments, stated_reading(table))
     counts = Counter(class_names((different if released is None else summed).labels).tolist())
     classes = tuple(sorted(name for name, count in counts.items() if count >= min_group))
     if any(len(name) > LONGEST_CLASS for name in classes):
         raise DataError(
             "schema.label-looks-like-text", where=table.origin, label=table.label_name, longest=LONGEST_CLASS
         )
-    return Description(len(summed), columns, table.label_name, kind, classes)
+    return Description(len(summed), columns, table.label_name, kind, classes, reading=stated_reading(table))
+
+
+def stated_reading(table: Table) -> Reading:
+    """What the owner of a table tells others of how it was read: of the columns that are still as they were read.
+
+    Examples
+    --------
+    >>> from fedbary.data.reading import ColumnReading
+    >>> reading = Reading({"age": ColumnReading("number"), "id": ColumnReading("identifier")})
+    >>> list(stated_reading(Table({"age": [31.0]}, ["a"], reading=reading)))
+    ['age']
+    """
+    found = {name: (column_kind(values), values.size // len(table)) for name, values in table.columns.items()}
+    stated = table.reading.stated()
+    return Reading({name: column for name, column in stated.items() if is_made_of(name, column, found)})
 
 
 def check_table(table: Table, settings: Space) -> str:

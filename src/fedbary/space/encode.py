@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.agreed import Difference, differences
 from fedbary.data.columns import Kind, kind_of
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError
+from fedbary.notes import Fact
 from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
@@ -29,7 +32,8 @@ def encode(table: Table, schema: Schema) -> Floats:
 
 
 def require_columns(table: Table, schema: Schema) -> None:
-    """Refuse a table that lacks columns of the schema, or has them in another width."""
+    """Refuse a table that lacks columns of the schema, has them in another width, or was read in another way."""
+    require_reading(table.reading, schema, where=table.origin)
     require_widths(column_widths(table), len(table), schema, where=table.origin)
 
 
@@ -42,6 +46,28 @@ def column_widths(table: Table) -> dict[str, int | None]:
     {'age': None, 'scan': 3}
     """
     return {name: int(values.shape[1]) if values.ndim == 2 else None for name, values in table.columns.items()}
+
+
+def require_reading(reading: Reading, schema: Schema, *, where: str = "") -> None:
+    """Refuse a table whose columns were read as something else than the schema's."""
+    if found := differences(reading, schema.reading):
+        raise SchemaError("schema.read-otherwise", where=where, **read_otherwise(found, whom="the schema"))
+
+
+def read_otherwise(found: Sequence[Difference], *, whom: str, others: int | None = None) -> dict[str, Fact]:
+    """The facts of the first of some differences, and how many more there are.
+
+    Examples
+    --------
+    >>> from fedbary.data.reading import ColumnReading
+    >>> found = [Difference("zip", ColumnReading("category"), ColumnReading("number"))]
+    >>> from fedbary.notes import Note
+    >>> from fedbary.wording import COMMAND
+    >>> print(Note("schema.read-otherwise", read_otherwise(found, whom="the schema")).text(COMMAND))
+    column 'zip' is read as categories, by the schema as numbers: ask for --categories zip.
+    """
+    more = len(found) - 1 or None
+    return {**found[0].facts(), "others": others, "whom": whom, "more": more}
 
 
 def require_widths(widths: Mapping[str, int | None], rows: int, schema: Schema, *, where: str = "") -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.agreed import agreed_reading, differences
 from fedbary.data.columns import missing_rows
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError, SettingsError
 from fedbary.notes import Note
 from fedbary.space.description import ColumnDescription, Description, describe
-from fedbary.space.encode import encode
+from fedbary.space.encode import encode, read_otherwise
 from fedbary.space.limits import limits
 from fedbary.space.moments import Moments, merged, table_moments
 from fedbary.space.options import Space
@@ -22,6 +25,8 @@ from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
 from fedbary.wording import on_one_line
 
 Floats = NDArray[np.float64]
+# Names, kinds and widths of columns, and the label's kind.
+Shape: TypeAlias = tuple[tuple[tuple[str, str, int], ...], str]
 
 _PROJECT_ABOVE, _PROJECT_TO = 256, 64
 # Least share of the spread that lies inside classes, for a metric by it to make sense.
@@ -53,18 +58,25 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     return with_moments(draft, settings, [table_moments(reference, draft)])
 
 
-def agree(descriptions: Mapping[str, Description], settings: Space, *, seed: int = 0) -> tuple[Schema, dict[str, Note]]:
-    """Agree on a schema without a reference; clients whose columns differ from the majority are left out.
+def agree(
+    descriptions: Mapping[str, Description], settings: Space, *, reference: Description | None = None, seed: int = 0
+) -> tuple[Schema, dict[str, Note]]:
+    """Agree on a schema by descriptions; clients whose columns differ, or are read in another way, are left out.
 
-    Returns the schema (before `with_moments`, where the metric needs it) and, for each client that was left
-    out, the reason.
+    They are to be the reference's, or without one the majority's. Returns the schema (before `with_moments`, where the
+    metric needs it) and, for each client that was left out, the reason.
     """
-    if not descriptions:
+    if not descriptions and reference is None:
         raise SchemaError("schema.nobody-described")
-    shape = Counter((d.layout, d.label_kind) for d in descriptions.values()).most_common(1)[0][0]
-    alike = {name: d for name, d in descriptions.items() if (d.layout, d.label_kind) == shape}
-    reasons = {name: _difference(d, shape) for name, d in descriptions.items() if name not in alike}
-    draft = _draft(list(alike.values()), settings)
+    # The reference is a majority of its own.
+    standard = [] if reference is None else [reference] * (len(descriptions) + 1)
+    shape = Counter(map(_shape, [*descriptions.values(), *standard])).most_common(1)[0][0]
+    fitting = {name: d for name, d in descriptions.items() if _shape(d) == shape}
+    agreed = agreed_reading(d.reading for d in [*fitting.values(), *standard])
+    alike = {name: d for name, d in fitting.items() if not differences(d.reading, agreed)}
+    others = None if reference is not None else len(alike)
+    reasons = {name: _difference(d, shape, agreed, others) for name, d in descriptions.items() if name not in alike}
+    draft = replace(_draft([*alike.values(), *standard] or list(fitting.values()), settings), reading=agreed)
     width = _projected_width(draft, settings)
     if width is not None:
         draft = replace(draft, projection=random_directions(draft.encoded_width, width, seed))
@@ -109,7 +121,13 @@ def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
     columns = tuple(
         _fit_column([columns[column.name] for columns in described], settings, notes) for column in first.columns
     )
-    draft = Schema(columns, _fit_label(descriptions, settings), missing=settings.missing, notes=tuple(notes))
+    draft = Schema(
+        columns,
+        _fit_label(descriptions, settings),
+        missing=settings.missing,
+        reading=agreed_reading(d.reading for d in descriptions),
+        notes=tuple(notes),
+    )
     if (
         draft.label.coordinates == "gaussian-full"
         and (_projected_width(draft, settings) or draft.value_width) > _FULL_COVARIANCE_LIMIT
@@ -203,16 +221,22 @@ def _projected_width(draft: Schema, settings: Space) -> int | None:
     return settings.projection if settings.projection < draft.encoded_width else None
 
 
-def _difference(description: Description, shape: tuple[tuple[tuple[str, str, int], ...], str]) -> Note:
+def _shape(description: Description) -> Shape:
+    return description.layout, description.label_kind
+
+
+def _difference(description: Description, shape: Shape, agreed: Reading, others: int | None) -> Note:
     layout, kind = shape
     if description.label_kind != kind:
         words = {"classes": "classes", "number": "a number"}
         label = on_one_line(description.label_name)
         facts = {"label": label, "own": words[description.label_kind], "others": words[kind]}
         return Note("schema.labels-unlike-the-others", facts)
-    own, others = dict.fromkeys(description.layout), dict.fromkeys(layout)
-    missing = tuple(name for name, *_ in (item for item in others if item not in own))
-    extra = tuple(name for name, *_ in (item for item in own if item not in others))
+    if found := differences(description.reading, agreed):
+        return Note("schema.read-otherwise", read_otherwise(found, others=others, whom="the reference"))
+    own, usual = dict.fromkeys(description.layout), dict.fromkeys(layout)
+    missing = tuple(name for name, *_ in (item for item in usual if item not in own))
+    extra = tuple(name for name, *_ in (item for item in own if item not in usual))
     if missing == extra:
         return Note("schema.columns-of-another-kind", {"columns": missing or None})
     return Note("schema.columns-unlike-the-others", {"missing": missing or None, "extra": extra or None})

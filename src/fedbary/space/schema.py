@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.atomic import write_atomically
+from fedbary.data.reading import Reading
 from fedbary.errors import SchemaError
 from fedbary.notes import Note
 from fedbary.space.schema_bounds import require_plausible
@@ -21,7 +22,7 @@ from fedbary.strict_json import read_json
 
 Floats = NDArray[np.float64]
 
-VERSION = 4
+VERSION = 5
 # A schema is a small file; anything larger is not one.
 MAX_BYTES = 256 * 2**20
 # The fields of a column that hold a number for each of its coordinates.
@@ -84,6 +85,7 @@ class Schema:
     ``shared_mark`` says that missing cells of columns that may not lack any have a coordinate together, as they do
     where there is a reference: a client may lack what it never does. ``clip`` is the norm to which the points of a
     private card are clipped, in public coordinates (`fedbary.space.public_schema`); other schemas have none.
+    ``reading`` says how the columns of a file become these, as far as anybody said; each cell is read by itself.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Schema:
     whitening: Floats | None = None
     shared_mark: bool = True
     clip: float | None = None
+    reading: Reading = field(default_factory=Reading)
     version: int = VERSION
     notes: tuple[Note, ...] = field(default=())
 
@@ -112,6 +115,7 @@ class Schema:
             "missing": self.missing,
             "shared_mark": self.shared_mark,
             "clip": self.clip,
+            "reading": json.loads(self.reading.to_json()),
             "label": vars(self.label),
             "columns": [[c.name, c.kind, c.width, c.categories, c.absence, c.may_lack] for c in self.columns],
         }
@@ -163,6 +167,7 @@ class Schema:
             "missing": self.missing,
             "shared_mark": self.shared_mark,
             "clip": self.clip,
+            "reading": self.reading.to_json(),
             "projection": None if self.projection is None else _pack(self.projection.directions),
             "whitening": None if self.whitening is None else _pack(self.whitening),
             "notes": [note.to_json() for note in self.notes],
@@ -212,6 +217,7 @@ def _parsed(text: str) -> Schema:
             missing=content["missing"],
             shared_mark=content["shared_mark"],
             clip=content["clip"],
+            reading=Reading.from_json(content["reading"]),
             projection=None if content["projection"] is None else Projection(_unpack(content["projection"])),
             whitening=None if content["whitening"] is None else _unpack(content["whitening"]),
             version=version,

@@ -7,10 +7,12 @@ Whether a schema is refused depends on the schema alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, columns_made
 from fedbary.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -24,6 +26,17 @@ LONGEST_CLASS = 200
 # No measured quantity is larger (see `fedbary.data`), and squares of these are still finite.
 LARGEST, SMALLEST = 1e100, 1e-100
 
+# What a column of a file may be in a schema, a description or a card, by what it is read as.
+_READ_AS = {
+    "number": ("numeric", "boolean"),
+    "boolean": ("boolean", "numeric"),
+    "category": ("categorical",),
+    "ordered": ("numeric",),
+    "date": ("numeric",),
+    "vector": ("block",),
+    "image": ("block",),
+    "text": ("block",),
+}
 _COORDINATES = {"classes": ("onehot", "gaussian", "gaussian-full"), "number": ("numeric",)}
 _MOST_COORDINATES = 2**20
 # How far directions may be from orthonormal, and a metric from symmetric.
@@ -31,6 +44,15 @@ _ROUNDING = 1e-6
 # Largest ratio of the lengths to which a metric brings two directions. Fitting without any shrinkage stays below.
 _MOST_STRETCH = 1e12
 _LARGEST_METRIC = 1e50
+
+
+class _Column(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def width(self) -> int: ...
 
 
 def require_plausible(schema: Schema) -> None:
@@ -43,7 +65,7 @@ def require_plausible(schema: Schema) -> None:
         raise SchemaError("schema.impossible")
     if schema.missing not in ("refuse", "indicate") or type(schema.shared_mark) is not bool:
         raise SchemaError("schema.impossible")
-    if schema.encoded_width > _MOST_COORDINATES:
+    if schema.encoded_width > _MOST_COORDINATES or not is_reading_of(schema.reading, columns):
         raise SchemaError("schema.impossible")
     for column in columns:
         if not _column_bounded(column):
@@ -56,6 +78,23 @@ def require_plausible(schema: Schema) -> None:
         raise SchemaError("schema.beyond-bounds", what="projection")
     if schema.whitening is not None and not _metric(schema.whitening, schema.value_width):
         raise SchemaError("schema.beyond-bounds", what="metric")
+
+
+def is_reading_of(reading: Reading, columns: Iterable[_Column]) -> bool:
+    """Whether files that are read like this have such columns, and no column comes from two of a file's."""
+    found = {column.name: (column.kind, column.width) for column in columns}
+    made = reading.columns()
+    if len(set(made)) < len(made) or any(column.kind in LEFT_OUT for column in reading.values()):
+        return False
+    return all(is_made_of(name, column, found) for name, column in reading.items())
+
+
+def is_made_of(name: str, column: ColumnReading, found: Mapping[str, tuple[str, int]]) -> bool:
+    """Whether what a file's column becomes is among columns of some kinds and widths."""
+    own, *circles = columns_made(name, column)
+    return found.get(own, ("", 0))[0] in _READ_AS[column.kind] and all(
+        found.get(one) == ("block", 2) for one in circles
+    )
 
 
 def _column_exists(column: ColumnSpec) -> bool:

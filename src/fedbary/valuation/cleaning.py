@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -44,18 +45,32 @@ def clean(
     >>> fb.clean(table, rows, how="relabel", suspects=True).labels.tolist()
     ['b', 'a']
     """
-    if how not in ("drop", "relabel"):
-        raise wrong_parameter("how", "clean", "'drop' or 'relabel'", how)
     if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
         raise DataError("valuation.values-of-other-rows")
+    acts = acts_on(rows, how, suspects=suspects)
+    labels = table.labels.astype(object)
+    labels[acts.relabelled] = [_like(table.labels, str(text)) for text in rows["suggested_label"][acts.relabelled]]
+    mended = table.replace(labels=np.array(labels.tolist()) if table.labels.dtype.kind != "O" else labels)
+    return mended.take(acts.kept)
+
+
+@dataclass(frozen=True)
+class Acts:
+    """What is done with each row: whether it is kept, and whether it gets the suggested label."""
+
+    kept: NDArray[np.bool_]
+    relabelled: NDArray[np.bool_]
+
+
+def acts_on(rows: pd.DataFrame, how: Literal["drop", "relabel"], *, suspects: bool = False) -> Acts:
+    """What `clean` does with each row, by its value."""
+    if how not in ("drop", "relabel"):
+        raise wrong_parameter("how", "clean", "'drop' or 'relabel'", how)
     bad = _bad(rows, suspects=suspects)
     if how == "drop":
-        return table.take(~bad)
+        return Acts(~bad, np.zeros_like(bad))
     by_label = bad & (rows["reason"] == "label").fillna(False).to_numpy(dtype=bool)
-    labels = table.labels.astype(object)
-    labels[by_label] = [_like(table.labels, str(text)) for text in rows["suggested_label"][by_label]]
-    mended = table.replace(labels=np.array(labels.tolist()) if table.labels.dtype.kind != "O" else labels)
-    return mended.take(~bad | by_label)
+    return Acts(~bad | by_label, by_label)
 
 
 def _bad(rows: pd.DataFrame, *, suspects: bool) -> NDArray[np.bool_]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.table import Table, as_table
+from fedbary.data.objects import as_table
+from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.space.labels import class_names
 from fedbary.space.points import features
@@ -101,7 +102,7 @@ def numeric_label(table: Table, schema: Schema | None) -> bool:
 
 def table_of_rows(data: Any, rows: pd.DataFrame, facts: RowFacts, *, client: str, label: str | None = None) -> Table:
     """The client's table in any of its forms, refused unless it holds the valued rows in their order."""
-    table = as_table(data, name=client, label=label)
+    table = as_table(data, name=client, likely=label)
     if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
         raise DataError("views.other-rows", rows=len(table), valued=len(rows), client=client)
     if facts.table not in ("", order_digest(table)):

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import SOME_FAILED, Json, RowId
+from fedbary.cli.ui.options import OWN_READING, SOME_FAILED, Json, OwnTable, RowId
 from fedbary.cli.ui.owner_options import LedgerFolder, OwnName, PolicyFile, Results
+from fedbary.cli.ui.settings_options import with_settings
+from fedbary.data.options import ReadOptions
 
 if TYPE_CHECKING:
     from fedbary.protocols.messages import Message
 
 
+@with_settings(reading=OWN_READING)
 def answer(
-    table: Annotated[Path, typer.Argument(help="Your CSV or Parquet file.", show_default=False, metavar="TABLE")],
+    table: OwnTable,
     question: Annotated[
         Path, typer.Argument(help="The question (.fb) or model that you were sent.", show_default=False, metavar="FILE")
     ],
@@ -33,17 +36,18 @@ def answer(
     policy: PolicyFile = None,
     ledger: LedgerFolder = None,
     results: Results = None,
+    reading: ReadOptions,
     json: Json = False,
 ) -> None:
     """Answer a question that a coordinator sent you as a file, and print everything that the answer holds.
 
-    TABLE is your CSV or Parquet file, FILE the question; `fedbary show FILE` prints what is in it. Your policy decides
-    what may leave, and your ledger has a line of it before the answer is written. The same question gets the same
-    answer again. What the question says of your rows is written for you at once: row values and a report. Nothing is
-    sent: that is up to you. Exit code 3: you refuse, and the answer says so.
+    TABLE is your file, folder of images or database, FILE the question; `fedbary show FILE` prints what is in it.
+    Your policy decides what may leave, and your ledger has a line of it before the answer is written. The same
+    question gets the same answer again. What the question says of your rows is written for you at once: row values
+    and a report. Nothing is sent: that is up to you. Exit code 3: you refuse, and the answer says so.
     """
     from fedbary.cli.ui.file_screen import for_programs, show_file
-    from fedbary.cli.ui.owner_options import owner_config, show_own_results
+    from fedbary.cli.ui.owner_options import beside, owner_config, show_own_results
     from fedbary.cli.ui.progress import progress
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
@@ -53,12 +57,13 @@ def answer(
 
     file = MessageFile.load(question, FileKind.QUESTION, FileKind.MODEL)
     message, envelope = file.message()
-    target = output or table.with_suffix(FileKind.ANSWER.suffix)
+    target = output or beside(table, FileKind.ANSWER.suffix)
     FileKind.ANSWER.check(target)  # before anything counts
     config = owner_config(
         table,
         label=label or label_of(message),
         row_id=row_id,
+        reading=reading,
         name=name or target.stem,
         policy=policy,
         ledger=ledger,

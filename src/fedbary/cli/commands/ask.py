@@ -10,9 +10,10 @@ import typer
 
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json, Label, RowId
+from fedbary.cli.ui.options import OWN_READING, Json, Label, RowId
 from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, chosen_protocol
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.data.options import ReadOptions
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
@@ -22,6 +23,7 @@ from fedbary.valuation.rules import RowRules
     protocol_options=PROTOCOL_OPTIONS,
     rules=SettingsOf(RowRules, panel="Flags"),
     space=SettingsOf(Space, panel="How rows become points"),
+    reading=OWN_READING,
 )
 def ask(
     *,
@@ -47,6 +49,7 @@ def ask(
     protocol_options: Mapping[str, object],
     rules: RowRules,
     space: Space,
+    reading: ReadOptions,
     seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")] = 0,
     json: Json = False,
 ) -> None:
@@ -68,7 +71,7 @@ def ask(
     asked = Asked(chosen_protocol(protocol, **protocol_options), rules, {})
     place = None if reference is None else str(reference.resolve())
     names = None if client is None else tuple(client)
-    study = Study(asked, space, seed, label, row_id, place, names)
+    study = Study(asked, space, seed, label, row_id, place, names, reading)
     with progress("reading the reference") as listener:
         try:
             study.run(output, wait=True, progress=listener)

@@ -10,9 +10,11 @@ import typer
 from fedbary.cli.ui.client_files import read_reference
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json, RowId, Seed, refuse_file
+from fedbary.cli.ui.options import OWN_READING, Json, RowId, Seed, refuse_file
 from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.protocol_options import chosen_protocol
+from fedbary.cli.ui.settings_options import with_settings
+from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -22,9 +24,11 @@ EXPOSED = 3
 _AUDITED = ("sketch", "cards", "interpolation", "triangle")
 
 
+@with_settings(reading=OWN_READING)
 def audit(
-    file: Annotated[
-        Path | None, typer.Argument(help="Your CSV or Parquet file. Default: a stand-in.", show_default=False)
+    table: Annotated[
+        str | None,
+        typer.Argument(help="Your file, folder of images or database. Default: a stand-in.", show_default=False),
     ] = None,
     *,
     label: Annotated[str, typer.Option(metavar="COL", help="The label column.")] = "label",
@@ -59,13 +63,15 @@ def audit(
     ] = None,
     png: Annotated[bool, typer.Option("--png", help="Also write the picture as audit.png.")] = False,
     seed: Seed = 0,
+    reading: ReadOptions,
     json: Json = False,
 ) -> None:
     """Attack your own policy and settings as a dishonest server would, and say how far that got.
 
-    FILE is your CSV or Parquet file; without one a public table stands in. The attacks ask the real client behind your
-    policy, with a ledger in a temporary folder: rebuilding rows, finding a known row, guessing a label, counting a
-    class, comparing two versions, provoking refusals, timing. Nothing is sent. Values are beside what is promised.
+    TABLE is your file, folder of images or database; without one a public table stands in. The attacks ask the real
+    client behind your policy, with a ledger in a temporary folder: rebuilding rows, finding a known row, guessing a
+    label, counting a class, comparing two versions, provoking refusals, timing. Nothing is sent. Values are beside
+    what is promised.
 
     Exit code 3: a promise is broken (beyond doubt, at 99.9 %), or --fail-above is exceeded.
     """
@@ -87,11 +93,13 @@ def audit(
         if epsilon is not None:
             least = own.min_group if isinstance(own, OwnerPolicy) else OwnerPolicy().min_group
             asked = chosen_protocol(protocol, epsilon=epsilon, min_group=least)
+        target = None if reference is None else read_reference(reference, label, row_id, reading)
+        agreed = None if target is None else target.reading
         found = attack(
-            None if file is None else read(file, label, id=row_id),
+            None if table is None else read(table, label, id=row_id, options=reading, reading=agreed),
             asked,
             policy=own,
-            reference=None if reference is None else read_reference(reference, label, row_id),
+            reference=target,
             trials=trials,
             seed=seed,
             progress=say,

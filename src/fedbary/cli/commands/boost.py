@@ -14,6 +14,7 @@ from fedbary.cli.ui.completion import several_of
 from fedbary.cli.ui.interrupts import finished_parts, on_interrupt
 from fedbary.cli.ui.models import ModelName, named_model
 from fedbary.cli.ui.options import (
+    READING,
     SOME_FAILED,
     TRAINING,
     Config,
@@ -29,11 +30,12 @@ from fedbary.cli.ui.options import (
 )
 from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.data.options import ReadOptions
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.valuation.rules import RowRules
 
 
-@with_settings(rules=SettingsOf(RowRules, panel="Flags", without=("rule",)), training=TRAINING)
+@with_settings(rules=SettingsOf(RowRules, panel="Flags", without=("rule",)), training=TRAINING, reading=READING)
 def boost(
     files: Files = None,
     *,
@@ -62,6 +64,7 @@ def boost(
     rules: RowRules,
     model: ModelName = "logistic",
     training: FedAvg,
+    reading: ReadOptions,
     seed: Seed = 0,
 ) -> None:
     """Say whether leaving out or relabelling flagged rows makes a better federated model, by trying it.
@@ -91,10 +94,11 @@ def boost(
         say("reading the files")
         from fedbary.data.files import read_clients
 
+        target = read_reference(reference, label, row_id, reading)
         result = run(
-            read_clients(paths, label, id=row_id, errors="collect"),
-            read_reference(reference, label, row_id),
-            read_reference(test, label, row_id),
+            read_clients(paths, label, id=row_id, options=reading, reading=target.reading, errors="collect"),
+            target,
+            read_reference(test, label, row_id, reading, target.reading),
             how=list(dict.fromkeys(["none", *comma_separated(how)])),
             fdr=rules.fdr,
             calibration=rules.calibration,
@@ -104,7 +108,7 @@ def boost(
             folder=output,
             progress=say,
         )
-        result = replace(result, valuation=with_sources(result.valuation, paths, label, row_id))
+        result = replace(result, valuation=with_sources(result.valuation, paths, label, row_id, reading))
         result.save(output)
     show_boost(result, output, json=json)
     if result.failed or not all(math.isfinite(done.accuracy) for done in result.outcomes.values()):

@@ -9,13 +9,16 @@ import typer
 
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json, RowId
+from fedbary.cli.ui.options import OWN_READING, Json, OwnTable, RowId
 from fedbary.cli.ui.owner_options import LedgerFolder, OwnName, PolicyFile
+from fedbary.cli.ui.settings_options import with_settings
+from fedbary.data.options import ReadOptions
 from fedbary.space.options import Task
 
 
+@with_settings(reading=OWN_READING)
 def card(
-    table: Annotated[Path, typer.Argument(help="Your CSV or Parquet file.", show_default=False, metavar="TABLE")],
+    table: OwnTable,
     *,
     label: Annotated[
         str | None, typer.Option(metavar="COL", help="The label column. Default: the schema's, or 'label'.")
@@ -38,16 +41,18 @@ def card(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The card. Default: TABLE's name with .card.")
     ] = None,
+    reading: ReadOptions,
     json: Json = False,
 ) -> None:
     """Make the card of your table: counts, sums and products of its classes and columns, and no row.
 
-    TABLE is your CSV or Parquet file. One card answers every later question of a coordinator, and nobody can steer what
-    is in it; all of it is printed. Your policy decides whether it may leave, and your ledger has a line of it. The same
-    command gives the same card again, without counting. Nothing is sent: that is up to you.
+    TABLE is your file, folder of images or database. One card answers every later question of a coordinator, and
+    nobody can steer what is in it; all of it is printed. Your policy decides whether it may leave, and your ledger
+    has a line of it. The same command gives the same card again, without counting. Nothing is sent: that is up to
+    you.
     """
     from fedbary.cli.ui.file_screen import for_programs, show_file
-    from fedbary.cli.ui.owner_options import owner_config
+    from fedbary.cli.ui.owner_options import beside, owner_config
     from fedbary.cli.ui.progress import progress
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
@@ -65,12 +70,13 @@ def card(
     tasks: dict[str, Task] = {"auto": "auto", "classification": "classification", "regression": "regression"}
     if task not in tasks:
         raise wrong_parameter("task", "card", f"one of {', '.join(tasks)}", task)
-    target = output or table.with_suffix(FileKind.CARD.suffix)
+    target = output or beside(table, FileKind.CARD.suffix)
     FileKind.CARD.check(target)  # before anything counts
     config = owner_config(
         table,
         label=label or ("label" if agreed is None else agreed.label.name),
         row_id=row_id,
+        reading=reading,
         name=name or target.stem,
         policy=policy,
         ledger=ledger,

@@ -14,6 +14,7 @@ from fedbary.cli.ui.completion import methods as known_methods
 from fedbary.cli.ui.interrupts import finished_parts, on_interrupt
 from fedbary.cli.ui.models import ModelName, named_model
 from fedbary.cli.ui.options import (
+    READING,
     SOME_FAILED,
     TRAINING,
     Config,
@@ -29,12 +30,13 @@ from fedbary.cli.ui.options import (
 )
 from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.settings_options import with_settings
+from fedbary.data.options import ReadOptions
 from fedbary.research.training.fedavg_settings import FedAvg
 
 _BUDGET = "Budget of each method"
 
 
-@with_settings(training=TRAINING)
+@with_settings(training=TRAINING, reading=READING)
 def compare(
     files: Files = None,
     *,
@@ -71,6 +73,7 @@ def compare(
     json: Json = False,
     model: ModelName = "logistic",
     training: FedAvg,
+    reading: ReadOptions,
     training_log: Annotated[
         Path | None,
         typer.Option(
@@ -118,8 +121,8 @@ def compare(
         from fedbary.research.comparison import compare_clients, compare_rows
 
         run: Any = compare_rows if rows else compare_clients
-        target = read_reference(reference, label, row_id)
-        clients = read_clients(paths, label, id=row_id, errors="collect")
+        target = read_reference(reference, label, row_id, reading)
+        clients = read_clients(paths, label, id=row_id, options=reading, reading=target.reading, errors="collect")
         result: Any = run(clients, target, **options, folder=output, progress=say)
         result.save(output)
         if plot:

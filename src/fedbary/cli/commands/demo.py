@@ -48,6 +48,7 @@ def demo(
     from fedbary.cli.ui.progress import progress
     from fedbary.cli.ui.result_folder import owner_report_file
     from fedbary.cli.ui.written_result import for_programs, with_sources, write_outcome
+    from fedbary.data.options import ReadOptions
     from fedbary.valuation.storage import check_output
 
     check_output(output)
@@ -60,7 +61,7 @@ def demo(
             clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
         )
         files = write_clinics(clinics, output / "data")
-        result = with_sources(result, files, LABEL, ROW_ID)
+        result = with_sources(result, files, LABEL, ROW_ID, ReadOptions())
         written = write_outcome(result, output)
         mine = result.report(owner_report_file(result, output, _OWNER), client=_OWNER, table=clinics.clients[_OWNER])
         written["owner_report"] = str(mine)

@@ -11,9 +11,11 @@ import typer
 from fedbary.cli.ui.client_files import read_reference
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json, RowId
+from fedbary.cli.ui.options import OWN_READING, Json, OwnTable, RowId
 from fedbary.cli.ui.preview_screen import Rehearsed, for_programs, show_preview
 from fedbary.cli.ui.protocol_options import chosen_protocol
+from fedbary.cli.ui.settings_options import with_settings
+from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
 from fedbary.protocols.registry import PROTOCOLS
 
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 _REFUSED = 2
 
 
+@with_settings(reading=OWN_READING)
 def preview(
-    file: Annotated[Path, typer.Argument(help="Your CSV or Parquet file.", show_default=False)],
+    table: OwnTable,
     *,
     label: Annotated[str, typer.Option(metavar="COL", help="The label column.")] = "label",
     row_id: RowId = None,
@@ -54,16 +57,19 @@ def preview(
         float | None,
         typer.Option(help="sketch: the ε that the server asks for. Default: the most your policy allows, or none."),
     ] = None,
+    reading: ReadOptions,
     json: Json = False,
 ) -> None:
     """Print what your machine would send to a server: every number, how many bytes, and what the server learns by it.
 
-    FILE is your CSV or Parquet file. The server's half of the protocol runs here, too, with the rows of --reference,
-    or without them with the files that you name by --with; or give the question that its coordinator sent as a file.
-    Nothing is sent, and nothing is written. Exit code 2: your policy or your data would refuse.
+    TABLE is your file, folder of images or database. The server's half of the protocol runs here, too, with the
+    rows of --reference, or without them with the files that you name by --with; or give the question that its
+    coordinator sent as a file. Nothing is sent, and nothing is written. Exit code 2: your policy or your data would
+    refuse.
     """
     from fedbary.data.files import read
     from fedbary.guard.policy import OwnerPolicy
+    from fedbary.space.schema import Schema
 
     name = protocol or ("sketch" if reference or message else "cards")
     private = {} if epsilon is None else {"epsilon": epsilon}
@@ -73,15 +79,21 @@ def preview(
     asked = replace(own.most_telling(name, min_group), **private)
     _check_sources(asked, reference, message, others)
     settings = own.applied(asked)
-    table = read(file, label, id=row_id)
-    saved = None
+    saved, agreed = None, None
     if message is not None:
         from fedbary.engines.files.message_file import FileKind, MessageFile
 
         saved, _ = MessageFile.load(message, FileKind.QUESTION, FileKind.MODEL).message()
-    rest = [read(path, label, id=row_id) for path in others or ()]
-    target = None if reference is None else read_reference(reference, label, row_id).replace(origin="reference")
-    found = _rehearse(asked, settings, [table, *rest], target, saved)
+        if "schema" in saved.scalars:
+            agreed = Schema.from_json(str(saved.scalars["schema"])).reading
+    target = None
+    if reference is not None:
+        target = read_reference(reference, label, row_id, reading).replace(origin="reference")
+        agreed = target.reading
+    own_rows, *rest = (
+        read(place, label, id=row_id, options=reading, reading=agreed) for place in (table, *(others or ()))
+    )
+    found = _rehearse(asked, settings, [own_rows, *rest], target, saved)
     if json:
         write_json(for_programs(settings, found))
     else:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class _Options:
     """What was typed about an owner's file and report."""
 
-    data: Path | None
+    data: str | None
     label: str | None
     row_id: str | None
     images: ImageShape
@@ -38,7 +38,7 @@ def report(
     ] = None,
     all_clients: Annotated[bool, typer.Option("--all-clients", help="Write a report for each client.")] = False,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The client's file. Default: the one that was valued.")
+        str | None, typer.Option(metavar="FILE", help="The client's file. Default: the one that was valued.")
     ] = None,
     label: Annotated[
         str | None, typer.Option(metavar="COL", help="Its label column. Default: the one that was used.")

@@ -10,7 +10,11 @@ import typer
 from fedbary.checks import did_you_mean
 from fedbary.cli.ui.completion import clients, one_of
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.options import OWN_READING, Json
+from fedbary.cli.ui.owner_options import beside
+from fedbary.cli.ui.settings_options import with_settings
+from fedbary.data.options import ReadOptions
+from fedbary.data.places import place_name
 from fedbary.errors import SettingsError
 from fedbary.wording import counted, whole_percent
 
@@ -26,9 +30,10 @@ if TYPE_CHECKING:
 _EXPORTS: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
 
 
+@with_settings(reading=OWN_READING)
 def rows(
     folder: Annotated[
-        Path, typer.Argument(help="A folder of `fedbary value` or `fedbary demo`; or your table, with --model.")
+        str, typer.Argument(help="A folder of `fedbary value` or `fedbary demo`; or your table, with --model.")
     ],
     *,
     client: Annotated[
@@ -51,7 +56,7 @@ def rows(
         ),
     ] = None,
     data: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="The client's file. Default: the one that was valued."),
     ] = None,
     row_id: Annotated[
@@ -65,6 +70,7 @@ def rows(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write the exported table.")
     ] = None,
     most: Annotated[int, typer.Option("-n", "--most", min=1, help="Rows to show.")] = 20,
+    reading: ReadOptions,
     json: Json = False,
 ) -> None:
     """Show a client's flagged rows and its suspects, and write the table with them dropped or mended.
@@ -90,26 +96,28 @@ def rows(
     if suspects and export is None:
         raise SettingsError("cli.suspects-need-export", expected=" or ".join(_EXPORTS))
     if model is not None:
-        client, data = client or folder.stem, data or folder
-        home = results or folder.with_name(f"{folder.stem}-rows")
-        result, folder = rows_by_model(folder, model, name=client, row_id=row_id, folder=home), home
+        client, data = client or place_name(folder), data or folder
+        home = results or beside(folder, "-rows")
+        result = rows_by_model(folder, model, name=client, row_id=row_id, reading=reading, folder=home)
     else:
-        result = load_result(folder)
+        home = Path(folder)
+        result = load_result(home)
     if client is None:
-        raise SettingsError("cli.no-client-named", folder=str(folder))
+        raise SettingsError("cli.no-client-named", folder=folder)
     frame, facts = result.rows(client), result.row_facts(client)
     if not json:
         _show(frame, facts, client, most, numbers=result.predicts_number)
         if model is not None:
-            screen().print(f"\nyours    {visible(folder / 'report.html')}", soft_wrap=True)
+            screen().print(f"\nyours    {visible(home / 'report.html')}", soft_wrap=True)
     written = None
     if export is not None:
         if not suspects and frame["flag"].isna().any():
             known = {"suspects": facts.suspects} if facts.suspects else {}
             raise SettingsError("cli.nothing-to-leave-out", client=client, **known)
-        valued = valued_table(result, frame, client, data=data, row_id=row_id)
+        typed = reading if data is not None else None
+        valued = valued_table(result, frame, client, data=data, row_id=row_id, options=typed)
         table = clean(valued, frame, _EXPORTS[export], suspects=suspects)
-        written = write(table, output or _beside(result, folder, client, export, data))
+        written = write(table, output or _beside(result, home, client, export, data))
     if json:
         write_json(_for_programs(frame, facts, client, most, written))
     elif written is not None:
@@ -211,12 +219,15 @@ def between(estimate: Estimate) -> str:
     return whole_percent(estimate.share) + (interval if estimate.low < estimate.high else "")
 
 
-def _beside(result: Valuation, folder: Path, client: str, export: str, data: Path | None) -> Path:
+def _beside(result: Valuation, folder: Path, client: str, export: str, data: str | None) -> Path:
     """A file in the result folder, in the format of the client's own: what CSV would quote, Parquet keeps."""
     from fedbary.cli.ui.result_folder import source_of
+    from fedbary.data.export import WRITTEN
     from fedbary.data.formats import table_suffix
     from fedbary.valuation.storage import row_file_names
 
     source = data or source_of(result, client)
     assert source is not None, "the table was read from somewhere"
-    return folder / f"{row_file_names(list(result.row_tables or {}))[client]}-{export}{table_suffix(source)}"
+    suffix = table_suffix(Path(source)) if Path(source).is_file() else ""
+    name = f"{row_file_names(list(result.row_tables or {}))[client]}-{export}"
+    return folder / f"{name}{suffix if suffix in WRITTEN else '.parquet'}"

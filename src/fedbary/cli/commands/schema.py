@@ -9,8 +9,10 @@ import typer
 
 from fedbary.cli.ui.command_kinds import Command, Group, example_of
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json, RowId, Seed
+from fedbary.cli.ui.options import OWN_READING, Json, RowId, Seed
+from fedbary.cli.ui.settings_options import with_settings
 from fedbary.cli.ui.terminal_text import paragraphs
+from fedbary.data.options import ReadOptions
 from fedbary.errors import SchemaError, SettingsError
 
 if TYPE_CHECKING:
@@ -27,10 +29,9 @@ schema = typer.Typer(
 )
 
 
+@with_settings(reading=OWN_READING)
 def make(
-    file: Annotated[
-        Path, typer.Argument(help="Public rows as CSV or Parquet, or a description in TOML.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(help="A table of public rows, or a description in TOML.", show_default=False)],
     *,
     label: Annotated[str | None, typer.Option(metavar="COL", help="The label column of the public rows.")] = None,
     row_id: RowId = None,
@@ -41,6 +42,7 @@ def make(
     task: Annotated[Literal["auto", "classification", "regression"], typer.Option(help="What the label is.")] = "auto",
     seed: Seed = 0,
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the schema.")] = Path("schema.json"),
+    reading: ReadOptions,
     json: Json = False,
 ) -> None:
     """Make a public schema, in whose coordinates clients make private cards.
@@ -61,7 +63,7 @@ def make(
         from fedbary.data.files import read
         from fedbary.space.public_schema import public_schema
 
-        table = read(file, label or "label", id=row_id)
+        table = read(file, label or "label", id=row_id, options=reading)
         made = public_schema(table, coordinates=coordinates or "auto", task=task, seed=seed)
     made.save(output)
     assert made.clip is not None

@@ -13,11 +13,12 @@ import typer
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.interrupts import on_interrupt
-from fedbary.cli.ui.options import SOME_FAILED, Config, Files, Json, Open, Output, RowId, require
+from fedbary.cli.ui.options import READING, SOME_FAILED, Config, Files, Json, Open, Output, RowId, require
 from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, chosen_protocol
 from fedbary.cli.ui.sent_files import SentFiles
 from fedbary.cli.ui.session import session
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.data.options import ReadOptions
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
@@ -29,6 +30,7 @@ _RUN = "The run"
     protocol_options=PROTOCOL_OPTIONS,
     rules=SettingsOf(RowRules, panel="Flags"),
     space=SettingsOf(Space, panel="How rows become points"),
+    reading=READING,
 )
 def value(
     files: Files = None,
@@ -58,6 +60,7 @@ def value(
     protocol_options: Mapping[str, object],
     rules: RowRules,
     space: Space,
+    reading: ReadOptions,
     seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.", rich_help_panel=_RUN)] = 0,
     workers: Annotated[
         int | None, typer.Option(help="Clients to work on at a time. Default: all cores.", rich_help_panel=_RUN)
@@ -76,12 +79,12 @@ def value(
 
     With --worth a client is also valued by what it adds to the others (Shapley values, no training).
 
-    FILES are CSV or Parquet files, quoted globs or a folder. Each file is one client, called after it. Or they are
-    cards (*.card), which hold all that is needed; the folder gets a model for each of their owners. Or a folder of
-    `fedbary ask`, with answers to its questions: who has answered is valued, and further rounds are asked. A client
-    whose file cannot be used is reported with the reason, and the others are valued (exit code 3). The output
-    folder gets the ranked clients, the value of every row, a report.html that works offline, and what is needed to
-    repeat the run.
+    FILES are tables as they are (CSV, Parquet, Excel, JSON lines, Feather), folders of images, quoted globs or a
+    folder. Each is one client, called after it; with --client-column one file holds many. Or they are cards (*.card),
+    which hold all that is needed; the folder gets a model for each of their owners. Or a folder of `fedbary ask`, with
+    answers to its questions: who has answered is valued, and further rounds are asked. A client whose file cannot be
+    used is reported with the reason, and the others are valued (exit code 3). The output folder gets the ranked
+    clients, the value of every row, a report.html that works offline, and what is needed to repeat the run.
     """
     from fedbary.cli.ui.browser import open_file
     from fedbary.cli.ui.json import write_json
@@ -107,20 +110,22 @@ def value(
             usual = "cards" if reference is None or "worth" in protocol_options else "sketch"
             settings = chosen_protocol(protocol or usual, **protocol_options)
             paths = client_paths(patterns, apart_from=[reference])
+            target = None if reference is None else read_reference(reference, label, row_id, reading)
+            agreed = None if target is None else target.reading
             result = run(
-                read_clients(paths, label, id=row_id, errors="collect"),
-                None if reference is None else read_reference(reference, label, row_id),
+                read_clients(paths, label, id=row_id, options=reading, reading=agreed, errors="collect"),
+                target,
                 protocol=settings,
                 engine=LocalEngine(workers=workers, folder=output, resume=resume),
                 **of_run,
             )
-            result = with_sources(result, paths, label, row_id)
+            result = with_sources(result, paths, label, row_id, reading)
         elif sent.study is not None:
             sent.refuse_settings(protocol=protocol, label=label, **protocol_options)
             result = sent.of_study(reference=reference, wait=wait, progress=listener)
         else:
             settings = chosen_protocol(protocol or "cards", **protocol_options)
-            result = sent.of_cards(settings, output, reference=reference, **of_run)
+            result = sent.of_cards(settings, output, reference=reference, reading=reading, **of_run)
         written = write_outcome(result, output, report=report)
     if json:
         write_json(for_programs(result, written))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from fedbary.cli.ui.session import session
 from fedbary.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
+    from fedbary.data.options import ReadOptions
+    from fedbary.data.reading import Reading
     from fedbary.data.table import Table
 
 
@@ -22,7 +25,7 @@ def given_files(files: list[str] | None) -> list[str]:
     return list(chosen)
 
 
-def client_paths(patterns: Iterable[str], *, apart_from: Iterable[Path | None] = ()) -> dict[str, Path]:
+def client_paths(patterns: Iterable[str], *, apart_from: Iterable[Path | None] = ()) -> dict[str, str | Path]:
     """Find the file of each client in paths, quoted globs and folders; a file named twice counts once.
 
     The reference often lies beside the clients' files. It is left out, as its distance to itself, zero, would
@@ -38,29 +41,38 @@ def client_paths(patterns: Iterable[str], *, apart_from: Iterable[Path | None] =
     ['north', 'south']
     """
     from fedbary.data.files import client_files
+    from fedbary.data.places import is_url, place_name
 
     found: dict[Path, Path] = {}
+    databases = [pattern for pattern in patterns if is_url(pattern)]
     for pattern in patterns:
-        found |= {path.resolve(): path for path in client_files(pattern).values()}
+        if not is_url(pattern):
+            found |= {path.resolve(): path for path in client_files(pattern).values()}
     for path in apart_from:
         if path is not None:
             found.pop(path.resolve(), None)
-    if not found:
+    if not found and not databases:
         raise DataError("cli.only-reference-and-test")
+    named: dict[str, str | Path] = {place_name(url): url for url in databases}
     # A file system's name may not be UTF-8, which no result file could hold.
-    return {_writable(name): path for name, path in client_files(list(found.values())).items()}
+    return named | {_writable(name): path for name, path in client_files(list(found.values())).items()}
 
 
-def read_reference(path: Path, label: str, row_id: str | None) -> Table:
+def read_reference(
+    path: str | Path, label: str, row_id: str | None, options: ReadOptions, agreed: Reading | None = None
+) -> Table:
     """Read the reference, whose rows need no ids; but an id column that it has must not become a feature."""
     from fedbary.data.files import read
 
+    # Whose row it is, where clients share a file, says nothing about a row of the reference.
+    drop = (*options.drop, *([] if options.client_column is None else [options.client_column]))
+    own = replace(options, client_column=None, drop=drop, query=None)
     try:
-        return read(path, label, id=row_id)
+        return read(path, label, id=row_id, options=own, reading=agreed)
     except DataError:
         if row_id is None:
             raise
-        return read(path, label)
+        return read(path, label, options=own, reading=agreed)
 
 
 def _writable(name: str) -> str:

@@ -9,10 +9,13 @@ from fedbary.cli.ui.owner_options import owner_config
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
+    from fedbary.data.options import ReadOptions
     from fedbary.valuation.result import Valuation
 
 
-def rows_by_model(table: Path, model: Path, *, name: str, row_id: str | None, folder: Path) -> Valuation:
+def rows_by_model(
+    table: str, model: Path, *, name: str, row_id: str | None, reading: ReadOptions, folder: Path
+) -> Valuation:
     """Value the rows of a table by a model, and write them and a report into a folder of their owner's."""
     from fedbary.data.files import read
     from fedbary.engines.files.message_file import FileKind, MessageFile
@@ -27,9 +30,10 @@ def rows_by_model(table: Path, model: Path, *, name: str, row_id: str | None, fo
 
     message, _ = MessageFile.load(model, FileKind.MODEL).message()
     check_message(exchanges_of(Cards.name), Cards.name, message)
-    label = Schema.from_json(str(message.scalars["schema"])).label.name
-    config = owner_config(table, label=label, row_id=row_id, name=name, policy=None, ledger=None)
-    rows, settings, rules = read(table, label, id=row_id), Cards(numbers=False), RowRules()
+    schema, settings, rules = Schema.from_json(str(message.scalars["schema"])), Cards(numbers=False), RowRules()
+    label = schema.label.name
+    config = owner_config(table, label=label, row_id=row_id, reading=reading, name=name, policy=None, ledger=None)
+    rows = read(table, label, id=row_id, options=reading, reading=schema.reading)
     client = settings.client(rows, rules=rules, seed=0)
     with one_thread():
         client.answer(message)

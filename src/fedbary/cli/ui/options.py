@@ -9,6 +9,7 @@ import typer
 
 from fedbary.cli.ui.config import use_config
 from fedbary.cli.ui.settings_options import SettingsOf
+from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
 from fedbary.research.training.fedavg_settings import FedAvg
 
@@ -16,7 +17,18 @@ SOME_FAILED = 3
 
 Files = Annotated[
     list[str] | None,
-    typer.Argument(help="CSV or Parquet files, quoted globs, or a folder: one file per client.", show_default=False),
+    typer.Argument(
+        help="Files, quoted globs, or a folder: one file per client; or one file with --client-column.",
+        show_default=False,
+    ),
+]
+OwnTable = Annotated[
+    str,
+    typer.Argument(
+        help="Your table: a file (CSV, Parquet, Excel, …), a folder of images, or a database's URL.",
+        show_default=False,
+        metavar="TABLE",
+    ),
 ]
 Label = Annotated[str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)]
 RowId = Annotated[str | None, typer.Option("--id", help="A column of unique row ids.", metavar="COL")]
@@ -34,6 +46,9 @@ Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")]
 Open = Annotated[bool, typer.Option("--open", help="Open the report in a browser.")]
 
+# How files are read: an owner's own one has no clients in it.
+READING = SettingsOf(ReadOptions, panel="Reading the files")
+OWN_READING = SettingsOf(ReadOptions, panel="Reading the table", without=("client_column",))
 # The seed of a command is that of its training.
 TRAINING = SettingsOf(FedAvg, panel="Training", without=("seed",))
 

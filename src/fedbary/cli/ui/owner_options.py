@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbary.data.places import is_url, place_name
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
+    from fedbary.data.options import ReadOptions
     from fedbary.guard.node_config import NodeConfig
 
 OwnName = Annotated[
@@ -31,10 +33,11 @@ Results = Annotated[
 
 
 def owner_config(
-    table: Path,
+    table: str,
     *,
     label: str,
     row_id: str | None,
+    reading: ReadOptions,
     name: str,
     policy: Path | None,
     ledger: Path | None,
@@ -45,16 +48,27 @@ def owner_config(
 
     from fedbary.guard.node_config import NodeConfig
 
-    if not table.is_file():
-        raise DataError("data.no-file", where=str(table))
-    options: dict[str, Any] = {"data-path": str(table), "label": label, "name": name}
+    if not is_url(table) and not Path(table).exists():
+        raise DataError("data.no-file", where=table)
+    options: dict[str, Any] = {"data-path": table, "label": label, "name": name}
     options |= {} if row_id is None else {"id": row_id}
     options |= {} if policy is None else {"policy": str(policy)}
-    config = NodeConfig.of(options, 0)
+    config = replace(NodeConfig.of(options, 0), reading=reading)
     if ledger is not None:
         home = ledger.parent if ledger.name == "ledger.jsonl" else ledger
         config = replace(config, home=home, output=home / "results")
     return config if results is None else replace(config, output=results)
+
+
+def beside(table: str, suffix: str) -> Path:
+    """Where what is made of a table is written by default: beside it, or here where it lies in a database.
+
+    Examples
+    --------
+    >>> beside("data/mine.csv", ".card"), beside("sqlite:///ward.db", ".card")
+    (PosixPath('data/mine.card'), PosixPath('ward.card'))
+    """
+    return (Path() if is_url(table) else Path(table).parent) / f"{place_name(table)}{suffix}"
 
 
 def show_own_results(folder: Path, config: NodeConfig) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedbary.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.data.options import ReadOptions
     from fedbary.data.table import Table
     from fedbary.valuation.result import Valuation
 
@@ -31,10 +32,17 @@ def owner_report_file(result: Valuation, folder: Path, client: str) -> Path:
     return folder / f"report-{row_file_names([str(name) for name in result.clients['client']])[client]}.html"
 
 
-def source_of(result: Valuation, client: str) -> Path | None:
-    """The file that a client was read from, if the result knows it."""
+def source_of(result: Valuation, client: str) -> str | None:
+    """Where a client's rows were read from, if the result knows it."""
     known = result.settings.get("sources", {}).get(client)
-    return None if known is None else Path(known["file"])
+    return None if known is None else str(known["file"])
+
+
+def read_like(result: Valuation) -> ReadOptions:
+    """How the clients of a result were read."""
+    from fedbary.data.options import ReadOptions
+
+    return ReadOptions.of(result.settings.get("read", {}))
 
 
 def valued_table(
@@ -42,23 +50,30 @@ def valued_table(
     frame: pd.DataFrame,
     client: str,
     *,
-    data: Path | None,
+    data: str | None,
     row_id: str | None,
     label: str | None = None,
+    options: ReadOptions | None = None,
 ) -> Table:
     """The table that was valued, and no other: rows are known by their place in it."""
     from fedbary.cli.ui.written_result import file_digest
-    from fedbary.data.files import read
+    from fedbary.data.files import read, read_clients
+    from fedbary.data.places import shown
 
-    path = data or source_of(result, client)
-    if path is None:
+    place = data or source_of(result, client)
+    if place is None:
         raise SettingsError("cli.source-unknown", client=client)
-    table = read(path, label or _label(result), id=row_id or result.settings.get("id"))
+    asked = read_like(result) if options is None else options
+    how: dict[str, Any] = {"id": row_id or result.settings.get("id"), "options": asked}
+    how["reading"] = None if result.schema is None else result.schema.reading
+    name = label or _label(result)
+    shared = asked.client_column is not None and data is None
+    table = read_clients(place, name, **how)[client] if shared else read(place, name, **how)
     if [str(name) for name in table.row_names] != [str(name) for name in frame["row"]]:
-        raise DataError("cli.other-rows", file=str(path))
+        raise DataError("cli.other-rows", file=shown(place))
     known = result.settings.get("sources", {}).get(client)
-    if known is not None and file_digest(path) != known["sha256"]:
-        raise DataError("cli.file-changed", file=str(path))
+    if known is not None and file_digest(place) != known["sha256"]:
+        raise DataError("cli.file-changed", file=shown(place))
     return table
 
 

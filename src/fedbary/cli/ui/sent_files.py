@@ -13,6 +13,7 @@ from fedbary.cli.ui.study import Study, is_study
 from fedbary.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
+    from fedbary.data.options import ReadOptions
     from fedbary.engines.events import Listener
     from fedbary.protocols.messages import Settings
     from fedbary.valuation.result import Valuation
@@ -57,11 +58,13 @@ class SentFiles:
         several = most_messages(study.asked.protocol) > 1
         return study.run(self.study, self.answers, wait=wait and several, reference=reference, progress=progress)
 
-    def of_cards(self, settings: Settings, output: Path, *, reference: Path | None, **of_run: Any) -> Valuation:
+    def of_cards(
+        self, settings: Settings, output: Path, *, reference: Path | None, reading: ReadOptions, **of_run: Any
+    ) -> Valuation:
         """Value the cards; models for their owners are written into the output folder."""
         from fedbary import FilesEngine, value
 
-        rows = None if reference is None else read_reference(reference, _label(self.cards), None)
+        rows = None if reference is None else read_reference(reference, _label(self.cards), None, reading)
         engine = FilesEngine(output, answers=self.answers)
         return value(list(self.cards), rows, protocol=settings, engine=engine, **of_run)
 

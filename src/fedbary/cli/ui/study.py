@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.client_files import read_reference
+from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError, FedbaryError
 from fedbary.space.options import Space
 from fedbary.strict_json import read_json
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from fedbary.guard.node import Asked
     from fedbary.valuation.result import Valuation
 
-NAME, VERSION = "study.json", 1
+NAME, VERSION = "study.json", 2
 _MOST_BYTES = 2**20
 
 
@@ -33,6 +34,7 @@ class Study:
     row_id: str | None = None
     reference: str | None = None
     clients: tuple[str, ...] | None = None
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
     def save(self, folder: Path) -> None:
         """Write it into the folder."""
@@ -41,6 +43,7 @@ class Study:
         content: dict[str, Any] = {"fedbary": "study", "version": VERSION, "asked": self.asked.to_json()}
         rest = ("seed", "label", "row_id", "reference", "clients")
         content |= {"space": asdict(self.space), **{name: getattr(self, name) for name in rest}}
+        content["reading"] = self.reading.given()
         content["schema"] = getattr(self.asked.protocol, "schema", None)  # a question does not say where it lies
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         write_atomically(folder / NAME, lambda draft: draft.write_text(text, encoding="utf-8"))
@@ -59,7 +62,9 @@ class Study:
             asked, space = Asked.from_json(content.pop("asked")), Space(**content.pop("space"))
             if (schema := content.pop("schema")) is not None:
                 asked = replace(asked, protocol=replace(asked.protocol, schema=str(schema)))
-            return cls(asked, space, clients=None if clients is None else tuple(map(str, clients)), **content)
+            reading = ReadOptions.of(content.pop("reading"))
+            names = None if clients is None else tuple(map(str, clients))
+            return cls(asked, space, reading=reading, clients=names, **content)
         except (OSError, ValueError, KeyError, TypeError, FedbaryError) as error:
             raise DataError("cli.not-a-study", file=str(file)) from error
 
@@ -79,7 +84,7 @@ class Study:
         path = reference or (None if self.reference is None else Path(self.reference))
         return value(
             None,
-            None if path is None else read_reference(path, self.label, self.row_id),
+            None if path is None else read_reference(path, self.label, self.row_id, self.reading),
             protocol=self.asked.protocol,
             space=self.space,
             **asdict(self.asked.rules),

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.json import plain
+from fedbary.data.places import is_url, resolved
 
 if TYPE_CHECKING:
+    from fedbary.data.options import ReadOptions
     from fedbary.valuation.result import Valuation
 
 
@@ -40,18 +42,24 @@ def write_outcome(result: Valuation, folder: Path, *, report: bool = True) -> di
     return {what: str(path) for what, path in written.items() if path.exists()}
 
 
-def with_sources(result: Valuation, paths: Mapping[str, Path], label: str, row_id: str | None) -> Valuation:
-    """The result with a note of which file each client was read from, for `fedbary rows`."""
-    sources = {
-        name: {"file": str(path.resolve()), "sha256": file_digest(path) if path.is_file() else ""}
-        for name, path in paths.items()
-    }
-    return replace(result, settings=result.settings | {"sources": sources, "label": label, "id": row_id})
+def with_sources(
+    result: Valuation, places: Mapping[str, str | Path], label: str, row_id: str | None, options: ReadOptions
+) -> Valuation:
+    """The result with a note of where each client's rows lie and how they were read, for `fedbary rows`."""
+    if options.client_column is not None:
+        shared = next(iter(places.values()))
+        places = {str(name): shared for name in result.clients["client"]}
+    digests = {place: file_digest(place) for place in set(places.values())}
+    sources = {name: {"file": resolved(place), "sha256": digests[place]} for name, place in places.items()}
+    read = {"sources": sources, "label": label, "id": row_id, "read": options.given()}
+    return replace(result, settings=result.settings | read)
 
 
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, by which `fedbary rows` knows it again."""
-    with path.open("rb") as file:
+def file_digest(place: str | Path) -> str:
+    """SHA-256 of a file, by which `fedbary rows` knows it again; folders and databases have none."""
+    if is_url(place) or not Path(place).is_file():
+        return ""
+    with Path(place).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

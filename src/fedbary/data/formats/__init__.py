@@ -4,39 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
-from fedbary.data.formats.csv import SEPARATORS, read_csv
-from fedbary.data.formats.damage import one_line
+from fedbary.data.formats import damage
+from fedbary.data.formats.cells import Cells
+from fedbary.data.formats.csv import CSV, read_csv
+from fedbary.data.formats.damage import one_line, too_large
 from fedbary.data.formats.parquet import PARQUET, read_parquet
+from fedbary.data.formats.sql import read_sql
 from fedbary.data.options import ReadOptions
+from fedbary.data.places import AnyPath, is_url
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-AnyPath: TypeAlias = "str | PathLike[str]"
-
-MAX_FILE_BYTES = 4 * 2**30
-SUFFIXES = (*SEPARATORS, *PARQUET)
+SUFFIXES = (*CSV, *PARQUET)
 
 
 @contextmanager
-def opened(path: AnyPath, options: ReadOptions, most: int | None = None) -> Iterator[pd.DataFrame]:
-    """The frame that a file holds; what is wrong with the file is a DataError, also where it shows only now."""
-    path = Path(path)
+def opened(
+    source: AnyPath, options: ReadOptions, most: int | None = None, *, reading: Reading | None = None
+) -> Iterator[Cells]:
+    """The cells that a file holds; what is wrong with the file is a DataError, also where it shows only now.
+
+    ``reading`` says which columns are wanted as they are written, besides those that ``options`` name: as a number, a
+    postcode has lost its zeros.
+    """
+    if is_url(source):
+        yield Cells(read_sql(str(source), options, most))
+        return
+    path = Path(source)
     suffix = table_suffix(path)
     if not path.is_file():
         raise DataError("data.no-file", where=str(path))
     size = path.stat().st_size
     if size == 0:
         raise DataError("data.file-empty", where=str(path))
-    if size > MAX_FILE_BYTES:
-        raise DataError("data.file-too-large", where=str(path), size=size, most=MAX_FILE_BYTES)
-    if suffix not in PARQUET:
-        yield read_csv(path, SEPARATORS[suffix], options, most)
+    if size > damage.MAX_FILE_BYTES:
+        raise too_large(path, size)
+    if suffix in CSV:
+        yield read_csv(path, options, most, reading)
         return
     from pyarrow import ArrowException
 
@@ -46,7 +52,7 @@ def opened(path: AnyPath, options: ReadOptions, most: int | None = None) -> Iter
         raise DataError("data.not-parquet", where=str(path), why=one_line(error)) from error
 
 
-def table_suffix(path: Path) -> str:
+def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
     """Return the suffix that says how a table is stored, or raise a DataError.
 
     Examples
@@ -54,7 +60,7 @@ def table_suffix(path: Path) -> str:
     >>> table_suffix(Path("bank.CSV.gz"))
     '.csv.gz'
     """
-    for suffix in SUFFIXES:
+    for suffix in known:
         if path.name.lower().endswith(suffix):
             return suffix
-    raise DataError("data.file-kind", where=str(path), suffix=path.suffix, known=", ".join(SUFFIXES))
+    raise DataError("data.file-kind", where=str(path), suffix=path.suffix, known=", ".join(known))

@@ -1,45 +1,147 @@
-"""CSV and TSV files."""
+"""CSV and TSV files: separators and encodings as they come, and notes on what was guessed.
+
+Everything is guessed from the header line, so that no row decides how another one is read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from fedbary.data.formats.cells import Cells, clean_names
 from fedbary.data.formats.damage import one_line
+from fedbary.data.formats.text_files import TextFile, encoding_notes, member_name, text_file
 from fedbary.data.options import ReadOptions
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t"}
+# What usually separates cells, by suffix.
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
+COMPRESSED = (".gz", ".zip")
+CSV = (*SEPARATORS, *(plain + packed for packed in COMPRESSED for plain in SEPARATORS), ".zip")
+_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+# In columns of these kinds 007 is not 7.
+_AS_WRITTEN = ("category", "ordered", "date", "text", "identifier")
 
 
-def read_csv(path: Path, usual: str, options: ReadOptions, most: int | None) -> pd.DataFrame:
+def read_csv(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
     """The cells of a CSV file."""
     import pandas as pd
 
-    separator = options.separator or usual
-    # The header is read on its own, as pandas would rename the second of two columns of one name; a row
-    # comes along, as pandas would take the surplus cell of rows longer than the header for an index.
-    try:
+    with _readable(path), encoding_notes() as found:
+        layout = _layout(path, options, reading)
+        with layout.file.text() as text:
+            frame = layout.named(pd.read_csv(text, nrows=most, **layout.arguments()))
+    return Cells(frame, (*layout.notes, *found))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What a CSV file looks like, by its header."""
+
+    file: TextFile
+    separator: str
+    skipped: int
+    names: list[str]
+    as_written: tuple[str, ...]
+    decimal: str
+    notes: tuple[Note, ...]
+
+    def arguments(self) -> dict[str, Any]:
+        """For pandas."""
+        return {
+            "sep": self.separator,
+            "skiprows": self.skipped,
+            "decimal": self.decimal,
+            "dtype": {place: str for place, name in enumerate(self.names) if name in self.as_written},
+            "low_memory": False,
+            "float_precision": _precision(),
+        }
+
+    def named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """With names as they are in the file, as pandas renames the second of two; a first without one is left out."""
+        frame = frame.set_axis(self.names, axis=1)
+        return frame.iloc[:, 1:] if self.names[0] == "" else frame
+
+
+def _layout(path: Path, options: ReadOptions, reading: Reading | None) -> _Layout:
+    import pandas as pd
+
+    file = text_file(path, options.encoding)
+    separator, skipped, notes = _separator(file, options)
+    # A row comes along with the header, as pandas would take the surplus cell of rows longer than it for an index.
+    with file.text() as text:
         header = pd.read_csv(
-            path, sep=separator, header=None, nrows=2, dtype=str, keep_default_na=False, encoding="utf-8-sig"
+            text, sep=separator, skiprows=skipped, header=None, nrows=2, dtype=str, keep_default_na=False
         )
-        frame = pd.read_csv(
-            path, sep=separator, encoding="utf-8-sig", low_memory=False, nrows=most, float_precision=_precision()
-        )
-    except UnicodeDecodeError as error:
-        raise DataError("data.not-utf8", where=str(path)) from error
-    except Exception as error:  # a damaged file can fail in the parser, in gzip or in zlib
-        _refuse_semicolons(path, separator)
+    names = clean_names(header.iloc[0])
+    if "" in names[1:] or names == [""]:
+        position = names.index("", min(1, len(names) - 1)) + 1
+        raise DataError("data.column-without-name", where=str(path), position=position, columns=len(names))
+    if names[0] == "":
+        notes = (*notes, Note("formats.row-numbers"))
+    return _Layout(file, separator, skipped, names, _told(options, reading), options.decimal or ".", notes)
+
+
+def _separator(file: TextFile, options: ReadOptions) -> tuple[str, int, tuple[Note, ...]]:
+    """What separates cells, and how many lines come before the header."""
+    if file.header.lower().startswith("sep=") and len(file.header) == 5:  # Excel writes and reads this line
+        return options.separator or file.header[4], 1, ()
+    usual = _usual_separator(file.path)
+    if options.separator is not None:
+        return options.separator, 0, ()
+    counts = {one: count_outside_quotes(file.header, one) for one in (usual, *_WORDS)}
+    best = max(counts, key=lambda one: counts[one])
+    notes = () if best == usual else (Note("formats.guessed-separator", {"separator": _WORDS[best]}),)
+    return best, 0, notes
+
+
+def count_outside_quotes(line: str, letter: str) -> int:
+    """How often a letter stands in a line, but not between quotation marks.
+
+    Examples
+    --------
+    >>> count_outside_quotes('age;"name, first";label', ",")
+    0
+    """
+    return sum(part.count(letter) for part in line.split('"')[::2])
+
+
+def _usual_separator(path: Path) -> str:
+    name = path.name.lower()
+    if name.endswith(".zip"):
+        name = member_name(path).lower()
+    return next((usual for suffix, usual in SEPARATORS.items() if name.removesuffix(".gz").endswith(suffix)), ",")
+
+
+def _told(options: ReadOptions, reading: Reading | None) -> tuple[str, ...]:
+    """The columns whose cells are wanted as they are written."""
+    agreed = [name for name, column in (reading or {}).items() if column.kind in _AS_WRITTEN]
+    ordered = [one.partition("=")[0].strip() for one in options.ordered]
+    return (*options.categories, *options.dates, *ordered, *agreed)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except DataError:
+        raise
+    except UnicodeError as error:
+        raise DataError("formats.not-encoded", where=str(path), encoding=_encoding(error)) from error
+    except Exception as error:  # a damaged file can fail in the parser, in gzip, in zip or in zlib
         raise DataError("data.not-csv", where=str(path), why=one_line(error)) from error
-    names = [str(name).strip() for name in header.iloc[0]]
-    if len(names) == 1:
-        _refuse_semicolons(path, separator)
-    if "" in names:
-        raise DataError("data.column-without-name", where=str(path), position=names.index("") + 1, columns=len(names))
-    return frame.set_axis(names, axis=1)
+
+
+def _encoding(error: UnicodeError) -> str | None:
+    return error.encoding if isinstance(error, UnicodeDecodeError) else None
 
 
 def _precision() -> Literal["round_trip"] | None:
@@ -51,21 +153,3 @@ def _precision() -> Literal["round_trip"] | None:
 
     major, minor = pd.__version__.split(".")[:2]
     return None if (int(major), int(minor)) >= (3, 1) else "round_trip"
-
-
-def _refuse_semicolons(path: Path, separator: str) -> None:
-    """Spreadsheets of many countries write semicolons, and then often decimal commas, which would be read as text."""
-    import gzip
-    import zlib
-
-    try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8-sig")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8-sig") as file
-        ):
-            first = file.readline(100_000)
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error):
-        return
-    if separator == "," and first.count(";") > first.count(","):
-        raise DataError("data.semicolons", where=str(path))

@@ -1,8 +1,28 @@
-"""What is said of a file that cannot be read."""
+"""What is said of a file that cannot be read, and how large one may be."""
 
 from __future__ import annotations
 
+from pathlib import Path
 
-def one_line(error: Exception) -> str:
+from fedbary.errors import DataError
+
+# Of a file, and of what a compressed one holds.
+MAX_FILE_BYTES = 4 * 2**30
+# Rows times columns: formats that store a repeated value once can hold any number of cells in a few bytes.
+MAX_CELLS = 2**29
+
+
+def one_line(error: BaseException) -> str:
     """An error of another library, short and on one line."""
-    return " ".join(str(error).split())[:200]
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def too_large(path: Path, size: int) -> DataError:
+    """The error for more bytes than a file may have."""
+    return DataError("data.file-too-large", where=str(path), size=size, most=MAX_FILE_BYTES)
+
+
+def refuse_cells(path: Path, rows: int, columns: int) -> None:
+    """Raise a DataError for more cells than a table may have."""
+    if rows * columns > MAX_CELLS:
+        raise DataError("formats.too-many-cells", where=str(path), rows=rows, columns=columns, most=MAX_CELLS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedbary.data.formats.cells import Cells, clean_names
 from fedbary.data.formats.damage import one_line
 from fedbary.errors import DataError
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq")
 
 
-def read_parquet(path: Path, most: int | None) -> pd.DataFrame:
+def read_parquet(path: Path, most: int | None) -> Cells:
     """The columns of a Parquet file."""
     import pandas as pd
 
@@ -22,7 +23,7 @@ def read_parquet(path: Path, most: int | None) -> pd.DataFrame:
         frame = pd.read_parquet(path, engine="pyarrow") if most is None else _parquet_head(path, most)
     except Exception as error:
         raise DataError("data.not-parquet", where=str(path), why=one_line(error)) from error
-    return frame.set_axis([str(name).lstrip("\ufeff").strip() for name in frame.columns], axis=1)
+    return Cells(frame.set_axis(clean_names(frame.columns), axis=1))
 
 
 def _parquet_head(path: Path, most: int) -> pd.DataFrame:

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.reading import Reading
 from fedbary.errors import ProtocolError
 from fedbary.space.schema import Schema
+from fedbary.space.schema_bounds import is_reading_of
 from fedbary.strict_json import read_json
 from fedbary.wording import is_clean
 
 Floats = NDArray[np.float64]
 
-VERSION = 1
+VERSION = 2
 ARRAYS = ("centre", "counts", "sums", "second")
 _MOST_ROWS, _LONGEST_NAME, _LONGEST = 10**9, 10_000, 64 * 2**20
 
@@ -94,6 +96,8 @@ class Card:
         What was added for differential privacy; None in an exact card.
     shared : bool
         Its owner agrees that others may receive a model that is made of this card and no other.
+    reading : Reading
+        How the columns of a file became ``columns``, as far as its owner knows; a claim.
     """
 
     name: str
@@ -109,6 +113,7 @@ class Card:
     schema: Schema | None = None
     release: Release | None = None
     shared: bool = False
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def width(self) -> int:
@@ -144,6 +149,7 @@ class Card:
             "classes": self.classes,
             "release": None if self.release is None else vars(self.release),
             "shared": self.shared,
+            "reading": self.reading.to_json(),
             "schema": None if self.schema is None else self.schema.to_json(),
         }
         return json.dumps(header, sort_keys=True), {name: getattr(self, name) for name in ARRAYS}
@@ -158,10 +164,11 @@ class Card:
             columns = tuple(
                 CardColumn(**{**column, "levels": _names(column["levels"])}) for column in content.pop("columns")
             )
-            schema, release = content.pop("schema"), content.pop("release")
+            schema, release, reading = (content.pop(name) for name in ("schema", "release", "reading"))
             card = cls(
                 **{**content, "classes": _names(content["classes"])},
                 columns=columns,
+                reading=Reading.from_json(reading),
                 schema=None if schema is None else Schema.from_json(schema),
                 release=None if release is None else Release(**{key: float(release[key]) for key in release}),
                 centre=_floats(arrays["centre"]),
@@ -187,6 +194,8 @@ class Card:
             whole = type(column.width) is int and column.width >= 1 and type(column.lacks) is bool
             if column.kind not in ("numeric", "block", "categorical") or not whole:
                 raise ValueError("a column has no kind or width")
+        if not is_reading_of(self.reading, self.columns):
+            raise ValueError("the columns are not those that it reads")
         width, classes = len(self.centre), len(self.classes)
         if self.schema is None:
             expected = sum(column.coordinates for column in self.columns) + (self.kind == "number")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.protocols.cards.card import Card, CardColumn
+from fedbary.space.description import stated_reading
 from fedbary.space.encode import category_texts, column_kind
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Task
@@ -39,7 +40,7 @@ def card_of_rows(table: Table, kind: str, *, unnamed: str | None = None) -> Card
     if kind == "number":
         points = np.column_stack([points, np.asarray(table.labels, dtype=float)])
     moments = class_sums(points, codes, len(classes))
-    return Card("", len(table), table.label_name, kind, columns, classes, *moments)
+    return Card("", len(table), table.label_name, kind, columns, classes, *moments, reading=stated_reading(table))
 
 
 def class_codes(table: Table, kind: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:

@@ -27,9 +27,6 @@ _DEVIATIONS = 3.0
 # Names of classes, and of levels of all columns, that one run can have: time grows with their third power.
 MOST_CLASSES, MOST_LEVELS = 1000, 2000
 
-# No client is called so: names are clean texts.
-_REFERENCE = "\0reference"
-
 
 def agreed_schema(
     cards: Mapping[str, Card], space: Space, *, reference: Card | None = None
@@ -56,9 +53,8 @@ def agreed_schema(
     reasons |= _too_many_names({name: card for name, card in cards.items() if name not in reasons})
     described = {name: _described(card) for name, card in cards.items() if name not in reasons}
     described = described or {name: _described(card) for name, card in cards.items() if name not in public}
-    if reference is not None:  # it is a majority of its own
-        described |= {f"{_REFERENCE}{place}": _described(reference) for place in range(len(cards) + 1)}
-    schema, unlike = agree(described, Space(task=space.task, scaling=space.scaling, projection="none", labels="onehot"))
+    settings = Space(task=space.task, scaling=space.scaling, projection="none", labels="onehot")
+    schema, unlike = agree(described, settings, reference=None if reference is None else _described(reference))
     return schema, {**reasons, **unlike}
 
 
@@ -152,10 +148,11 @@ def _described(card: Card) -> Description:
         moments = tuple(mean.tolist()), tuple(variance.tolist())
         columns.append(ColumnDescription(column.name, column.kind, column.width, *moments, lacks=column.lacks))
     if card.kind == "classes":
-        return Description(card.rows, tuple(columns), card.label, card.kind, card.classes)
+        return Description(card.rows, tuple(columns), card.label, card.kind, card.classes, reading=card.reading)
     shift = float(total[-1]) / max(rows, 1.0)
     spread = max(float(squares[-1]) / max(rows, 1.0) - shift**2, 0.0)
-    return Description(card.rows, tuple(columns), card.label, card.kind, (), float(card.centre[-1]) + shift, spread)
+    mean = float(card.centre[-1]) + shift
+    return Description(card.rows, tuple(columns), card.label, card.kind, (), mean, spread, card.reading)
 
 
 def _affine(card: Card, schema: Schema) -> tuple[Floats, Floats]:

@@ -14,7 +14,8 @@ import numpy as np
 from fedbary import __version__
 from fedbary.api import value
 from fedbary.checks import did_you_mean
-from fedbary.data.table import Table, as_table, table_or_error
+from fedbary.data.objects import as_table, check_types, table_or_error
+from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
 from fedbary.notes import Note
 from fedbary.research.boosting.result import Boost, Trained
@@ -106,13 +107,12 @@ def boost(
 
     require_torch()
     ways = _ways(how)
-    if reference is None:
-        raise SettingsError("research.flags-need-a-reference")
+    _check_data(clients, reference)
     tell, target = progress or (lambda _: None), _server_table(reference, "reference", None)
     asked = _server_table(test, "test rows", target.label_name)
     judge, notes = _test_rows(asked, target)
     model, training = model or Logistic(), training or FedAvg(seed=seed)
-    tables = {str(name): table_or_error(data, target.label_name) for name, data in clients.items()}
+    tables = {str(name): table_or_error(data, likely=target.label_name) for name, data in clients.items()}
     cache = ResultCache(
         folder if valuation is None else None,
         lambda: {
@@ -123,7 +123,7 @@ def boost(
     )
     if valuation is None:
         tell("valuing the clients")
-        run = partial(value, clients, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
+        run = partial(value, tables, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
         valuation = cache.get(_VALUATION, run, save=Valuation.save, load=Valuation.load)
     _check_flags(valuation, ways)
     able, unable = trainable(tables, target)
@@ -215,9 +215,15 @@ def _ways(how: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(how))
 
 
+def _check_data(clients: Mapping[str, Data | FedbaryError], reference: Data | None) -> None:
+    if reference is None:
+        raise SettingsError("research.flags-need-a-reference")
+    check_types(clients)
+
+
 def _server_table(data: Data, what: str, label: str | None) -> Table:
     try:
-        return as_table(data, label=label)
+        return as_table(data, likely=label)
     except DataError as error:
         raise error.at(what) from error
 

@@ -1,0 +1,55 @@
+"""`read_alike`: the tables of several clients in one process, each column read in one way by all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
+
+from fedbary.data.agreed import agreed_reading, differences
+from fedbary.data.reading import Reading
+from fedbary.data.table import Table
+from fedbary.errors import DataError
+
+Reader: TypeAlias = Callable[[Reading | None], Table]
+
+
+def read_alike(
+    readers: Mapping[str, Reader], errors: Literal["raise", "collect"] = "raise"
+) -> dict[str, Table | DataError]:
+    """Read every client by its own guesses, and those that differ from what most say once more, by what most say.
+
+    A reader takes how columns were agreed to be read, or None. With ``"collect"`` a client that cannot be read does not
+    stop the others: its value is the DataError.
+
+    Examples
+    --------
+    >>> from fedbary.data.reading import ColumnReading
+    >>> def ward(cells, kind):
+    ...     def reader(agreed):
+    ...         read_as = agreed["bed"].kind if agreed else kind
+    ...         cells_read = [str(cell) for cell in cells] if read_as == "category" else cells
+    ...         return Table({"bed": cells_read}, ["a", "b"], reading=Reading({"bed": ColumnReading(read_as)}))
+    ...     return reader
+    >>> tables = read_alike({"north": ward([1, 2], "number"), "south": ward(["1", "2b"], "category")})
+    >>> tables["north"].columns["bed"].tolist()
+    ['1', '2']
+    """
+    found = {name: _tried(reader, None) for name, reader in readers.items()}
+    agreed = agreed_reading(table.reading for table in found.values() if isinstance(table, Table))
+    if agreed:
+        for name, table in found.items():
+            # What a client's own guesses do not take, everybody's may.
+            if isinstance(table, DataError) or differences(table.reading, agreed):
+                found[name] = _tried(readers[name], agreed)
+    if errors == "raise":
+        for table in found.values():
+            if isinstance(table, DataError):
+                raise table
+    return found
+
+
+def _tried(reader: Reader, agreed: Reading | None) -> Table | DataError:
+    try:
+        return reader(agreed)
+    except DataError as error:
+        return error

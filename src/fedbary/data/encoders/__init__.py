@@ -1,0 +1,20 @@
+"""Encoders: images and texts become blocks of numbers, by a function that all owners of a federation share."""
+
+from fedbary.data.encoders.encode import EncodedCells, encoded
+from fedbary.data.encoders.encoder import CellKind, Encoder
+from fedbary.data.encoders.images import is_image
+from fedbary.data.encoders.named import encoder_of, suits
+from fedbary.data.encoders.progress import watching_encoders
+from fedbary.data.encoders.tfidf import public_vocabulary
+
+__all__ = [
+    "CellKind",
+    "EncodedCells",
+    "Encoder",
+    "encoded",
+    "encoder_of",
+    "is_image",
+    "public_vocabulary",
+    "suits",
+    "watching_encoders",
+]

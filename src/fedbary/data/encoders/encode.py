@@ -1,0 +1,183 @@
+"""`encoded`: a column of images or texts as a block of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedbary.data.encoders.cache import EncodingCache, encoding_cache
+from fedbary.data.encoders.encoder import Block, CellKind, Encoder
+from fedbary.data.encoders.images import content_of, file_of, opened_image
+from fedbary.data.encoders.named import DEFAULTS, Spec, agreed_encoder, encoder_of, suits
+from fedbary.data.encoders.pixels import Pixels, fitting_pixels
+from fedbary.data.encoders.progress import Progress
+from fedbary.data.reading import ColumnReading
+from fedbary.errors import DataError
+from fedbary.notes import Note
+
+
+@dataclass(frozen=True)
+class EncodedCells:
+    """The numbers of a column, and by which encoder.
+
+    Attributes
+    ----------
+    block : array of float32
+        One row for each cell; NaN where it is missing.
+    encoder, digest : str
+        What a reading states of it.
+    notes : tuple of Note
+        What was guessed, for the owner.
+    """
+
+    block: Block
+    encoder: str
+    digest: str
+    notes: tuple[Note, ...] = ()
+
+
+def encoded(
+    cells: Sequence[Any],
+    encoder: Spec | None = None,
+    *,
+    kind: CellKind,
+    name: str,
+    agreed: ColumnReading | None = None,
+    alone: bool = False,
+) -> EncodedCells:
+    """Encode a column of images or texts.
+
+    Parameters
+    ----------
+    cells
+        Texts; or images: paths, bytes, ``{"bytes": ..., "path": ...}``, arrays, or images of Pillow. None is missing.
+    encoder
+        What the owner asked for. Default: ``pixels`` in the size that most images have, and ``hashing``.
+    kind
+        ``image`` or ``text``.
+    name
+        The column's, for messages.
+    agreed
+        How the column was agreed to be read; another encoder is refused.
+    alone
+        Encode each cell by itself, so that not even rounding depends on another row, and take one that cannot be
+        encoded as missing: for answers with ε.
+
+    Examples
+    --------
+    >>> found = encoded(["dry cough", None], kind="text", name="remark")
+    >>> found.block.shape, found.encoder, int(np.isnan(found.block).any(axis=1).sum())
+    ((2, 512), 'hashing:512', 1)
+    """
+    try:
+        chosen = _chosen(cells, encoder, kind, agreed, alone)
+        block = np.full((len(cells), chosen.width), np.nan, dtype=np.float32)
+        for rows, found in _batches(cells, chosen, kind, name, alone):
+            block[rows] = found
+    except DataError as error:
+        raise error.at(f"column {name!r}") from error.__cause__
+    stated = agreed.encoder if agreed is not None and agreed.encoder else chosen.name
+    return EncodedCells(block, stated, chosen.digest, _guesses(chosen, encoder, agreed, name))
+
+
+def _chosen(
+    cells: Sequence[Any], asked: Spec | None, kind: CellKind, agreed: ColumnReading | None, alone: bool
+) -> Encoder:
+    if agreed is not None and agreed.encoder:
+        chosen = agreed_encoder(asked, agreed.encoder, kind)
+        if agreed.digest and chosen.digest != agreed.digest:
+            raise DataError(
+                "encoders.differs",
+                ours=chosen.name,
+                theirs=agreed.encoder,
+                our_digest=chosen.digest[:8],
+                their_digest=agreed.digest[:8],
+            )
+        return chosen
+    if kind == "image" and not suits(asked, kind):  # it was asked for the texts of the same table
+        asked = None
+    if kind == "image" and asked in (None, "pixels") and not alone:
+        return fitting_pixels(cells)
+    return encoder_of(DEFAULTS[kind] if asked is None else asked, kind)
+
+
+def _guesses(chosen: Encoder, asked: Spec | None, agreed: ColumnReading | None, name: str) -> tuple[Note, ...]:
+    told = asked == chosen.name or (agreed is not None and agreed.encoder)
+    if not isinstance(chosen, Pixels) or told:
+        return ()
+    shape, colours = f"{chosen.height}×{chosen.columns}", "gray" if chosen.colours == 1 else "in colours"
+    return (Note("encoders.pixels-guessed", {"column": name, "shape": shape, "colours": colours}),)
+
+
+def _batches(
+    cells: Sequence[Any], encoder: Encoder, kind: CellKind, name: str, alone: bool
+) -> Iterator[tuple[list[int], Block]]:
+    present = [row for row, cell in enumerate(cells) if not _is_missing(cell)]
+    size = 1 if alone else encoder.batch
+    progress = Progress(name, len(present))
+    with encoding_cache(encoder, alone) as cache:
+        for start in range(0, len(present), size):
+            rows = present[start : start + size]
+            batch = {row: cells[row] for row in rows}
+            try:
+                yield rows, _found(batch, encoder, kind, cache) if cache else _rows(batch, encoder, kind)
+            except DataError:
+                if not alone:
+                    raise
+            progress.add(len(rows))
+
+
+def _found(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind, cache: EncodingCache) -> Block:
+    """What the cache has; the rest is encoded, equal cells once."""
+    keys = {row: cache.key(_content(cell, row, kind)) for row, cell in cells.items()}
+    known = cache.found(list(keys.values()))
+    missing = {key: row for row, key in keys.items() if key not in known}
+    if missing:
+        made = _rows({row: cells[row] for row in missing.values()}, encoder, kind)
+        new = dict(zip(missing, made, strict=True))
+        cache.keep(new)
+        known |= new
+    return np.stack([known[key] for key in keys.values()])
+
+
+def _rows(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind) -> Block:
+    ready = [_prepared(cell, row, kind) for row, cell in cells.items()]
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Block = np.asarray(encoder.encode(ready)).astype(np.float32)
+    if found.shape != (len(cells), encoder.width):
+        raise DataError("encoders.function-shape", kind=kind, cells=len(cells), shape=str(found.shape))
+    if not np.isfinite(found).all():
+        raise DataError("encoders.no-numbers", kind=kind)
+    return found
+
+
+def _prepared(cell: Any, row: int, kind: CellKind) -> Any:
+    with _naming(cell, row):
+        return opened_image(cell) if kind == "image" else str(cell)
+
+
+def _content(cell: Any, row: int, kind: CellKind) -> tuple[object, ...]:
+    with _naming(cell, row):
+        return content_of(cell) if kind == "image" else (str(cell),)
+
+
+@contextmanager
+def _naming(cell: Any, row: int) -> Iterator[None]:
+    """Put the file of an image, or its row, before what is wrong with it."""
+    try:
+        yield
+    except DataError as error:
+        raise error.at(file_of(cell) or f"row {row}") from error.__cause__
+
+
+def _is_missing(cell: object) -> bool:
+    if isinstance(cell, dict):
+        return cell.get("bytes") is None and cell.get("path") is None
+    return (
+        cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in ("NAType", "NaTType")
+    )

@@ -1,0 +1,185 @@
+"""One image cell – a file, its bytes, an array or an image of Pillow – as an image that encoders take."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbary.errors import DataError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+# Pillow knows more, some of which start other programs.
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
+_BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"BM", b"GIF8", b"RIFF", b"II*\x00", b"MM\x00*", b"P5", b"P6")
+_MOST_BYTES = 256 * 2**20
+MOST_PIXELS = 64 * 10**6
+_GRAY = ("1", "L", "LA", "La", "I", "F", "I;16", "I;16L", "I;16B", "I;16N")
+_ORIENTATION = 0x0112
+_SIXTEEN_BITS = ("I", "I;16", "I;16L", "I;16B", "I;16N")
+
+
+def is_image(cell: object) -> bool:
+    r"""Whether a cell is an image, or the path of one; a text is by its suffix.
+
+    Examples
+    --------
+    >>> is_image("scans/a.PNG"), is_image(b"\x89PNG..."), is_image("a text"), is_image(3.5)
+    (True, True, False, False)
+    """
+    if isinstance(cell, str):
+        return cell.lower().endswith(SUFFIXES)
+    if isinstance(cell, bytes | bytearray | memoryview):
+        return bytes(cell[:4]).startswith(_BEGINNINGS)
+    if isinstance(cell, Mapping):
+        return cell.keys() <= {"bytes", "path"} and any(is_image(part) for part in cell.values())
+    return isinstance(cell, PathLike) or _is_pillow(cell)
+
+
+def opened_image(cell: Any) -> Image:
+    """The image of a cell, upright, gray (L) or in colours (RGB).
+
+    Raises
+    ------
+    DataError
+        Where it is none, is damaged, or is too large to be opened.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> opened_image(np.zeros((4, 6), dtype=np.uint8)).size
+    (6, 4)
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            image = _found(cell)
+            _refuse_large(image)
+            image.load()
+            return _plain(ImageOps.exif_transpose(image))
+    except DataError:
+        raise
+    except UnidentifiedImageError as error:
+        raise DataError("encoders.not-an-image", why=None) from error
+    except Exception as error:  # damage can show anywhere in Pillow's readers
+        why = " ".join(str(error).split())[:120] or type(error).__name__
+        raise DataError("encoders.not-an-image", why=why) from error
+
+
+def image_shape(cell: Any) -> tuple[int, int, int] | None:
+    """Height, width and colours (1 or 3) by the image's header alone; None where it cannot be opened."""
+    if isinstance(cell, np.ndarray):
+        colours = 3 if cell.ndim == 3 and cell.shape[2] >= 3 else 1
+        return (*cell.shape[:2], colours) if cell.ndim in (2, 3) else None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = _found(cell)
+            # Asked for it, Pillow would look for it behind the pixels.
+            sideways = "exif" in image.info and image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+    except Exception:
+        return None
+    width, height = reversed(image.size) if sideways else image.size
+    return height, width, 1 if image.mode in _GRAY else 3
+
+
+def content_of(cell: Any) -> tuple[object, ...]:
+    """What an image's pixels depend on: bytes of its file, or its pixels themselves."""
+    if isinstance(cell, np.ndarray):
+        return str(cell.dtype), list(cell.shape), np.ascontiguousarray(cell).tobytes()
+    if _is_pillow(cell):
+        return cell.mode, list(cell.size), cell.tobytes()
+    return (_bytes(cell),)
+
+
+def file_of(cell: Any) -> str | None:
+    """The path of an image, where it has one."""
+    if isinstance(cell, Mapping):
+        cell = cell.get("path")
+    return str(cell) if isinstance(cell, str | PathLike) else None
+
+
+def _found(cell: Any) -> Image:
+    from PIL import Image
+
+    if isinstance(cell, np.ndarray):
+        return _from_array(cell)
+    if _is_pillow(cell):
+        found: Image.Image = cell
+        return found
+    return Image.open(io.BytesIO(_bytes(cell)), formats=_FORMATS)
+
+
+def _bytes(cell: Any) -> bytes:
+    if isinstance(cell, Mapping):
+        cell = cell.get("path") if cell.get("bytes") is None else cell["bytes"]
+    if isinstance(cell, bytes | bytearray | memoryview):
+        return bytes(cell)
+    if not isinstance(cell, str | PathLike):
+        raise DataError("encoders.no-image-kind", kind=type(cell).__name__)
+    path = Path(cell)
+    if not path.is_file():
+        raise DataError("encoders.no-image-file")
+    if path.stat().st_size > _MOST_BYTES:
+        raise DataError("encoders.image-too-large", size=path.stat().st_size, most=_MOST_BYTES)
+    return path.read_bytes()
+
+
+def _from_array(array: np.ndarray[Any, Any]) -> Image:
+    """Whole numbers are 0 to 255, floats 0 to 1, as in every plotting library."""
+    from PIL import Image
+
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[:, :, 0]
+    if not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))) or array.size == 0:
+        raise DataError("encoders.image-array", shape=str(array.shape), kind=str(array.dtype))
+    most = 1 if array.dtype.kind in "bf" else 255
+    if array.dtype.kind not in "biuf" or not (array.min() >= 0 and array.max() <= most):
+        raise DataError("encoders.image-array", shape=str(array.shape), kind=str(array.dtype))
+    scaled = array if most == 255 else np.round(array.astype(np.float64) * 255)
+    return Image.fromarray(scaled.astype(np.uint8))
+
+
+def _plain(image: Image) -> Image:
+    if image.mode in _SIXTEEN_BITS:
+        from PIL import Image as Images
+
+        return Images.fromarray(np.clip(np.asarray(image, dtype=np.int64) // 257, 0, 255).astype(np.uint8))
+    wanted = "L" if image.mode in _GRAY else "RGB"
+    return image if image.mode == wanted else image.convert(wanted)
+
+
+def _refuse_large(image: Image) -> None:
+    width, height = image.size
+    if width * height > MOST_PIXELS:
+        raise DataError("encoders.too-many-pixels", pixels=width * height, most=MOST_PIXELS)
+
+
+def _is_pillow(cell: object) -> bool:
+    """Without importing Pillow for what is no image of it."""
+    return any(kind.__module__ == "PIL.Image" and kind.__name__ == "Image" for kind in type(cell).__mro__)
+
+
+def most_frequent_shape(cells: Sequence[Any]) -> tuple[int, int, int] | None:
+    """The shape that most images have, in colours unless all are gray; of equally frequent ones the largest."""
+    shapes: dict[tuple[int, int], int] = {}
+    colours = 1
+    for cell in cells:
+        shape = image_shape(cell)
+        if shape is not None:
+            shapes[shape[:2]] = shapes.get(shape[:2], 0) + 1
+            colours = max(colours, shape[2])
+    if not shapes:
+        return None
+    height, width = max(shapes, key=lambda size: (shapes[size], size))
+    return height, width, colours

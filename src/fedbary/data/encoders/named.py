@@ -1,0 +1,81 @@
+"""Encoders by name: what ``encoder=`` and ``--encoder`` take, and what a schema may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from fedbary.checks import did_you_mean
+from fedbary.data.encoders.encoder import CellKind, Encoder
+from fedbary.data.encoders.functions import function_encoder
+from fedbary.data.encoders.hashing import hashing_of
+from fedbary.data.encoders.pixels import pixels_of
+from fedbary.data.encoders.tfidf import tfidf_of
+from fedbary.errors import DataError
+
+Spec: TypeAlias = "str | Callable[[Any], Any]"
+
+_FAMILIES: dict[str, tuple[CellKind, Callable[[str], Encoder]]] = {
+    "pixels": ("image", pixels_of),
+    "hashing": ("text", hashing_of),
+    "tfidf": ("text", tfidf_of),
+}
+# Built of their names alone: these may be asked for by another party.
+_WITHOUT_FILES = ("pixels", "hashing")
+DEFAULTS: dict[CellKind, str] = {"image": "pixels", "text": "hashing"}
+
+
+def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
+    """The encoder of a name or a function, for images or for texts.
+
+    Raises
+    ------
+    DataError
+        Where there is none of that name, it is for the other kind, or its package or weights are not there.
+
+    Examples
+    --------
+    >>> encoder_of("hashing:128", "text").width
+    128
+    >>> encoder_of("pixel", "image")
+    Traceback (most recent call last):
+    fedbary.errors.DataError: there is no encoder 'pixel' (did you mean 'pixels'?); choose from ...
+    """
+    if not isinstance(spec, str):
+        return function_encoder(spec, kind)
+    family, _, settings = spec.partition(":")
+    if family not in _FAMILIES:
+        raise DataError("encoders.no-encoder", name=spec, guess=did_you_mean(family, _FAMILIES), known=tuple(_FAMILIES))
+    takes, made = _FAMILIES[family]
+    if takes != kind:
+        raise DataError("encoders.other-kind", name=spec, takes=f"{takes}s", kind=f"{kind}s", default=DEFAULTS[kind])
+    return made(settings)
+
+
+def suits(spec: Spec | None, kind: CellKind) -> bool:
+    """Whether an encoder that was asked for is one of images, or of texts; a function may be for both.
+
+    Examples
+    --------
+    >>> suits("hashing", "text"), suits("hashing:64", "image"), suits(None, "text")
+    (True, False, False)
+    """
+    if spec is None or not isinstance(spec, str):
+        return spec is not None
+    family = spec.partition(":")[0]
+    return family not in _FAMILIES or _FAMILIES[family][0] == kind
+
+
+def agreed_encoder(asked: Spec | None, name: str, kind: CellKind) -> Encoder:
+    """The encoder that a federation agreed on; one that needs files is used only where its owner asked for it.
+
+    Examples
+    --------
+    >>> agreed_encoder("pixels", "pixels:28x28x1", "image").name
+    'pixels:28x28x1'
+    """
+    if name.partition(":")[0] in _WITHOUT_FILES and (asked is None or asked in _WITHOUT_FILES):
+        return encoder_of(name, kind)
+    if asked is None or not suits(asked, kind):
+        raise DataError("encoders.ask-for-it", name=name)
+    return encoder_of(asked, kind)

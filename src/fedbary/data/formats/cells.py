@@ -1,0 +1,31 @@
+"""`Cells`: what a file, a query or a frame holds, before anything was decided about a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fedbary.notes import Note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A pandas frame, and notes on what was guessed to get it: a separator, an encoding."""
+
+    frame: pd.DataFrame
+    notes: tuple[Note, ...] = ()
+
+
+def clean_names(names: Iterable[Any]) -> list[str]:
+    r"""Names of columns as they are meant: as text, without byte order mark and blanks around them.
+
+    Examples
+    --------
+    >>> clean_names(["\ufeffage ", 2024])
+    ['age', '2024']
+    """
+    return [str(name).lstrip("\ufeff").strip() for name in names]

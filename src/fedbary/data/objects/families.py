@@ -1,0 +1,44 @@
+"""Which family an object belongs to, told from its class, so that no package is imported for objects of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any
+
+from fedbary.data.formats.damage import one_line
+from fedbary.errors import DataError, FedbaryError
+
+
+def is_of(data: object, package: str) -> bool:
+    """Whether a class of this package is among the classes of an object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_of(np.zeros(1), "numpy"), is_of(np.zeros(1), "torch")
+    (True, False)
+    """
+    return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
+
+
+def is_pair(data: object) -> bool:
+    """Whether it may be features and labels, ``(X, y)``."""
+    return isinstance(data, tuple | list) and len(data) == 2
+
+
+def is_path(data: object) -> bool:
+    """Whether it names a file, a folder or a database."""
+    return isinstance(data, str | PathLike)
+
+
+@contextmanager
+def foreign(data: Any) -> Iterator[None]:
+    """What another package raises while it hands over its rows is a DataError with that text."""
+    try:
+        yield
+    except FedbaryError:
+        raise
+    except Exception as error:
+        raise DataError("data.object-unreadable", kind=type(data).__name__, why=one_line(error)) from error

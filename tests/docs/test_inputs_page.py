@@ -1,0 +1,69 @@
+"""Every line of the tables in docs/inputs.md works, on real files and with the real objects."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from input_files import ROOT, penguins, write_inputs
+
+PAGE = ROOT / "docs" / "inputs.md"
+_LINE = re.compile(r"^\| (?P<what>[^|]+) \| `(?P<line>.+)` \|$", re.MULTILINE)
+LINES = [(found["what"], found["line"].replace("\\|", "|")) for found in _LINE.finditer(PAGE.read_text("utf-8"))]
+COMMANDS = [line for line in LINES if line[1].startswith("fedbary ")]
+PYTHON = [line for line in LINES if line[1].startswith("fb.")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("inputs")
+    write_inputs(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """A PostgreSQL server with the penguins in it."""
+    pgserver, sqlalchemy = pytest.importorskip("pgserver"), pytest.importorskip("sqlalchemy")
+    server = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
+    engine = sqlalchemy.create_engine(server.get_uri().replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        penguins().to_sql("birds", connection, index=False)
+    engine.dispose()
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.mark.parametrize("line", [line for _, line in COMMANDS], ids=[what for what, _ in COMMANDS])
+def test_a_command_works(folder, tmp_path, request, line):
+    variables = {"DATABASE": request.getfixturevalue("database")} if "$DATABASE" in line else {}
+    done = subprocess.run(
+        ["bash", "-c", line + (f" -o {tmp_path}/out" if line.startswith("fedbary value") else "")],
+        check=False,
+        cwd=folder,
+        env=os.environ | variables | {"FEDBARY_STATE": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("line", [line for _, line in PYTHON], ids=[what for what, _ in PYTHON])
+def test_a_line_of_python_works(folder, monkeypatch, line):
+    from input_objects import names
+
+    monkeypatch.chdir(folder)
+    result = eval(line, names(line))
+    assert result is not None
+    if hasattr(result, "failed"):
+        assert not result.failed
+
+
+def test_the_page_has_all_lines():
+    rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ") and "`fedbary" in line]
+    assert len(COMMANDS) >= len(rows)
+    assert len(COMMANDS) > 15
+    assert isinstance(PAGE, Path)

@@ -1,0 +1,173 @@
+"""How columns are read is stated, bounded, part of the schema, and a conflict is named with both sides."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fedbary as fb
+from codes import coded
+from fedbary.data.reading import ColumnReading, Reading
+from fedbary.errors import ProtocolError, SchemaError
+from fedbary.protocols.cards.card import Card
+from fedbary.protocols.cards.exact_card import exact_card
+from fedbary.protocols.cards.placing import agreed_schema
+from fedbary.space.description import Description, describe, stated_reading
+from fedbary.space.fit import agree
+
+DAYS = np.arange(40.0)
+CIRCLE = np.column_stack([np.cos(DAYS), np.sin(DAYS)])
+
+
+def table(zip_code="number", *, reading=True, extra=(), **kinds):
+    """Forty rows whose columns are of the kinds that they were read as."""
+    texts = np.array([str(int(day) % 4) for day in DAYS], dtype=object)
+    columns = {"age": DAYS, "zip": texts if zip_code == "category" else DAYS % 4, **dict(extra)}
+    read = {"age": ColumnReading("number"), "zip": ColumnReading(zip_code)} | kinds
+    return fb.Table(columns, ["ill", "well"] * 20, reading=Reading(read) if reading else Reading())
+
+
+def described(**tables):
+    return {name: describe(one, fb.Space()) for name, one in tables.items()}
+
+
+def test_a_schema_says_how_columns_are_read_and_its_fingerprint_depends_on_it():
+    schema = fb.fit_schema(table())
+    assert schema.reading == Reading({"age": ColumnReading("number"), "zip": ColumnReading("number")})
+    again = fb.Schema.from_json(schema.to_json())
+    assert (again.reading, again.fingerprint) == (schema.reading, schema.fingerprint)
+    levels = ColumnReading("ordered", levels=("S", "M"))
+    other = replace(schema, reading=Reading({**schema.reading, "zip": levels}))
+    assert other.fingerprint != schema.fingerprint
+    backwards = replace(schema, reading=Reading(dict(reversed(list(schema.reading.items())))))
+    assert backwards.fingerprint == schema.fingerprint
+
+
+def test_only_columns_that_are_still_as_they_were_read_are_stated():
+    identifier, gone = ColumnReading("identifier"), ColumnReading("number")
+    assert list(stated_reading(table(id=identifier, gone=gone))) == ["age", "zip"]
+    changed = table().replace(columns={**table().columns, "zip": table("category").columns["zip"]})
+    assert list(stated_reading(changed)) == ["age"]
+    assert list(stated_reading(table(age=ColumnReading("date")))) == ["zip"]
+    dated = table(extra={"age (month)": CIRCLE, "age (weekday)": CIRCLE}.items(), age=ColumnReading("date"))
+    assert stated_reading(dated)["age"].kind == "date"
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        {"zip": ColumnReading("category")},
+        {"zip": ColumnReading("identifier")},
+        {"age": ColumnReading("date")},
+        {"no such column": ColumnReading("number")},
+        {"zip": ColumnReading("text", encoder="hashing")},
+    ],
+)
+def test_a_reading_that_makes_other_columns_is_refused_wherever_it_comes_from(reading):
+    odd = Reading(reading)
+    schema = replace(fb.fit_schema(table()), reading=odd)
+    with pytest.raises(SchemaError, check=coded("schema.impossible")):
+        fb.Schema.from_json(schema.to_json())
+    description = replace(describe(table(), fb.Space()), reading=odd)
+    with pytest.raises(SchemaError, check=coded("schema.description-unreadable")):
+        Description.from_json(description.to_json())
+    with pytest.raises(ProtocolError, check=coded("protocols.not-a-card")):
+        Card.from_parts(*replace(exact_card(table()), reading=odd).to_parts())
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 7, "", "[]", '{"age": {"kind": "magic"}}', '{"age": {"kind": "number", "x": 1}}']
+)
+def test_what_is_no_reading_is_refused(odd):
+    content = json.loads(describe(table(), fb.Space()).to_json())
+    with pytest.raises(SchemaError, check=coded("schema.description-unreadable")):
+        Description.from_json(json.dumps({**content, "reading": odd}))
+    header, arrays = exact_card(table()).to_parts()
+    with pytest.raises(ProtocolError, check=coded("protocols.not-a-card")):
+        Card.from_parts(json.dumps({**json.loads(header), "reading": odd}), arrays)
+    written = json.loads(fb.fit_schema(table()).to_json())
+    with pytest.raises(SchemaError, check=coded("schema.not-a-schema")):
+        fb.Schema.from_json(json.dumps({**written, "reading": odd}))
+
+
+def test_descriptions_and_cards_carry_the_reading():
+    description = describe(table(), fb.Space())
+    assert Description.from_json(description.to_json()) == description
+    card = Card.from_parts(*exact_card(table()).to_parts())
+    assert card.reading == description.reading == stated_reading(table())
+
+
+def test_a_client_that_reads_a_column_in_another_way_is_out_with_both_sides_named():
+    found = described(a=table(), b=table(), c=table(), odd=table("category"))
+    schema, out = agree(found, fb.Space())
+    assert list(out) == ["odd"]
+    facts = out["odd"].facts
+    assert (out["odd"].code, facts["column"], facts["own"], facts["agreed"], facts["others"]) == (
+        "schema.read-otherwise", "zip", "categories", "numbers", 3,
+    )  # fmt: skip
+    assert (facts["name"], facts["value"]) == ("categories", "zip")
+    assert schema.reading["zip"].kind == "number"
+
+
+def test_the_same_columns_may_mean_something_else():
+    """Numbers of levels are numbers, and texts by another encoder vectors: only what was read tells."""
+    sizes = ColumnReading("ordered", levels=("S", "M", "L", "XL"))
+    other = ColumnReading("ordered", levels=("XL", "L", "M", "S"))
+    found = described(a=table(zip=sizes), b=table(zip=sizes), c=table(zip=other), d=table())
+    _, out = agree(found, fb.Space())
+    assert {name: note.code for name, note in out.items()} == dict.fromkeys("cd", "schema.read-otherwise")
+    block = {"note": CIRCLE}.items()
+    notes = [ColumnReading("text", (), "hashing", digest) for digest in ("ab12", "ab12", "cd34")]
+    texts = described(**{name: table(extra=block, note=note) for name, note in zip("abc", notes, strict=True)})
+    _, out = agree(texts, fb.Space())
+    assert list(out) == ["c"]
+    assert "cd34" in out["c"].facts["own"]
+    assert "ab12" in out["c"].facts["agreed"]
+
+
+def test_who_says_nothing_of_its_reading_is_in():
+    schema, out = agree(described(a=table(), b=table(reading=False)), fb.Space())
+    assert not out
+    assert schema.reading["zip"].kind == "number"
+
+
+def test_a_card_that_differs_from_the_reference_is_out_even_where_most_cards_do():
+    cards = {name: exact_card(table("category")) for name in "abc"} | {"d": exact_card(table())}
+    schema, out = agreed_schema(cards, fb.Space(), reference=exact_card(table()))
+    assert sorted(out) == ["a", "b", "c"]
+    assert (out["a"].code, out["a"].facts["whom"]) == ("schema.read-otherwise", "the reference")
+    assert schema.reading["zip"].kind == "number"
+    schema, out = agreed_schema(cards, fb.Space())
+    assert list(out) == ["d"]
+    assert schema.reading["zip"].kind == "category"
+
+
+@pytest.mark.parametrize("protocol", ["sketch", "triangle", "interpolation", "cards"])
+def test_a_table_that_was_read_in_another_way_than_the_reference_is_refused_with_both_sides(protocol):
+    clients = {"a": table(), "b": table(), "odd": table("category")}
+    result = fb.value(clients, table(), protocol=protocol, seed=0)
+    assert list(result.failed) == ["odd"]
+    (note,) = result.outcomes["odd"].notes
+    assert (note.code, note.facts["own"], note.facts["agreed"]) == ("schema.read-otherwise", "categories", "numbers")
+
+
+def test_an_identifier_here_is_a_number_there():
+    left_out = table(reading=False).replace(
+        columns={"age": DAYS}, reading=Reading({"zip": ColumnReading("identifier")})
+    )
+    with pytest.raises(SchemaError, check=coded("schema.read-otherwise")) as caught:
+        fb.embed(left_out, fb.fit_schema(table()))
+    assert (caught.value.public["name"], caught.value.public["value"]) == ("numbers", "zip")
+
+
+@given(st.text(max_size=30))
+def test_names_in_a_reading_must_be_those_of_columns(name):
+    schema = replace(fb.fit_schema(table()), reading=Reading({name: ColumnReading("number")}))
+    if name in ("age", "zip"):
+        assert fb.Schema.from_json(schema.to_json()).reading == schema.reading
+        return
+    with pytest.raises(SchemaError, check=coded("schema.impossible", "schema.not-a-schema")):
+        fb.Schema.from_json(schema.to_json())
