@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from fedbary.checkup.result import Checkup
 from fedbary.data.formats import opened
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath, place_name
+from fedbary.data.places import AnyPath, is_url, place_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.notes import Note
@@ -67,14 +68,16 @@ def check(
     >>> import fedbary as fb
     >>> frame = pd.DataFrame({"age": [31.0, 45.0, 31.0, 52.0] * 10, "ward": 7.0, "label": ["ill", "well"] * 20})
     >>> fb.check(frame)
-    40 rows, 2 feature columns; a federation would take this table
+    40 rows, 2 feature columns. A federation would take this table.
     - note: column 'ward' is 7 in every row: fine, if other clients have something else
     """
     agreed = Schema.load(Path(schema)) if isinstance(schema, str | PathLike) else schema
     name = label or (agreed.label.name if agreed else "label")
-    reading = None
+    reading = None if agreed is None else agreed.reading
     if reference is not None:
-        other, _ = _table(reference, name, id=id, options=options, reading=None)
+        # A query is that of one database, and whose row it is says nothing about a row of the reference.
+        asked = None if options is None else replace(options, query=None, client_column=None)
+        other, _ = _table(reference, name, id=id, options=asked, reading=None)
         other = other.replace(origin=other.origin or "the reference")
         agreed, reading = fit_schema(other, Sketch().space(None)), other.reading
     table, refusals = _table(data, name, id=id, options=options, reading=reading)
@@ -117,12 +120,16 @@ def _table(
         asked = options or ReadOptions()
         with opened(data, asked, reading=reading) as cells:
             table, refusals = readable_table(
-                cells.frame, label, id=id, options=asked, reading=reading, origin=place_name(data)
+                cells.frame, label, id=id, options=asked, reading=reading, origin=_origin(data)
             )
             return table.replace(notes=(*cells.notes, *table.notes)), refusals
     if isinstance(data, pd.DataFrame):
         return readable_table(data, label, id=id, options=options, reading=reading, origin="")
     return as_table(data, label=label, options=options, reading=reading), ()
+
+
+def _origin(place: AnyPath) -> str:
+    return place_name(place) if is_url(place) else Path(place).name
 
 
 def _said(options: ReadOptions | None, reading: Reading | None) -> frozenset[str]:
