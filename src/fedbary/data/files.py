@@ -69,7 +69,6 @@ def read(
     return table.replace(notes=(*cells.notes, *table.notes))
 
 
-
 def client_files(source: Source) -> dict[str, Path]:
     """Find the file of each client.
 
