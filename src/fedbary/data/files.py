@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
+from fedbary.data.alike import Reader, read_alike
+from fedbary.data.columns import naming
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.options import ReadOptions
-from fedbary.data.owners import without_column
+from fedbary.data.owners import OwnedRows, without_column
 from fedbary.data.places import AnyPath, file_name, place_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
@@ -67,6 +71,116 @@ def read(
         frame = without_column(cells.frame, asked.client_column)
         table = Table.from_frame(frame, label, id=id, options=asked, reading=reading, origin=file_name(path))
     return table.replace(notes=(*cells.notes, *table.notes))
+
+
+@overload
+def read_clients(
+    source: Source,
+    label: str,
+    *,
+    id: str | None = ...,
+    options: ReadOptions | None = ...,
+    reading: Reading | None = ...,
+    errors: Literal["raise"] = ...,
+) -> dict[str, Table]: ...
+@overload
+def read_clients(
+    source: Source,
+    label: str,
+    *,
+    id: str | None = ...,
+    options: ReadOptions | None = ...,
+    reading: Reading | None = ...,
+    errors: Literal["collect"],
+) -> dict[str, Table | DataError]: ...
+def read_clients(
+    source: Source,
+    label: str,
+    *,
+    id: str | None = None,  # noqa: A002 - public interface
+    options: ReadOptions | None = None,
+    reading: Reading | None = None,
+    errors: Literal["raise", "collect"] = "raise",
+) -> Any:
+    r"""Read one table for each client; a client is called after its file.
+
+    With ``options.client_column`` a file holds the rows of many clients, and they are called as that column says.
+
+    Parameters
+    ----------
+    source
+        A glob pattern, a folder, a list of files, or a mapping from client to file.
+    label, id, options, reading
+        As in `read`.
+    errors
+        With ``"collect"`` a file that cannot be used does not stop the others: its client's value
+        is the DataError.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "north.csv").write_text("age,label\n31,0\n")
+    >>> _ = (folder / "south.csv").write_text("age,label\n")
+    >>> read_clients(folder, "label", errors="collect")
+    {'north': Table(1 rows, 1 columns, label 'label'), 'south': DataError('data.header-only')}
+    >>> _ = (folder / "all.csv").write_text("site,age,label\noslo,31,0\nbergen,45,1\n")
+    >>> list(read_clients(folder / "all.csv", "label", options=ReadOptions(client_column="site")))
+    ['oslo', 'bergen']
+    """
+    asked, told = options or ReadOptions(), reading or Reading()
+
+    def reader(path: Path) -> Reader:
+        return lambda agreed: read(path, label, id=id, options=asked, reading=Reading({**(agreed or {}), **told}))
+
+    files = client_files(source)
+    if asked.client_column is None:
+        return read_alike({name: reader(path) for name, path in files.items()}, errors)
+    readers: dict[str, Reader] = {}
+    found: dict[str, Path] = {}
+    for name, path in files.items():
+        owned = _OwnedFile(path, label, id, asked, told)
+        for owner in owned.owners() or [name]:
+            if owner in readers:
+                raise DataError("formats.two-owners", client=owner, first=str(found[owner]), second=str(path))
+            readers[owner], found[owner] = partial(owned.table, owner), path
+    return read_alike(readers, errors)
+
+
+@dataclass
+class _OwnedFile:
+    """A file that holds the rows of many clients, which is read once for each way of reading its columns."""
+
+    path: Path
+    label: str
+    id: str | None
+    options: ReadOptions
+    told: Reading
+    _read: tuple[Reading, OwnedRows] | None = None
+
+    def owners(self) -> list[str]:
+        """The clients, or none where the file cannot be read, which reading it will say."""
+        try:
+            return self._rows(self.told).names
+        except DataError:
+            return []
+
+    def table(self, owner: str, agreed: Reading | None) -> Table:
+        """The table of one client."""
+        reading = Reading({**(agreed or {}), **self.told})
+        cells = self._rows(reading).cells(owner)
+        origin = f"{file_name(self.path)} ({self.options.client_column} {owner})"
+        table = Table.from_frame(
+            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=origin
+        )
+        return table.replace(notes=(*cells.notes, *table.notes))
+
+    def _rows(self, reading: Reading) -> OwnedRows:
+        if self._read is None or self._read[0] != reading:
+            assert self.options.client_column is not None
+            with opened(self.path, self.options, reading=reading) as cells, naming(file_name(self.path)):
+                self._read = reading, OwnedRows.of(cells, self.options.client_column)
+        return self._read[1]
 
 
 def client_files(source: Source) -> dict[str, Path]:
