@@ -134,19 +134,19 @@ def read_clients(
     """
     asked, told = options or ReadOptions(), reading or Reading()
 
-    def reader(path: Path) -> Reader:
+    def reader(path: AnyPath) -> Reader:
         return lambda agreed: read(path, label, id=id, options=asked, reading=Reading({**(agreed or {}), **told}))
 
-    files = client_files(source)
+    places = _client_places(source)
     if asked.client_column is None:
-        return read_alike({name: reader(path) for name, path in files.items()}, errors)
+        return read_alike({name: reader(path) for name, path in places.items()}, errors)
     readers: dict[str, Reader] = {}
-    found: dict[str, Path] = {}
-    for name, path in files.items():
+    found: dict[str, AnyPath] = {}
+    for name, path in places.items():
         owned = _OwnedFile(path, label, id, asked, told)
         for owner in owned.owners() or [name]:
             if owner in readers:
-                raise DataError("formats.two-owners", client=owner, first=str(found[owner]), second=str(path))
+                raise DataError("formats.two-owners", client=owner, first=shown(found[owner]), second=shown(path))
             readers[owner], found[owner] = partial(owned.table, owner), path
     return read_alike(readers, errors)
 
@@ -155,7 +155,7 @@ def read_clients(
 class _OwnedFile:
     """A file that holds the rows of many clients, which is read once for each way of reading its columns."""
 
-    path: Path
+    path: AnyPath
     label: str
     id: str | None
     options: ReadOptions
@@ -187,7 +187,19 @@ class _OwnedFile:
         return self._read[1]
 
 
-def client_files(source: Source) -> dict[str, Path]:
+def _client_places(source: Source) -> dict[str, AnyPath]:
+    """Where the rows of each client lie: in files, folders or databases."""
+    if isinstance(source, Mapping):
+        return {str(name): place for name, place in source.items()}
+    listed = [source] if isinstance(source, str | PathLike) else list(source)
+    databases = {place_name(place): place for place in listed if is_url(place)}
+    files = [place for place in listed if not is_url(place)]
+    if not files:
+        return databases
+    return databases | client_files(files[0] if isinstance(source, str | PathLike) else files)
+
+
+def client_files(source: AnyPath | Iterable[AnyPath]) -> dict[str, Path]:
     """Find the file of each client.
 
     Examples
@@ -195,8 +207,6 @@ def client_files(source: Source) -> dict[str, Path]:
     >>> client_files(["data/north.csv.gz"])
     {'north': PosixPath('data/north.csv.gz')}
     """
-    if isinstance(source, Mapping):
-        return {str(name): Path(path) for name, path in source.items()}
     files: dict[str, Path] = {}
     for path in _matches(source):
         name = place_name(path)
