@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -15,7 +15,7 @@ from fedbary.data.columns import naming
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.options import ReadOptions
 from fedbary.data.owners import OwnedRows, without_column
-from fedbary.data.places import AnyPath, is_url, place_name, shown
+from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -69,12 +69,8 @@ def read(
     asked = options or ReadOptions()
     with opened(path, asked, most, reading=reading) as cells:
         frame = without_column(cells.frame, asked.client_column)
-        table = Table.from_frame(frame, label, id=id, options=asked, reading=reading, origin=_origin(path))
+        table = Table.from_frame(frame, label, id=id, options=asked, reading=reading, origin=file_name(path))
     return table.replace(notes=(*cells.notes, *table.notes))
-
-
-def _origin(path: AnyPath) -> str:
-    return shown(path) if is_url(path) else Path(path).name
 
 
 @overload
@@ -137,12 +133,12 @@ def read_clients(
     def reader(path: AnyPath) -> Reader:
         return lambda agreed: read(path, label, id=id, options=asked, reading=Reading({**(agreed or {}), **told}))
 
-    places = _client_places(source)
+    files = client_files(source)
     if asked.client_column is None:
-        return read_alike({name: reader(path) for name, path in places.items()}, errors)
+        return read_alike({name: reader(path) for name, path in files.items()}, errors)
     readers: dict[str, Reader] = {}
-    found: dict[str, AnyPath] = {}
-    for name, path in places.items():
+    found: dict[str, str | Path] = {}
+    for name, path in files.items():
         owned = _OwnedFile(path, label, id, asked, told)
         for owner in owned.owners() or [name]:
             if owner in readers:
@@ -155,7 +151,7 @@ def read_clients(
 class _OwnedFile:
     """A file that holds the rows of many clients, which is read once for each way of reading its columns."""
 
-    path: AnyPath
+    path: str | Path
     label: str
     id: str | None
     options: ReadOptions
@@ -173,7 +169,7 @@ class _OwnedFile:
         """The table of one client."""
         reading = Reading({**(agreed or {}), **self.told})
         cells = self._rows(reading).cells(owner)
-        origin = f"{_origin(self.path)} ({self.options.client_column} {owner})"
+        origin = f"{file_name(self.path)} ({self.options.client_column} {owner})"
         table = Table.from_frame(
             cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=origin
         )
@@ -182,45 +178,41 @@ class _OwnedFile:
     def _rows(self, reading: Reading) -> OwnedRows:
         if self._read is None or self._read[0] != reading:
             assert self.options.client_column is not None
-            with opened(self.path, self.options, reading=reading) as cells, naming(_origin(self.path)):
+            with opened(self.path, self.options, reading=reading) as cells, naming(file_name(self.path)):
                 self._read = reading, OwnedRows.of(cells, self.options.client_column)
         return self._read[1]
 
 
-def _client_places(source: Source) -> dict[str, AnyPath]:
-    """Where the rows of each client lie: in files, folders or databases."""
-    if isinstance(source, Mapping):
-        return {str(name): place for name, place in source.items()}
-    listed = [source] if isinstance(source, str | PathLike) else list(source)
-    databases = {place_name(place): place for place in listed if is_url(place)}
-    files = [place for place in listed if not is_url(place)]
-    if not files:
-        return databases
-    return databases | client_files(files[0] if isinstance(source, str | PathLike) else files)
-
-
-def client_files(source: AnyPath | Iterable[AnyPath]) -> dict[str, Path]:
-    """Find the file of each client.
+def client_files(source: Source) -> dict[str, str | Path]:
+    """Find the file of each client; a database is known by its URL.
 
     Examples
     --------
     >>> client_files(["data/north.csv.gz"])
     {'north': PosixPath('data/north.csv.gz')}
     """
-    files: dict[str, Path] = {}
+    if isinstance(source, Mapping):
+        return {str(name): _place(path) for name, path in source.items()}
+    files: dict[str, str | Path] = {}
     for path in _matches(source):
         name = place_name(path)
         if name in files:
-            raise DataError("data.two-files", client=name, first=str(files[name]), second=str(path))
+            raise DataError("data.two-files", client=name, first=shown(files[name]), second=shown(path))
         files[name] = path
     if not files:
         raise DataError("data.no-file-matches", pattern=str(source))
     return files
 
 
-def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:
+def _place(path: AnyPath) -> str | Path:
+    return str(path) if is_url(path) else Path(path)
+
+
+def _matches(source: AnyPath | Iterable[AnyPath]) -> Sequence[str | Path]:
     if not isinstance(source, str | PathLike):
-        return [Path(path) for path in source]
+        return [_place(path) for path in source]
+    if is_url(source):
+        return [str(source)]
     path = Path(source)
     if path.is_dir():
         found = [] if _is_partitioned(path) else [one for one in path.iterdir() if _is_listed(one)]
