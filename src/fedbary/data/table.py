@@ -23,7 +23,7 @@ from fedbary.data.columns import (
     naming,
 )
 from fedbary.data.frames import (
-    columns_from_frame,
+    features_of,
     labels_from_series,
     labels_from_values,
     require_column,
@@ -101,7 +101,7 @@ class Table:
         """Build a table from features (array, nested list or DataFrame) and labels.
 
         An array becomes one block ``x`` (images are flattened), or separate columns where their
-        names are given. The columns of a DataFrame are read as `from_frame` reads them.
+        names are given; a DataFrame is read as by `from_frame`.
 
         Examples
         --------
@@ -113,20 +113,20 @@ class Table:
         import pandas as pd
 
         label_name = str(getattr(y, "name", None) or "label")
+        asked = options or ReadOptions()
+        stated = Reading()
+        notes: tuple[Note, ...] = ()
         with naming(origin):
-            framed = isinstance(X, pd.DataFrame)
-            features = {} if framed else columns_from_array(X, columns)
-            labels = labels_from_values(label_name, y)
+            if isinstance(X, pd.DataFrame):
+                features, stated, notes = features_of(X, asked, reading)
+            else:
+                features = columns_from_array(X, columns)
+            labels = labels_from_values(label_name, y, asked.decimal or "")
             if len(X) == 0:
                 raise DataError("data.array-without-rows")
             if len(X) != len(labels):
                 raise DataError("data.array-lengths-differ", rows=len(X), labels=len(labels))
-            if framed and label_name in X:
-                raise DataError("data.two-roles", column=label_name)
-        if framed:
-            rows = X.assign(**{label_name: labels})
-            return cls.from_frame(rows, label_name, options=options, reading=reading, origin=origin).replace(ids=ids)
-        return cls(features, labels, ids=ids, label_name=label_name, origin=origin)
+        return cls(features, labels, ids=ids, label_name=label_name, origin=origin, reading=stated, notes=notes)
 
     @classmethod
     def from_frame(
@@ -135,14 +135,15 @@ class Table:
         label: str = "label",
         *,
         id: str | None = None,  # noqa: A002 - the word of the public interface
-        options: ReadOptions | None = None,  # noqa: ARG003
-        reading: Reading | None = None,  # noqa: ARG003
+        options: ReadOptions | None = None,
+        reading: Reading | None = None,
+        notes: tuple[Note, ...] = (),
         origin: str = "",
     ) -> Table:
         """Build a table from a DataFrame: every column but the label and the id is a feature.
 
         ``options`` say what is asked of reading its columns, ``reading`` how they were agreed to be read; the rest is
-        guessed, and the table's ``notes`` say what was.
+        guessed, and the table's ``notes`` say what was, after those that came.
 
         Examples
         --------
@@ -164,10 +165,21 @@ class Table:
                     raise DataError("data.label-is-id", column=id)
             if len(frame) == 0:
                 raise DataError("data.header-only", columns=len(names))
-            labels = labels_from_series(label, frame[label])
+            asked = options or ReadOptions()
+            labels = labels_from_series(label, frame[label], asked.decimal or "")
             ids = None if id is None else np.asarray(frame[id].to_numpy())
-            features = columns_from_frame(frame.drop(columns=[label, *([] if id is None else [id])]))
-        return cls(features, labels, ids=ids, label_name=label, id_name=id or "row", origin=origin)
+            others = (label,) if id is None else (label, id)
+            features, stated, guessed = features_of(frame.drop(columns=list(others)), asked, reading, others)
+        return cls(
+            features,
+            labels,
+            ids=ids,
+            label_name=label,
+            id_name=id or "row",
+            origin=origin,
+            reading=stated,
+            notes=(*notes, *guessed),
+        )
 
     def __len__(self) -> int:
         return len(self.labels)
