@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from fedbary.checkup.classes import odd_classes
 from fedbary.checkup.coded import CodedTable
-from fedbary.checkup.columns import dull_columns
-from fedbary.checkup.copies import repeated_rows
+from fedbary.checkup.columns import odd_columns
+from fedbary.checkup.copies import copied_rows, repeated_rows
 from fedbary.checkup.described import described_columns, described_label
 from fedbary.checkup.finding import Finding, Severity
+from fedbary.checkup.levels import odd_levels
+from fedbary.checkup.numbers import odd_numbers
 from fedbary.checkup.readable import readable_table
 from fedbary.checkup.refusals import fit_to_schema, refused_by_anybody
 from fedbary.checkup.result import Checkup
 from fedbary.data.formats import opened
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath, place_name
+from fedbary.data.places import AnyPath, file_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.notes import Note
@@ -26,7 +30,7 @@ from fedbary.space.fit import fit_schema
 from fedbary.space.schema import Schema
 
 # What is looked for, in the order in which it is told.
-_LOOKS = (dull_columns,)
+_LOOKS = (odd_numbers, odd_levels, odd_classes, odd_columns, copied_rows)
 
 
 def check(
@@ -62,16 +66,19 @@ def check(
     --------
     >>> import pandas as pd
     >>> import fedbary as fb
-    >>> frame = pd.DataFrame({"age": [31.0, 45.0] * 20, "ward": 7.0, "label": ["ill", "well"] * 20})
+    >>> frame = pd.DataFrame({"age": [31.0, 45.0, 31.0, 52.0] * 10, "ward": 7.0, "label": ["ill", "well"] * 20})
     >>> fb.check(frame)
-    40 rows, 2 feature columns; a federation would take this table
+    40 rows, 2 feature columns. A federation would take this table.
     - note: column 'ward' is 7 in every row: fine, if other clients have something else
     """
     agreed = Schema.load(Path(schema)) if isinstance(schema, str | PathLike) else schema
     name = label or (agreed.label.name if agreed else "label")
-    reading = None
+    reading = None if agreed is None else agreed.reading
     if reference is not None:
-        other, _ = _table(reference, name, id=id, options=options, reading=None)
+        # A query is that of one database, and whose row it is says nothing about a row of the reference.
+        asked = None if options is None else replace(options, query=None, client_column=None)
+        other, _ = _table(reference, name, id=id, options=asked, reading=None)
+        other = other.replace(origin=other.origin or "the reference")
         agreed, reading = fit_schema(other, Sketch().space(None)), other.reading
     table, refusals = _table(data, name, id=id, options=options, reading=reading)
     return examined(table, refusals, agreed, said=_said(options, reading))
@@ -84,7 +91,7 @@ def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *,
     columns = described_columns(coded, said)
     findings = [Finding(note, Severity.REFUSED) for note in (*refusals, *fit.refusals)]
     for look in _LOOKS:
-        findings += look(coded)
+        findings += look(coded, schema)
     return Checkup(
         origin=table.origin,
         rows=len(table),
@@ -113,7 +120,7 @@ def _table(
         asked = options or ReadOptions()
         with opened(data, asked, reading=reading) as cells:
             table, refusals = readable_table(
-                cells.frame, label, id=id, options=asked, reading=reading, origin=place_name(data)
+                cells.frame, label, id=id, options=asked, reading=reading, origin=file_name(data)
             )
             return table.replace(notes=(*cells.notes, *table.notes)), refusals
     if isinstance(data, pd.DataFrame):

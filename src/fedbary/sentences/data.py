@@ -73,7 +73,7 @@ SENTENCES = {
     "no-driver": say("reading a database needs {package}; install it with {remedy}"),
     "no-features": say("there is no feature column besides {others}; add at least one"),
     "no-file": say("there is no such file; check the path"),
-    "no-file-matches": say("no CSV or Parquet file matches {pattern!r}; check the folder or the pattern"),
+    "no-file-matches": say("no file that holds a table matches {pattern!r}; check the folder or the pattern"),
     "no-finite-number": say(
         "column {column!r} has {count} {infinite}{count:either value values}[[ beyond {beyond:g}]]; replace {count:either it them} by a number or leave {count:either it them} empty"
     ),
@@ -92,14 +92,12 @@ SENTENCES = {
         "got {kind}; expected a Table, a pair (X, y), a path, a frame (pandas, polars, pyarrow, DuckDB, …) or a Hugging Face data set with a label column, or a torch data set or loader of pairs",
         "kind",
     ),
-    "not-csv": say("the file cannot be read as CSV ({why}); correct it"),
     "not-features": say(
         "X of the pair (X, y) is a {kind}; expected an array, a list of rows, texts or images, or a frame", "kind"
     ),
     "not-labels": say("y of the pair (X, y) is a {kind}; expected one label for each row", "kind"),
     "not-npz": say("the file is not an .npz of plain arrays (pickled objects are never loaded); fetch it again"),
     "not-on-openml": say("it has no source on OpenML"),
-    "not-parquet": say("the file cannot be read as Parquet ({why}); write it again"),
     "nothing-numeric": say("none of the columns {columns:quoted} is numeric, so there is nothing to add to"),
     "object-array": say("column {column!r} is an object array of {kind} values; expected {expected}", "kind expected"),
     "object-unreadable": say("the {kind} did not hand over its rows ({why}); correct it", "kind"),
