@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fedbary.data.formats import damage
@@ -12,6 +13,8 @@ from fedbary.data.formats.csv import CSV, read_csv
 from fedbary.data.formats.damage import one_line, too_large
 from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, read_excel
 from fedbary.data.formats.feather import FEATHER, read_feather
+from fedbary.data.formats.image_columns import with_images
+from fedbary.data.formats.image_folder import is_image_folder, read_image_folder
 from fedbary.data.formats.json_lines import JSON, read_json_lines
 from fedbary.data.formats.parquet import PARQUET, part_files, read_parquet
 from fedbary.data.formats.sql import read_sql
@@ -44,8 +47,14 @@ def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Rea
     if is_url(source):
         return Cells(read_sql(str(source), options, most))
     path = Path(source)
-    if path.is_dir():
-        return _folder(path, most)
+    if is_image_folder(path):
+        return read_image_folder(path, most)
+    home = path if path.is_dir() else path.parent
+    cells = _folder(path, most) if path.is_dir() else _file(path, options, most, reading)
+    return replace(cells, frame=with_images(cells.frame, home, reading))
+
+
+def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
     suffix = table_suffix(path)
     _refuse_size(path)
     if suffix in CSV:
@@ -65,7 +74,7 @@ def _folder(path: Path, most: int | None) -> Cells:
 
 def is_table_folder(folder: Path) -> bool:
     """Whether a folder as a whole holds one table."""
-    return bool(part_files(folder))
+    return is_image_folder(folder) or bool(part_files(folder))
 
 
 def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
