@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -15,7 +15,7 @@ from fedbary.data.columns import naming
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.options import ReadOptions
 from fedbary.data.owners import OwnedRows, without_column
-from fedbary.data.places import AnyPath, file_name, place_name
+from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -132,19 +132,19 @@ def read_clients(
     """
     asked, told = options or ReadOptions(), reading or Reading()
 
-    def reader(path: Path) -> Reader:
+    def reader(path: AnyPath) -> Reader:
         return lambda agreed: read(path, label, id=id, options=asked, reading=Reading({**(agreed or {}), **told}))
 
     files = client_files(source)
     if asked.client_column is None:
         return read_alike({name: reader(path) for name, path in files.items()}, errors)
     readers: dict[str, Reader] = {}
-    found: dict[str, Path] = {}
+    found: dict[str, str | Path] = {}
     for name, path in files.items():
         owned = _OwnedFile(path, label, id, asked, told)
         for owner in owned.owners() or [name]:
             if owner in readers:
-                raise DataError("formats.two-owners", client=owner, first=str(found[owner]), second=str(path))
+                raise DataError("formats.two-owners", client=owner, first=shown(found[owner]), second=shown(path))
             readers[owner], found[owner] = partial(owned.table, owner), path
     return read_alike(readers, errors)
 
@@ -153,7 +153,7 @@ def read_clients(
 class _OwnedFile:
     """A file that holds the rows of many clients, which is read once for each way of reading its columns."""
 
-    path: Path
+    path: str | Path
     label: str
     id: str | None
     options: ReadOptions
@@ -185,8 +185,8 @@ class _OwnedFile:
         return self._read[1]
 
 
-def client_files(source: Source) -> dict[str, Path]:
-    """Find the file of each client.
+def client_files(source: Source) -> dict[str, str | Path]:
+    """Find the file of each client; a database is known by its URL.
 
     Examples
     --------
@@ -194,21 +194,27 @@ def client_files(source: Source) -> dict[str, Path]:
     {'north': PosixPath('data/north.csv.gz')}
     """
     if isinstance(source, Mapping):
-        return {str(name): Path(path) for name, path in source.items()}
-    files: dict[str, Path] = {}
+        return {str(name): _place(path) for name, path in source.items()}
+    files: dict[str, str | Path] = {}
     for path in _matches(source):
         name = place_name(path)
         if name in files:
-            raise DataError("data.two-files", client=name, first=str(files[name]), second=str(path))
+            raise DataError("data.two-files", client=name, first=shown(files[name]), second=shown(path))
         files[name] = path
     if not files:
         raise DataError("data.no-file-matches", pattern=str(source))
     return files
 
 
-def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:
+def _place(path: AnyPath) -> str | Path:
+    return str(path) if is_url(path) else Path(path)
+
+
+def _matches(source: AnyPath | Iterable[AnyPath]) -> Sequence[str | Path]:
     if not isinstance(source, str | PathLike):
-        return [Path(path) for path in source]
+        return [_place(path) for path in source]
+    if is_url(source):
+        return [str(source)]
     path = Path(source)
     if path.is_dir():
         found = [] if _is_partitioned(path) else [one for one in path.iterdir() if _is_listed(one)]
