@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from fedbary.checks import did_you_mean
 from fedbary.data.objects import as_table, check_types, table_or_error
+from fedbary.data.objects.huggingface import OF_REFERENCE
 from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
 from fedbary.engines.events import Listener
@@ -61,8 +62,9 @@ def value(
     Parameters
     ----------
     clients : mapping
-        Client name → its rows: a frame (pandas, polars, pyarrow, DuckDB, …), a pair ``(X, y)``, a `Table` (see
-        `read_clients`), or the path of a file. A client whose rows cannot be used is reported in the result's
+        Client name → its rows: a frame (pandas, polars, pyarrow, DuckDB, …), a data set of Hugging Face, a data set
+        or loader of torch, a pair ``(X, y)`` (arrays, sparse matrices, lists of texts or images, frames), a `Table`
+        (see `read_clients`), or the path of a file. A client whose rows cannot be used is reported in the result's
         ``status``; the others are valued. Or a list of cards (`card`), or of their files: nobody's rows are needed
         then. None with an engine whose clients hold their own rows.
     reference : optional
@@ -274,7 +276,7 @@ def _check_names(clients: object) -> None:
 
 def _reference(data: Data, label: str | None, options: ReadOptions | None) -> Table:
     try:
-        table = as_table(data, label=label, options=options)
+        table = as_table(data, label=label, options=options, splits=OF_REFERENCE)
     except DataError as error:
         raise error.at("reference") from error
     return table if table.origin else table.replace(origin="reference")

@@ -21,7 +21,7 @@ from fedbary.checkup.result import Checkup
 from fedbary.data.formats import opened
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath, is_url, place_name
+from fedbary.data.places import AnyPath, file_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.notes import Note
@@ -120,16 +120,12 @@ def _table(
         asked = options or ReadOptions()
         with opened(data, asked, reading=reading) as cells:
             table, refusals = readable_table(
-                cells.frame, label, id=id, options=asked, reading=reading, origin=_origin(data)
+                cells.frame, label, id=id, options=asked, reading=reading, origin=file_name(data)
             )
             return table.replace(notes=(*cells.notes, *table.notes)), refusals
     if isinstance(data, pd.DataFrame):
         return readable_table(data, label, id=id, options=options, reading=reading, origin="")
     return as_table(data, label=label, options=options, reading=reading), ()
-
-
-def _origin(place: AnyPath) -> str:
-    return place_name(place) if is_url(place) else Path(place).name
 
 
 def _said(options: ReadOptions | None, reading: Reading | None) -> frozenset[str]:

@@ -8,14 +8,13 @@ text alike.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.columns import Array, naming
 from fedbary.data.formats import opened
 from fedbary.data.frames import column_from_series, labels_from_series, require_column, require_unique, texts
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath
+from fedbary.data.places import AnyPath, file_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -47,7 +46,7 @@ def read_any_cells(
     >>> table.columns["age"].tolist(), table.labels.tolist()
     (['31', '53y', 'inf'], ['yes', '(missing)', 'no'])
     """
-    origin = Path(path).name
+    origin = file_name(path)
     with opened(path, options or ReadOptions(), reading=reading) as cells, naming(origin):
         names = [str(name) for name in cells.frame.columns]
         require_unique(names)

@@ -1,4 +1,4 @@
-"""Reading tables from CSV and Parquet files: one file, or one file for each client."""
+"""Reading tables from files, folders and databases: one, or one for each client."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import glob
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import TypeAlias
 
-from fedbary.data.formats import SUFFIXES, opened
+from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath
+from fedbary.data.owners import without_column
+from fedbary.data.places import AnyPath, file_name, place_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
 Source: TypeAlias = "AnyPath | Iterable[AnyPath] | Mapping[str, AnyPath]"
+# In a folder of clients these are more often something else: a README, a schema, all of it packed.
+_NOT_LISTED = (".txt", ".json", ".json.gz", ".zip")
+_LISTED = tuple(suffix for suffix in SUFFIXES if suffix not in _NOT_LISTED)
 
 
 def read(
@@ -27,12 +31,15 @@ def read(
     reading: Reading | None = None,
     most: int | None = None,
 ) -> Table:
-    r"""Read a table from a CSV (``.csv``, ``.csv.gz``, ``.tsv``) or Parquet (``.parquet``, ``.pq``) file.
+    r"""Read a table from a file, a folder of Parquet files or a database.
+
+    Files are CSV (``.csv``, ``.tsv``, ``.txt``, also in ``.gz`` or ``.zip``), Parquet (``.parquet``), Feather
+    (``.feather``), JSON lines (``.jsonl``, ``.json``) or Excel (``.xlsx``).
 
     Parameters
     ----------
     path
-        The file; its suffix says what it is.
+        The file, whose suffix says what it is, the folder, or the database's URL.
     label, id
         The columns that hold the labels and, if there is one, the unique row ids.
     options
@@ -57,69 +64,9 @@ def read(
     """
     asked = options or ReadOptions()
     with opened(path, asked, most, reading=reading) as cells:
-        table = Table.from_frame(cells.frame, label, id=id, options=asked, reading=reading, origin=Path(path).name)
+        frame = without_column(cells.frame, asked.client_column)
+        table = Table.from_frame(frame, label, id=id, options=asked, reading=reading, origin=file_name(path))
     return table.replace(notes=(*cells.notes, *table.notes))
-
-
-@overload
-def read_clients(
-    source: Source,
-    label: str,
-    *,
-    id: str | None = ...,
-    options: ReadOptions | None = ...,
-    reading: Reading | None = ...,
-    errors: Literal["raise"] = ...,
-) -> dict[str, Table]: ...
-@overload
-def read_clients(
-    source: Source,
-    label: str,
-    *,
-    id: str | None = ...,
-    options: ReadOptions | None = ...,
-    reading: Reading | None = ...,
-    errors: Literal["collect"],
-) -> dict[str, Table | DataError]: ...
-def read_clients(
-    source: Source,
-    label: str,
-    *,
-    id: str | None = None,  # noqa: A002 - public interface
-    options: ReadOptions | None = None,
-    reading: Reading | None = None,
-    errors: Literal["raise", "collect"] = "raise",
-) -> Any:
-    r"""Read one table for each client; a client is called after its file.
-
-    Parameters
-    ----------
-    source
-        A glob pattern, a folder, a list of files, or a mapping from client to file.
-    label, id, options, reading
-        As in `read`.
-    errors
-        With ``"collect"`` a file that cannot be used does not stop the others: its client's value
-        is the DataError.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "north.csv").write_text("age,label\n31,0\n")
-    >>> _ = (folder / "south.csv").write_text("age,label\n")
-    >>> read_clients(folder, "label", errors="collect")
-    {'north': Table(1 rows, 1 columns, label 'label'), 'south': DataError('data.header-only')}
-    """
-    clients: dict[str, Table | DataError] = {}
-    for name, path in client_files(source).items():
-        try:
-            clients[name] = read(path, label, id=id, options=options, reading=reading)
-        except DataError as error:
-            if errors == "raise":
-                raise
-            clients[name] = error
-    return clients
 
 
 def client_files(source: Source) -> dict[str, Path]:
@@ -134,7 +81,7 @@ def client_files(source: Source) -> dict[str, Path]:
         return {str(name): Path(path) for name, path in source.items()}
     files: dict[str, Path] = {}
     for path in _matches(source):
-        name = _without_suffix(path)
+        name = place_name(path)
         if name in files:
             raise DataError("data.two-files", client=name, first=str(files[name]), second=str(path))
         files[name] = path
@@ -143,19 +90,26 @@ def client_files(source: Source) -> dict[str, Path]:
     return files
 
 
-def _without_suffix(path: Path) -> str:
-    suffix = next((one for one in SUFFIXES if path.name.lower().endswith(one)), path.suffix)
-    return path.name[: len(path.name) - len(suffix)]
-
-
 def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:
     if not isinstance(source, str | PathLike):
         return [Path(path) for path in source]
     path = Path(source)
     if path.is_dir():
-        return sorted(f for f in path.iterdir() if f.name.lower().endswith(SUFFIXES) and f.name[0] != ".")
+        found = [] if _is_partitioned(path) else [one for one in path.iterdir() if _is_listed(one)]
+        return sorted(found) or [path][: is_table_folder(path)]
     if path.is_file():
         return [path]
     # Path.glob takes no absolute pattern.
-    found = (Path(match) for match in glob.glob(str(source), recursive=True))  # noqa: PTH207
-    return sorted(match for match in found if match.is_file())
+    matches = (Path(match) for match in glob.glob(str(source), recursive=True))  # noqa: PTH207
+    return sorted(match for match in matches if match.is_file() or is_table_folder(match))
+
+
+def _is_listed(path: Path) -> bool:
+    if path.name.startswith("."):
+        return False
+    return path.name.lower().endswith(_LISTED) if path.is_file() else is_table_folder(path)
+
+
+def _is_partitioned(folder: Path) -> bool:
+    """Whether folders are called after values of a column, and so hold parts of one table."""
+    return any("=" in one.name and one.is_dir() for one in folder.iterdir())

@@ -31,6 +31,7 @@ from fedbary.data.frames import (
 )
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
+from fedbary.data.sparse import dense, is_sparse
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
@@ -98,10 +99,11 @@ class Table:
         reading: Reading | None = None,
         origin: str = "",
     ) -> Table:
-        """Build a table from features (array, nested list or DataFrame) and labels.
+        """Build a table from features (array, sparse matrix, nested list or DataFrame) and labels.
 
         An array becomes one block ``x`` (images are flattened), or separate columns where their
-        names are given. The columns of a DataFrame are read as `from_frame` reads them.
+        names are given. A sparse matrix becomes dense, by a fixed public projection where it is very wide.
+        The columns of a DataFrame are read as `from_frame` reads them.
 
         Examples
         --------
@@ -114,6 +116,7 @@ class Table:
 
         label_name = str(getattr(y, "name", None) or "label")
         with naming(origin):
+            X, notes = dense(X) if is_sparse(X) else (X, ())
             framed = isinstance(X, pd.DataFrame)
             features = {} if framed else columns_from_array(X, columns)
             labels = labels_from_values(label_name, y)
@@ -126,7 +129,7 @@ class Table:
         if framed:
             rows = X.assign(**{label_name: labels})
             return cls.from_frame(rows, label_name, options=options, reading=reading, origin=origin).replace(ids=ids)
-        return cls(features, labels, ids=ids, label_name=label_name, origin=origin)
+        return cls(features, labels, ids=ids, label_name=label_name, origin=origin, notes=notes)
 
     @classmethod
     def from_frame(

@@ -5,14 +5,12 @@ Everything is guessed from the header line, so that no row decides how another o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary.data.formats.cells import Cells, clean_names
-from fedbary.data.formats.damage import one_line
+from fedbary.data.formats.damage import readable
 from fedbary.data.formats.text_files import TextFile, encoding_notes, member_name, text_file
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
@@ -35,7 +33,7 @@ def read_csv(path: Path, options: ReadOptions, most: int | None, reading: Readin
     """The cells of a CSV file."""
     import pandas as pd
 
-    with _readable(path), encoding_notes() as found:
+    with readable(path, "CSV"), encoding_notes() as found:
         layout = _layout(path, options, reading)
         with layout.file.text() as text:
             frame = layout.named(pd.read_csv(text, nrows=most, **layout.arguments()))
@@ -125,23 +123,8 @@ def _told(options: ReadOptions, reading: Reading | None) -> tuple[str, ...]:
     """The columns whose cells are wanted as they are written."""
     agreed = [name for name, column in (reading or {}).items() if column.kind in _AS_WRITTEN]
     ordered = [one.partition("=")[0].strip() for one in options.ordered]
-    return (*options.categories, *options.dates, *ordered, *agreed)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except DataError:
-        raise
-    except UnicodeError as error:
-        raise DataError("formats.not-encoded", where=str(path), encoding=_encoding(error)) from error
-    except Exception as error:  # a damaged file can fail in the parser, in gzip, in zip or in zlib
-        raise DataError("data.not-csv", where=str(path), why=one_line(error)) from error
-
-
-def _encoding(error: UnicodeError) -> str | None:
-    return error.encoding if isinstance(error, UnicodeDecodeError) else None
+    owner = [options.client_column] if options.client_column is not None else []
+    return (*options.categories, *options.dates, *ordered, *owner, *agreed)
 
 
 def _precision() -> Literal["round_trip"] | None:

@@ -134,7 +134,7 @@ def _archive(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except Exception as error:  # zipfile promises no kind of error for damage
-        raise DataError("formats.not-zip", where=str(path), why=one_line(error)) from error
+        raise DataError("formats.damaged", where=str(path), kind="zip", why=one_line(error)) from error
 
 
 class _Bounded(io.RawIOBase):

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from fedbary.data.columns import naming
 from fedbary.data.frames import require_column
+from fedbary.data.objects.encodable import encodable, encoded_table
 from fedbary.data.objects.families import is_pair, is_path
-from fedbary.data.objects.features import features_of, is_features, labels_of
+from fedbary.data.objects.features import features_of, is_features, is_labels, labels_of
 from fedbary.data.objects.frames import frame_cells, is_frame
+from fedbary.data.objects.huggingface import OF_CLIENTS, class_label, dataset_cells, is_huggingface
+from fedbary.data.objects.torch_data import is_torch_data, torch_rows
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
@@ -27,14 +30,16 @@ def as_table(
     likely: str | None = None,
     options: ReadOptions | None = None,
     reading: Reading | None = None,
+    splits: Sequence[str] = OF_CLIENTS,
 ) -> Table:
     """The table of whatever holds rows and labels.
 
     Parameters
     ----------
     data
-        A `Table`; a frame of pandas, polars, pyarrow, DuckDB or any library that narwhals knows; a pair ``(X, y)``; or
-        the path of a file.
+        A `Table`; a frame of pandas, polars, pyarrow, DuckDB or any library that narwhals knows; a data set of Hugging
+        Face; a data set or loader of torch; a pair ``(X, y)`` of arrays, sparse matrices, lists of texts or images, or
+        a frame; or the path of a file.
     name
         The client whose rows they are.
     label
@@ -43,6 +48,8 @@ def as_table(
         What the label column is called elsewhere, such as in the reference.
     options, reading
         What is asked of reading, and how columns were agreed to be read.
+    splits
+        Which split of a dictionary of splits: the first of these that is there, or else the only one.
 
     Examples
     --------
@@ -57,6 +64,11 @@ def as_table(
             table = data
         elif is_path(data):
             table = _of_file(data, label or likely or "label", options, reading)
+        elif is_huggingface(data):
+            found = [likely, "label", class_label(data)]
+            table = _of_frame(dataset_cells(data, splits), label, found, options, reading)
+        elif is_torch_data(data):
+            return as_table(torch_rows(data), name=name, label=label, likely=likely, options=options, reading=reading)
         elif is_pair(data):
             _check_type(data)
             table = _of_pair(*data, options=options, reading=reading)
@@ -101,13 +113,13 @@ def check_types(clients: Mapping[str, Any]) -> None:
 
 
 def _check_type(data: Any) -> None:
-    if isinstance(data, Table | FedbaryError) or is_path(data):
+    if isinstance(data, Table | FedbaryError) or is_path(data) or is_huggingface(data) or is_torch_data(data):
         return
     if is_pair(data):
         X, y = data
         if not is_features(X):
             raise DataError("data.not-features", kind=_kind(X))
-        if isinstance(y, str | Mapping) or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
+        if not is_labels(y):
             raise DataError("data.not-labels", kind=_kind(y))
     elif not is_frame(data):
         raise _foreign(data)
@@ -132,9 +144,11 @@ def _of_file(path: Any, label: str, options: ReadOptions | None, reading: Readin
 
 
 def _of_pair(X: Any, y: Any, *, options: ReadOptions | None, reading: Reading | None) -> Table:
-    features, notes = features_of(X)
-    table = Table.from_arrays(features, labels_of(y), options=options, reading=reading)
-    return table.replace(notes=(*notes, *table.notes))
+    features, labels = features_of(X), labels_of(y)
+    kind = encodable(features, options or ReadOptions())
+    if kind is not None:
+        return encoded_table(features, labels, kind, options or ReadOptions(), reading)
+    return Table.from_arrays(features, labels, options=options, reading=reading)
 
 
 def _of_frame(
