@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
+from fedbary.data.alike import Reader, read_alike
+from fedbary.data.columns import naming
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.options import ReadOptions
-from fedbary.data.owners import without_column
-from fedbary.data.places import AnyPath, file_name, place_name
+from fedbary.data.owners import OwnedRows, without_column
+from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -69,8 +73,118 @@ def read(
     return table.replace(notes=(*cells.notes, *table.notes))
 
 
-def client_files(source: Source) -> dict[str, Path]:
-    """Find the file of each client.
+@overload
+def read_clients(
+    source: Source,
+    label: str,
+    *,
+    id: str | None = ...,
+    options: ReadOptions | None = ...,
+    reading: Reading | None = ...,
+    errors: Literal["raise"] = ...,
+) -> dict[str, Table]: ...
+@overload
+def read_clients(
+    source: Source,
+    label: str,
+    *,
+    id: str | None = ...,
+    options: ReadOptions | None = ...,
+    reading: Reading | None = ...,
+    errors: Literal["collect"],
+) -> dict[str, Table | DataError]: ...
+def read_clients(
+    source: Source,
+    label: str,
+    *,
+    id: str | None = None,  # noqa: A002 - public interface
+    options: ReadOptions | None = None,
+    reading: Reading | None = None,
+    errors: Literal["raise", "collect"] = "raise",
+) -> Any:
+    r"""Read one table for each client; a client is called after its file.
+
+    With ``options.client_column`` a file holds the rows of many clients, and they are called as that column says.
+
+    Parameters
+    ----------
+    source
+        A glob pattern, a folder, a list of files, or a mapping from client to file.
+    label, id, options, reading
+        As in `read`.
+    errors
+        With ``"collect"`` a file that cannot be used does not stop the others: its client's value
+        is the DataError.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "north.csv").write_text("age,label\n31,0\n")
+    >>> _ = (folder / "south.csv").write_text("age,label\n")
+    >>> read_clients(folder, "label", errors="collect")
+    {'north': Table(1 rows, 1 columns, label 'label'), 'south': DataError('data.header-only')}
+    >>> _ = (folder / "all.csv").write_text("site,age,label\noslo,31,0\nbergen,45,1\n")
+    >>> list(read_clients(folder / "all.csv", "label", options=ReadOptions(client_column="site")))
+    ['oslo', 'bergen']
+    """
+    asked, told = options or ReadOptions(), reading or Reading()
+
+    def reader(path: AnyPath) -> Reader:
+        return lambda agreed: read(path, label, id=id, options=asked, reading=Reading({**(agreed or {}), **told}))
+
+    files = client_files(source)
+    if asked.client_column is None:
+        return read_alike({name: reader(path) for name, path in files.items()}, errors)
+    readers: dict[str, Reader] = {}
+    found: dict[str, str | Path] = {}
+    for name, path in files.items():
+        owned = _OwnedFile(path, label, id, asked, told)
+        for owner in owned.owners() or [name]:
+            if owner in readers:
+                raise DataError("formats.two-owners", client=owner, first=shown(found[owner]), second=shown(path))
+            readers[owner], found[owner] = partial(owned.table, owner), path
+    return read_alike(readers, errors)
+
+
+@dataclass
+class _OwnedFile:
+    """A file that holds the rows of many clients, which is read once for each way of reading its columns."""
+
+    path: str | Path
+    label: str
+    id: str | None
+    options: ReadOptions
+    told: Reading
+    _read: tuple[Reading, OwnedRows] | None = None
+
+    def owners(self) -> list[str]:
+        """The clients, or none where the file cannot be read, which reading it will say."""
+        try:
+            return self._rows(self.told).names
+        except DataError:
+            return []
+
+    def table(self, owner: str, agreed: Reading | None) -> Table:
+        """The table of one client."""
+        reading = Reading({**(agreed or {}), **self.told})
+        cells = self._rows(reading).cells(owner)
+        origin = f"{file_name(self.path)} ({self.options.client_column} {owner})"
+        table = Table.from_frame(
+            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=origin
+        )
+        return table.replace(notes=(*cells.notes, *table.notes))
+
+    def _rows(self, reading: Reading) -> OwnedRows:
+        if self._read is None or self._read[0] != reading:
+            assert self.options.client_column is not None
+            with opened(self.path, self.options, reading=reading) as cells, naming(file_name(self.path)):
+                self._read = reading, OwnedRows.of(cells, self.options.client_column)
+        return self._read[1]
+
+
+def client_files(source: Source) -> dict[str, str | Path]:
+    """Find the file of each client; a database is known by its URL.
 
     Examples
     --------
@@ -78,21 +192,27 @@ def client_files(source: Source) -> dict[str, Path]:
     {'north': PosixPath('data/north.csv.gz')}
     """
     if isinstance(source, Mapping):
-        return {str(name): Path(path) for name, path in source.items()}
-    files: dict[str, Path] = {}
+        return {str(name): _place(path) for name, path in source.items()}
+    files: dict[str, str | Path] = {}
     for path in _matches(source):
         name = place_name(path)
         if name in files:
-            raise DataError("data.two-files", client=name, first=str(files[name]), second=str(path))
+            raise DataError("data.two-files", client=name, first=shown(files[name]), second=shown(path))
         files[name] = path
     if not files:
         raise DataError("data.no-file-matches", pattern=str(source))
     return files
 
 
-def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:
+def _place(path: AnyPath) -> str | Path:
+    return str(path) if is_url(path) else Path(path)
+
+
+def _matches(source: AnyPath | Iterable[AnyPath]) -> Sequence[str | Path]:
     if not isinstance(source, str | PathLike):
-        return [Path(path) for path in source]
+        return [_place(path) for path in source]
+    if is_url(source):
+        return [str(source)]
     path = Path(source)
     if path.is_dir():
         found = [] if _is_partitioned(path) else [one for one in path.iterdir() if _is_listed(one)]
