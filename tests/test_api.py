@@ -76,12 +76,12 @@ BAD_CLIENTS = {
     "too few rows": (lambda f: f.head(4), ("schema.too-few-rows",) * 2, {"rows": 4, "least": 5}),
     "text for numbers": (
         lambda f: f.assign(age="old"),
-        ("schema.column-holds-text", "schema.columns-of-another-kind"),
-        {},
+        ("data.cell-does-not-fit", "schema.read-otherwise"),
+        {"column": "age"},
     ),
     "mixed types": (
         lambda f: f.assign(age=["x"] + [1.5] * 59),
-        ("data.mixed-column",) * 2,
+        ("data.cell-does-not-fit", "data.mixed-column"),
         {"column": "age", "example": "'x'", "row": 0},
     ),
     "infinite": (lambda f: f.assign(dose=np.inf), ("data.no-finite-number",) * 2, {"column": "dose", "count": 60}),

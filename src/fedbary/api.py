@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fedbary.checks import did_you_mean
-from fedbary.data.objects import as_table, check_types, table_or_error
-from fedbary.data.objects.huggingface import OF_REFERENCE
+from fedbary.data.objects import as_table, check_types, client_tables, reference_table
 from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
 from fedbary.engines.events import Listener
@@ -21,7 +20,7 @@ from fedbary.engines.files.owner import card_question
 from fedbary.engines.local import LocalEngine
 from fedbary.engines.run import Engine
 from fedbary.engines.session import run_session
-from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
+from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node_config import NodeConfig
@@ -118,7 +117,7 @@ def value(
         raise SettingsError("settings.one-client")
     check_types(clients or {})
     carrier = engine or LocalEngine()
-    target = None if reference is None else _reference(reference, label, options)
+    target = None if reference is None else reference_table(reference, label=label, options=options)
     return run_session(
         chosen,
         carrier,
@@ -126,7 +125,7 @@ def value(
         space=chosen.space(space),
         rules=RowRules(fdr, rule, calibration),
         seed=carrier.drawn_seed() if seed is None else int(seed),
-        tables=None if clients is None else _tables(clients, target, label, options),
+        tables=None if clients is None else client_tables(clients, target, label=label, options=options),
         progress=progress,
     )
 
@@ -272,22 +271,3 @@ def _check_names(clients: object) -> None:
             raise SettingsError("settings.not-unicode", name=ascii(str(name)))
     if len({str(name) for name in clients}) < len(clients):
         raise SettingsError("settings.same-name")
-
-
-def _reference(data: Data, label: str | None, options: ReadOptions | None) -> Table:
-    try:
-        table = as_table(data, label=label, options=options, splits=OF_REFERENCE)
-    except DataError as error:
-        raise error.at("reference") from error
-    return table if table.origin else table.replace(origin="reference")
-
-
-def _tables(
-    clients: Mapping[str, Data | FedbaryError], reference: Table | None, label: str | None, options: ReadOptions | None
-) -> dict[str, Table | FedbaryError]:
-    """Each client's table, its columns read as those of the reference, or why it cannot be used."""
-    likely, reading = (None, None) if reference is None else (reference.label_name, reference.reading)
-    return {
-        str(name): table_or_error(data, label=label, likely=likely, options=options, reading=reading)
-        for name, data in clients.items()
-    }
