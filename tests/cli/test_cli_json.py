@@ -50,7 +50,7 @@ def test_check(parsed, sites, spoil):
     assert (content["schema"], content["refused"]) == (fb.Schema.load("out/schema.json").fingerprint, False)
     assert content["would_send"][0] == "40 rows"
     spoil("few", lambda frame: frame.head(3))
-    (finding,) = parsed("check", sites / "few.csv", "--label", "ill", "--id", "id", code=2)["findings"]
+    finding, *_ = parsed("check", sites / "few.csv", "--label", "ill", "--id", "id", code=2)["findings"]
     assert (finding["code"], finding["severity"]) == ("schema.too-few-rows", "refused")
     numbers = parsed("check", sites / "north.csv", "--label", "age", "--id", "id")
     assert numbers["label"]["low"] <= numbers["label"]["mean"] <= numbers["label"]["high"]

@@ -31,7 +31,7 @@ readings = st.dictionaries(st.sampled_from("abcd"), columns, max_size=4).map(Rea
         (CATEGORY, NUMBER, ("categories", "zip")),
         (NUMBER, CATEGORY, ("categories", "zip")),
         (NUMBER, DATE, ("dates", "zip")),
-        (ColumnReading("identifier"), NUMBER, ("numbers", "zip")),
+        (ColumnReading("identifier"), NUMBER, ("numeric", "zip")),
         (NUMBER, SIZES, ("ordered", "zip=S<M<L")),
         (ColumnReading("text", encoder="hashing"), ColumnReading("text", encoder="tfidf:a"), ("encoder", "tfidf:a")),
         (ColumnReading("text", (), "hashing", "ab"), ColumnReading("text", (), "hashing", "cd"), (None, None)),

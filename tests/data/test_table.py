@@ -5,7 +5,6 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 
 from codes import coded
 from fedbary.data import Table, as_table, concat
@@ -127,7 +126,6 @@ def test_an_index_can_be_the_id():
 @pytest.mark.parametrize(
     ("X", "y", "code", "facts"),
     [
-        (scipy.sparse.eye(3).tocsr(), [0, 1, 0], "sparse", {}),
         (np.zeros(3), [0, 1, 0], "array-shape", {"shape": "(3,)"}),
         (np.array([["a"], [1]], dtype=object), [0, 1], "array-kind", {"kind": "object"}),
         ([[1, 2], [3]], [0, 1], "ragged", {}),

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from input_files import ROOT, penguins, write_inputs
 
+from postgres import postgres
+
 PAGE = ROOT / "docs" / "inputs.md"
 _LINE = re.compile(r"^\| (?P<what>[^|]+) \| `(?P<line>.+)` \|$", re.MULTILINE)
 LINES = [(found["what"], found["line"].replace("\\|", "|")) for found in _LINE.finditer(PAGE.read_text("utf-8"))]
@@ -25,14 +27,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def database(tmp_path_factory):
     """A PostgreSQL server with the penguins in it."""
-    pgserver, sqlalchemy = pytest.importorskip("pgserver"), pytest.importorskip("sqlalchemy")
-    server = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
-    engine = sqlalchemy.create_engine(server.get_uri().replace("postgresql://", "postgresql+psycopg://"))
-    with engine.begin() as connection:
-        penguins().to_sql("birds", connection, index=False)
-    engine.dispose()
-    yield server.get_uri()
-    server.cleanup()
+    with postgres(tmp_path_factory.mktemp("pg"), birds=penguins()) as url:
+        yield url
 
 
 @pytest.mark.parametrize("line", [line for _, line in COMMANDS], ids=[what for what, _ in COMMANDS])

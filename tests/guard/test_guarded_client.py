@@ -312,7 +312,7 @@ ERRORS = [
     TransportError("transport.not-finite"),
     ProtocolError("protocols.rows-changed", where=PATH),
     SettingsError("guard.policy-not-toml", file=PATH, why=CANARY),
-    DataError("data.not-csv", where=PATH, why=f"line 3: {CANARY}"),
+    DataError("formats.damaged", where=PATH, kind="CSV", why=f"line 3: {CANARY}"),
     ZeroDivisionError(f"{CANARY} in {PATH}"),
     MemoryError(),
 ]

@@ -42,6 +42,55 @@ def test_columns_become_what_is_written():
     assert fb.Schema.from_json(schema.to_json()).fingerprint == schema.fingerprint
 
 
+FILE = """
+label = "diagnosis"
+classes = ["ill", "well"]
+
+[columns.admitted]
+date = true
+centre = 1970-01-31
+scale = 20
+may_lack = true
+
+[columns.size]
+ordered = ["S", "M", "L"]
+
+[columns.smoker]
+boolean = true
+
+[columns.letter]
+encoder = "hashing:16"
+centre = 0
+scale = 0.25
+"""
+
+
+def test_how_cells_are_read_is_written_down_too():
+    schema = hand_written_schema(FILE)
+    assert {name: column.kind for name, column in schema.reading.items()} == {
+        "admitted": "date", "size": "ordered", "smoker": "boolean", "letter": "text"
+    }  # fmt: skip
+    assert schema.reading["size"].levels == ("S", "M", "L")
+    assert schema.reading["letter"].encoder == "hashing:16"
+    assert schema.reading["letter"].digest
+    admitted, month, weekday, size, smoker, letter = schema.columns
+    assert (admitted.mean, admitted.may_lack, month.name, weekday.width) == ((30.0,), True, "admitted (month)", 2)
+    assert (size.kind, size.mean, smoker.kind, letter.kind, letter.width) == ("numeric", (1.0,), "boolean", "block", 16)
+    assert hand_written_schema(CLINIC).reading["scan"].kind == "vector"
+    assert {name: column.kind for name, column in hand_written_schema(CLINIC).reading.items()} == {
+        "age": "number", "city": "category", "scan": "vector"
+    }  # fmt: skip
+
+
+def test_levels_of_equal_frequency_have_the_length_that_the_clip_norm_assumes():
+    size = hand_written_schema(FILE).columns[3]
+    places = (np.arange(3) - size.mean[0]) / size.scale[0]
+    assert (places**2).mean() == pytest.approx(1.0)
+    angles = np.linspace(0, 2 * np.pi, 13)[:-1]
+    month = hand_written_schema(FILE).columns[1]
+    assert ((np.column_stack([np.cos(angles), np.sin(angles)]) / month.scale) ** 2).mean() == pytest.approx(1.0)
+
+
 def test_rows_that_are_as_written_have_the_length_that_the_clip_norm_assumes():
     schema = hand_written_schema(CLINIC)
     rng = np.random.default_rng(0)
@@ -88,6 +137,11 @@ def written(old: str, new: str) -> str:
         (written("[0.1, 0.2, 0.4]", "[0.1, 0.2]"), "value", "column 'scan'", "scale"),
         (written("[0.1, 0.2, 0.4]", "[0.1, 0.2, -1]"), "value", "column 'scan'", "scale"),
         (written("width = 3", "width = 0"), "value", "column 'scan'", "width"),
+        (FILE.replace("date = true", 'date = "yes"'), "value", "column 'admitted'", "date"),
+        (FILE.replace("scale = 20", "spread = 20"), "unknown-key", "column 'admitted'", "spread"),
+        (FILE.replace('["S", "M", "L"]', '["S"]'), "value", "column 'size'", "ordered"),
+        (FILE.replace("boolean = true", "boolean = 1"), "value", "column 'smoker'", "boolean"),
+        (FILE.replace("hashing:16", "magic"), "value", "column 'letter'", "encoder"),
         (written('label = "diagnosis"', ""), "value", "the schema", "label"),
         (written('classes = ["ill", "well"]', 'classes = ["ill"]'), "value", "the schema", "classes"),
         (written('classes = ["ill", "well"]', ""), "lacks", "the schema", "classes"),
@@ -107,3 +161,8 @@ def test_mistakes_are_named_with_their_column(text, code, place, key):
 def test_what_is_not_toml_says_so():
     with pytest.raises(SchemaError, check=coded("schema.written-not-toml")):
         hand_written_schema("label = ")
+
+
+def test_a_column_that_another_one_becomes_cannot_be_written():
+    with pytest.raises(SchemaError, check=coded("schema.impossible")):
+        hand_written_schema(FILE.replace("[columns.smoker]", '[columns."admitted (month)"]'))

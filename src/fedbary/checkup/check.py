@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from fedbary.checkup.classes import odd_classes
 from fedbary.checkup.coded import CodedTable
-from fedbary.checkup.columns import dull_columns
-from fedbary.checkup.copies import repeated_rows
+from fedbary.checkup.columns import odd_columns
+from fedbary.checkup.copies import copied_rows, repeated_rows
 from fedbary.checkup.described import described_columns, described_label
 from fedbary.checkup.finding import Finding, Severity
+from fedbary.checkup.levels import odd_levels
+from fedbary.checkup.numbers import odd_numbers
 from fedbary.checkup.readable import readable_table
 from fedbary.checkup.refusals import fit_to_schema, refused_by_anybody
 from fedbary.checkup.result import Checkup
 from fedbary.data.formats import opened
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath, place_name
+from fedbary.data.places import AnyPath, file_name
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.notes import Note
@@ -26,7 +30,7 @@ from fedbary.space.fit import fit_schema
 from fedbary.space.schema import Schema
 
 # What is looked for, in the order in which it is told.
-_LOOKS = (dull_columns,)
+_LOOKS = (odd_numbers, odd_levels, odd_classes, odd_columns, copied_rows)
 
 
 def check(
@@ -62,16 +66,20 @@ def check(
     --------
     >>> import pandas as pd
     >>> import fedbary as fb
-    >>> frame = pd.DataFrame({"age": [31.0, 45.0] * 20, "ward": 7.0, "label": ["ill", "well"] * 20})
+    >>> ages = [20.5 + 0.7 * row for row in range(40)]
+    >>> frame = pd.DataFrame({"age": ages, "ward": 7.0, "label": ["ill", "well"] * 20})
     >>> fb.check(frame)
-    40 rows, 2 feature columns; a federation would take this table
+    40 rows, 2 feature columns. A federation would take this table.
     - note: column 'ward' is 7 in every row: fine, if other clients have something else
     """
     agreed = Schema.load(Path(schema)) if isinstance(schema, str | PathLike) else schema
     name = label or (agreed.label.name if agreed else "label")
-    reading = None
+    reading = None if agreed is None else agreed.reading
     if reference is not None:
-        other, _ = _table(reference, name, id=id, options=options, reading=None)
+        # A query is that of one database, and whose row it is says nothing about a row of the reference.
+        asked = None if options is None else replace(options, query=None, client_column=None)
+        other, _ = _table(reference, name, id=id, options=asked, reading=None)
+        other = other.replace(origin=other.origin or "the reference")
         agreed, reading = fit_schema(other, Sketch().space(None)), other.reading
     table, refusals = _table(data, name, id=id, options=options, reading=reading)
     return examined(table, refusals, agreed, said=_said(options, reading))
@@ -80,11 +88,11 @@ def check(
 def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *, said: frozenset[str]) -> Checkup:
     """Everything that is found in a table of which ``refusals`` were not read."""
     coded = CodedTable.of(table)
-    fit = refused_by_anybody(table) if schema is None else fit_to_schema(table, schema)
+    fit = refused_by_anybody(coded, whole=not refusals) if schema is None else fit_to_schema(coded, schema)
     columns = described_columns(coded, said)
     findings = [Finding(note, Severity.REFUSED) for note in (*refusals, *fit.refusals)]
     for look in _LOOKS:
-        findings += look(coded)
+        findings += look(coded, schema)
     return Checkup(
         origin=table.origin,
         rows=len(table),
@@ -113,7 +121,7 @@ def _table(
         asked = options or ReadOptions()
         with opened(data, asked, reading=reading) as cells:
             table, refusals = readable_table(
-                cells.frame, label, id=id, options=asked, reading=reading, origin=place_name(data)
+                cells.frame, label, id=id, options=asked, reading=reading, origin=file_name(data)
             )
             return table.replace(notes=(*cells.notes, *table.notes)), refusals
     if isinstance(data, pd.DataFrame):

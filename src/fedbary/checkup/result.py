@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fedbary.checkup.described import ColumnFacts, LabelFacts
@@ -58,6 +59,12 @@ class Checkup:
     def __repr__(self) -> str:
         return "\n".join([headline(self), *(f"- {finding.severity}: {finding}" for finding in self.findings)])
 
+    def report(self, path: str | Path) -> Path:
+        """Write the checkup as a page of HTML, for the table's owner; it loads nothing and sends nothing."""
+        from fedbary.checkup.page import write_checkup
+
+        return write_checkup(self, path)
+
     def to_json(self, dialect: Dialect = PYTHON) -> dict[str, Any]:
         """Everything, in the types that JSON knows."""
         content = {
@@ -76,13 +83,18 @@ class Checkup:
 
 
 def headline(checkup: Checkup) -> str:
-    """The result in one sentence."""
+    """The table and the result in one line."""
     name = f"{checkup.origin}: " if checkup.origin else ""
     size = f"{counted(checkup.rows, 'row')}, {counted(sum(c.used for c in checkup.columns), 'feature column')}"
-    whose = "a federation" if checkup.schema is None else f"the federation with schema {checkup.schema}"
-    verdict = f"{whose} would {'refuse' if checkup.refused else 'take'} this table"
+    return f"{name}{size}. {counted_findings(checkup)}"
+
+
+def counted_findings(checkup: Checkup) -> str:
+    """The result in one sentence."""
+    whose = "A federation" if checkup.schema is None else "The federation"
     doubts = len(checkup.of(Severity.DOUBTFUL))
-    return f"{name}{size}; {verdict}{f', {doubts} doubtful' if doubts else ''}"
+    look = f"; {counted(doubts, 'thing')} to look at" if doubts else ""
+    return f"{whose} would {'refuse' if checkup.refused else 'take'} this table{look}."
 
 
 def of_columns(checkup: Checkup) -> list[tuple[str, str, str, str]]:

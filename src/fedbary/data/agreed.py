@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 
 from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading
 from fedbary.notes import Fact
@@ -21,7 +21,7 @@ _WORDS = {
     "identifier": "an identifier to leave out",
     "dropped": "a column to leave out",
 }
-_OPTIONS = {"category": "categories", "date": "dates", "number": "numbers", "boolean": "numbers"}
+_OPTIONS = {"category": "categories", "date": "dates", "number": "numeric", "boolean": "numeric"}
 _LONGEST, _MOST_LEVELS = 200, 5
 
 
@@ -101,7 +101,8 @@ def _most_say(votes: Counter[ColumnReading]) -> ColumnReading:
     # An order that no arrival decides.
     order = sorted(votes, key=lambda column: (-votes[column], _EASIEST.index(column.kind), repr(column)))
     first = min(order, key=lambda column: (-together[_meaning(column)], _EASIEST.index(_meaning(column).kind)))
-    return replace(first, decimal=".")  # how one of them writes numbers is nobody else's way
+    # How one of them writes its cells is nobody else's way.
+    return ColumnReading(**{one.name: getattr(first, one.name) for one in fields(first) if one.compare})
 
 
 def _meaning(column: ColumnReading) -> ColumnReading:

@@ -9,7 +9,6 @@ it would there.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from fedbary.data.columns import LARGEST, Array, naming
 from fedbary.data.formats import opened
 from fedbary.data.frames import label_names, require_column, require_unique, texts
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath
+from fedbary.data.places import AnyPath, file_name
 from fedbary.data.read_columns import category_texts, columns_of
 from fedbary.data.reading import LEFT_OUT, Reading
 from fedbary.data.table import Table
@@ -57,7 +56,7 @@ def read_any_cells(
     >>> table.columns["age"].tolist(), table.labels.tolist()
     ([31.0, 53.5, nan], ['yes', '(missing)', 'no'])
     """
-    origin, asked = Path(path).name, options or ReadOptions()
+    origin, asked = file_name(path), options or ReadOptions()
     with opened(path, asked, reading=reading) as cells, naming(origin):
         names = [str(name) for name in cells.frame.columns]
         require_unique(names)

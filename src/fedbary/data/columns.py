@@ -170,8 +170,6 @@ def columns_from_array(X: Any, names: Sequence[str] | None = None) -> dict[str, 
     >>> columns_from_array([[31, 2.5]], ["age", "income"])
     {'age': array([31.]), 'income': array([2.5])}
     """
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise DataError("data.sparse")
     try:
         array = np.asarray(X)
     except ValueError as error:

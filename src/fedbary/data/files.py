@@ -1,21 +1,29 @@
-"""Reading tables from CSV and Parquet files: one file, or one file for each client."""
+"""Reading tables from files, folders and databases: one, or one for each client."""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
 
-from fedbary.data.formats import SUFFIXES, opened
+from fedbary.data.alike import Reader, read_alike
+from fedbary.data.columns import naming
+from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath
+from fedbary.data.owners import OwnedRows, without_column
+from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
 Source: TypeAlias = "AnyPath | Iterable[AnyPath] | Mapping[str, AnyPath]"
+# In a folder of clients these are more often something else: a README, a schema, all of it packed.
+_NOT_LISTED = (".txt", ".json", ".json.gz", ".zip")
+_LISTED = tuple(suffix for suffix in SUFFIXES if suffix not in _NOT_LISTED)
 
 
 def read(
@@ -27,12 +35,16 @@ def read(
     reading: Reading | None = None,
     most: int | None = None,
 ) -> Table:
-    r"""Read a table from a CSV (``.csv``, ``.csv.gz``, ``.tsv``) or Parquet (``.parquet``, ``.pq``) file.
+    r"""Read a table from a file, a folder of Parquet files or of images, or a database.
+
+    Files are CSV (``.csv``, ``.tsv``, ``.txt``, also in ``.gz`` or ``.zip``), Parquet (``.parquet``), Feather
+    (``.feather``), JSON lines (``.jsonl``, ``.json``) or Excel (``.xlsx``). A folder of images has one for each class:
+    the label is ``class``, and rows are known by their files.
 
     Parameters
     ----------
     path
-        The file; its suffix says what it is.
+        The file, whose suffix says what it is, the folder, or the database's URL.
     label, id
         The columns that hold the labels and, if there is one, the unique row ids.
     options
@@ -57,7 +69,9 @@ def read(
     """
     asked = options or ReadOptions()
     with opened(path, asked, most, reading=reading) as cells:
-        table = Table.from_frame(cells.frame, label, id=id, options=asked, reading=reading, origin=Path(path).name)
+        frame = without_column(cells.frame, asked.client_column)
+        known_by = id or cells.id
+        table = Table.from_frame(frame, label, id=known_by, options=asked, reading=reading, origin=file_name(path))
     return table.replace(notes=(*cells.notes, *table.notes))
 
 
@@ -92,6 +106,8 @@ def read_clients(
 ) -> Any:
     r"""Read one table for each client; a client is called after its file.
 
+    With ``options.client_column`` a file holds the rows of many clients, and they are called as that column says.
+
     Parameters
     ----------
     source
@@ -110,20 +126,67 @@ def read_clients(
     >>> _ = (folder / "south.csv").write_text("age,label\n")
     >>> read_clients(folder, "label", errors="collect")
     {'north': Table(1 rows, 1 columns, label 'label'), 'south': DataError('data.header-only')}
+    >>> _ = (folder / "all.csv").write_text("site,age,label\noslo,31,0\nbergen,45,1\n")
+    >>> list(read_clients(folder / "all.csv", "label", options=ReadOptions(client_column="site")))
+    ['oslo', 'bergen']
     """
-    clients: dict[str, Table | DataError] = {}
-    for name, path in client_files(source).items():
+    asked, told = options or ReadOptions(), reading or Reading()
+
+    def reader(path: AnyPath) -> Reader:
+        return lambda agreed: read(path, label, id=id, options=asked, reading=Reading({**(agreed or {}), **told}))
+
+    files = client_files(source)
+    if asked.client_column is None:
+        return read_alike({name: reader(path) for name, path in files.items()}, errors)
+    readers: dict[str, Reader] = {}
+    found: dict[str, str | Path] = {}
+    for name, path in files.items():
+        owned = _OwnedFile(path, label, id, asked, told)
+        for owner in owned.owners() or [name]:
+            if owner in readers:
+                raise DataError("formats.two-owners", client=owner, first=shown(found[owner]), second=shown(path))
+            readers[owner], found[owner] = partial(owned.table, owner), path
+    return read_alike(readers, errors)
+
+
+@dataclass
+class _OwnedFile:
+    """A file that holds the rows of many clients, which is read once for each way of reading its columns."""
+
+    path: str | Path
+    label: str
+    id: str | None
+    options: ReadOptions
+    told: Reading
+    _read: tuple[Reading, OwnedRows] | None = None
+
+    def owners(self) -> list[str]:
+        """The clients, or none where the file cannot be read, which reading it will say."""
         try:
-            clients[name] = read(path, label, id=id, options=options, reading=reading)
-        except DataError as error:
-            if errors == "raise":
-                raise
-            clients[name] = error
-    return clients
+            return self._rows(self.told).names
+        except DataError:
+            return []
+
+    def table(self, owner: str, agreed: Reading | None) -> Table:
+        """The table of one client."""
+        reading = Reading({**(agreed or {}), **self.told})
+        cells = self._rows(reading).cells(owner)
+        origin = f"{file_name(self.path)} ({self.options.client_column} {owner})"
+        table = Table.from_frame(
+            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=origin
+        )
+        return table.replace(notes=(*cells.notes, *table.notes))
+
+    def _rows(self, reading: Reading) -> OwnedRows:
+        if self._read is None or self._read[0] != reading:
+            assert self.options.client_column is not None
+            with opened(self.path, self.options, reading=reading) as cells, naming(file_name(self.path)):
+                self._read = reading, OwnedRows.of(cells, self.options.client_column)
+        return self._read[1]
 
 
-def client_files(source: Source) -> dict[str, Path]:
-    """Find the file of each client.
+def client_files(source: Source) -> dict[str, str | Path]:
+    """Find the file of each client; a database is known by its URL.
 
     Examples
     --------
@@ -131,31 +194,44 @@ def client_files(source: Source) -> dict[str, Path]:
     {'north': PosixPath('data/north.csv.gz')}
     """
     if isinstance(source, Mapping):
-        return {str(name): Path(path) for name, path in source.items()}
-    files: dict[str, Path] = {}
+        return {str(name): _place(path) for name, path in source.items()}
+    files: dict[str, str | Path] = {}
     for path in _matches(source):
-        name = _without_suffix(path)
+        name = place_name(path)
         if name in files:
-            raise DataError("data.two-files", client=name, first=str(files[name]), second=str(path))
+            raise DataError("data.two-files", client=name, first=shown(files[name]), second=shown(path))
         files[name] = path
     if not files:
         raise DataError("data.no-file-matches", pattern=str(source))
     return files
 
 
-def _without_suffix(path: Path) -> str:
-    suffix = next((one for one in SUFFIXES if path.name.lower().endswith(one)), path.suffix)
-    return path.name[: len(path.name) - len(suffix)]
+def _place(path: AnyPath) -> str | Path:
+    return str(path) if is_url(path) else Path(path)
 
 
-def _matches(source: AnyPath | Iterable[AnyPath]) -> list[Path]:
+def _matches(source: AnyPath | Iterable[AnyPath]) -> Sequence[str | Path]:
     if not isinstance(source, str | PathLike):
-        return [Path(path) for path in source]
+        return [_place(path) for path in source]
+    if is_url(source):
+        return [str(source)]
     path = Path(source)
     if path.is_dir():
-        return sorted(f for f in path.iterdir() if f.name.lower().endswith(SUFFIXES) and f.name[0] != ".")
+        found = [] if _is_partitioned(path) else [one for one in path.iterdir() if _is_listed(one)]
+        return sorted(found) or [path][: is_table_folder(path)]
     if path.is_file():
         return [path]
     # Path.glob takes no absolute pattern.
-    found = (Path(match) for match in glob.glob(str(source), recursive=True))  # noqa: PTH207
-    return sorted(match for match in found if match.is_file())
+    matches = (Path(match) for match in glob.glob(str(source), recursive=True))  # noqa: PTH207
+    return sorted(match for match in matches if match.is_file() or is_table_folder(match))
+
+
+def _is_listed(path: Path) -> bool:
+    if path.name.startswith("."):
+        return False
+    return path.name.lower().endswith(_LISTED) if path.is_file() else is_table_folder(path)
+
+
+def _is_partitioned(folder: Path) -> bool:
+    """Whether folders are called after values of a column, and so hold parts of one table."""
+    return any("=" in one.name and one.is_dir() for one in folder.iterdir())

@@ -61,3 +61,14 @@ def place_name(place: AnyPath) -> str:
     """
     path = Path(shown(place).partition("?")[0])
     return path.stem if is_url(place) else path.name.removesuffix(".gz").removesuffix(".zip").rsplit(".", 1)[0]
+
+
+def file_name(place: AnyPath) -> str:
+    """The last part of a place, for messages.
+
+    Examples
+    --------
+    >>> file_name("data/north.csv.gz"), file_name("sqlite:///ward.db")
+    ('north.csv.gz', 'ward.db')
+    """
+    return Path(shown(place).partition("?")[0] if is_url(place) else place).name

@@ -31,6 +31,7 @@ from fedbary.data.frames import (
 )
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
+from fedbary.data.sparse import dense, is_sparse
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
@@ -98,10 +99,11 @@ class Table:
         reading: Reading | None = None,
         origin: str = "",
     ) -> Table:
-        """Build a table from features (array, nested list or DataFrame) and labels.
+        """Build a table from features (array, sparse matrix, nested list or DataFrame) and labels.
 
         An array becomes one block ``x`` (images are flattened), or separate columns where their
-        names are given; a DataFrame is read as by `from_frame`.
+        names are given. A sparse matrix becomes dense, by a fixed public projection where it is very wide.
+        The columns of a DataFrame are read as `from_frame` reads them.
 
         Examples
         --------
@@ -117,6 +119,8 @@ class Table:
         stated = Reading()
         notes: tuple[Note, ...] = ()
         with naming(origin):
+            if is_sparse(X):
+                X, notes = dense(X)
             if isinstance(X, pd.DataFrame):
                 features, stated, notes = features_of(X, asked, reading)
             else:

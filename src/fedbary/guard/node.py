@@ -14,6 +14,7 @@ from fedbary.guard.account import REFUSAL, Account, Entry
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.own_table import asked_reading, own_table
 from fedbary.guard.owner_log import log_error, owner_log
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
@@ -29,6 +30,7 @@ from fedbary.strict_json import read_json
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
+    from fedbary.data.reading import Reading
     from fedbary.data.table import Table
 
 _LONGEST_SETTINGS = 2**20
@@ -123,7 +125,8 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
         question = Entry(protocol=settings.name, epsilon=epsilon_of(settings), delta=delta_of(settings))
         most = policy.most_questions
         account.afford(question, budget=policy.epsilon_budget, most=most, most_delta=policy.max_delta)
-    table = _readable(config, private=epsilon_of(settings) > 0.0)
+    reading = before.reading if before.client else asked_reading(message)
+    table = _readable(config, reading, private=epsilon_of(settings) > 0.0)
     client = _guarded(table, asked, policy, envelope.session, config)
     if before.client:
         client.restore(before.client)
@@ -133,13 +136,14 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     if isinstance(found, Failure) and client.messages == counted:
         return last  # refused: what was answered before stays
     step = envelope.step if isinstance(found, Reply) else before.step
-    RunState(step, client.state(), last).save(folder)
+    state = RunState(step, client.state(), last, reading)
+    state.save(folder)
     # From here on nothing that fails may change what leaves.
     _tried("old runs not forgotten", config.forget_old_runs)
     if isinstance(found, Failure) or not _final(message, asked):
         return last
     _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))
-    return _tried("flags not counted", lambda: _with_flags(client, last, step, folder)) or last
+    return _tried("flags not counted", lambda: _with_flags(client, state, folder)) or last
 
 
 def _answered_in_another_run(
@@ -170,25 +174,13 @@ def _policy(config: NodeConfig) -> OwnerPolicy:
         raise SettingsError("guard.policy-unusable") from error
 
 
-def _readable(config: NodeConfig, *, private: bool) -> Table | None:
-    """The owner's rows; None where the file cannot be read.
-
-    For a ``private`` answer single cells that no table takes do not count: that there is one would leave.
-    """
-    from fedbary.data.any_cells import read_any_cells
-    from fedbary.data.files import read
-
-    assert config.data is not None
+def _readable(config: NodeConfig, reading: Reading | None, *, private: bool) -> Table | None:
+    """The owner's rows; None where the file cannot be read."""
     try:
-        return read(config.data, config.label, id=config.id)
+        return own_table(config, reading, private=private)
     except Exception as error:
-        log_error(error, "read as far as it can be" if private else "failed")
-    if private:
-        try:
-            return read_any_cells(config.data, config.label, id=config.id)
-        except Exception as error:
-            log_error(error, "failed")
-    return None
+        log_error(error, "failed")
+        return None
 
 
 def _guarded(table: Table | None, asked: Asked, policy: OwnerPolicy, run: str, config: NodeConfig) -> GuardedClient:
@@ -213,13 +205,13 @@ def _keep_rows(client: GuardedClient, asked: Asked, config: NodeConfig, session:
     save_rows(client, asked.protocol, asked.rules, config, folder=config.output / session, table=drawn, head=head)
 
 
-def _with_flags(client: GuardedClient, last: LastAnswer, step: int, folder: Path) -> LastAnswer:
+def _with_flags(client: GuardedClient, state: RunState, folder: Path) -> LastAnswer | None:
     """The answer with the count of flags, where the owner shares it; kept like that, so that it is told once."""
     flagged = client.flag_count()
-    if flagged is None:
-        return last
-    told = replace(last, flagged=flagged)
-    RunState(step, client.state(), told).save(folder)
+    if flagged is None or state.last is None:
+        return None
+    told = replace(state.last, flagged=flagged)
+    replace(state, client=client.state(), last=told).save(folder)
     return told
 
 

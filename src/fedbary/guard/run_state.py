@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fedbary.data.atomic import private_folder, read_arrays, write_arrays
+from fedbary.data.reading import Reading
 from fedbary.guard.questions import message_key
 from fedbary.notes import notes_from_text, notes_to_text
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, below, text_array, under
@@ -32,7 +33,7 @@ class LastAnswer:
 
 @dataclass(frozen=True)
 class RunState:
-    """A run's memory; ``step`` counts its answers.
+    """A run's memory; ``step`` counts its answers, and ``reading`` is how its first message wanted columns read.
 
     Examples
     --------
@@ -47,6 +48,7 @@ class RunState:
     step: int = 0
     client: State = field(default_factory=dict)
     last: LastAnswer | None = None
+    reading: Reading | None = None
 
     @classmethod
     def load(cls, folder: Path) -> RunState:
@@ -62,13 +64,16 @@ class RunState:
             notes = notes_from_text(content["notes"])
             found = Reply(int(content["round"]), content["scalars"], below(arrays, "array."), notes)
         last = LastAnswer(content["key"], int(content["step"]), found, content["flagged"])
-        return cls(int(arrays["step"]), below(arrays, "client."), last)
+        reading = Reading.from_json(array_text(arrays["reading"])) if "reading" in arrays else None
+        return cls(int(arrays["step"]), below(arrays, "client."), last, reading)
 
     def save(self, folder: Path) -> None:
         """Whole or not at all, and for the owner alone."""
         assert self.last is not None
         content: dict[str, object] = {"key": self.last.key, "step": self.last.step, "flagged": self.last.flagged}
         arrays: dict[str, np.ndarray] = {"step": np.array(self.step), **under("client.", self.client)}
+        if self.reading is not None:
+            arrays["reading"] = text_array(self.reading.to_json())
         found = self.last.found
         if isinstance(found, Failure):
             arrays["failure"] = found.to_array()

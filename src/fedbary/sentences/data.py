@@ -97,7 +97,7 @@ SENTENCES = {
     "no-driver": say("reading a database needs {package}; install it with {remedy}"),
     "no-features": say("there is no feature column besides {others}; add at least one"),
     "no-file": say("there is no such file; check the path"),
-    "no-file-matches": say("no CSV or Parquet file matches {pattern!r}; check the folder or the pattern"),
+    "no-file-matches": say("no file that holds a table matches {pattern!r}; check the folder or the pattern"),
     "no-finite-number": say(
         "column {column!r} has {count} {infinite}{count:either value values}[[ beyond {beyond:g}]]; replace {count:either it them} by a number or leave {count:either it them} empty"
     ),
@@ -112,16 +112,19 @@ SENTENCES = {
         command="there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: name one of them with --{role}",
     ),
     "no-table": say("there is no table to put together; pass at least one"),
+    "not-a-frame": say(
+        "got {kind}; expected a frame or a data set of which the column {column!r} says whose each row is, or a mapping of names to data"
+    ),
     "not-a-table": say(
-        "got {kind}; expected a Table, a pair (X, y), a path, or a frame (pandas, polars, pyarrow, DuckDB, …) with a label column",
+        "got {kind}; expected a Table, a pair (X, y), a path, a frame (pandas, polars, pyarrow, DuckDB, …) or a Hugging Face data set with a label column, or a torch data set or loader of pairs",
         "kind",
     ),
-    "not-csv": say("the file cannot be read as CSV ({why}); correct it"),
-    "not-features": say("X of the pair (X, y) is a {kind}; expected an array, a list of rows, or a frame", "kind"),
+    "not-features": say(
+        "X of the pair (X, y) is a {kind}; expected an array, a list of rows, texts or images, or a frame", "kind"
+    ),
     "not-labels": say("y of the pair (X, y) is a {kind}; expected one label for each row", "kind"),
     "not-npz": say("the file is not an .npz of plain arrays (pickled objects are never loaded); fetch it again"),
     "not-on-openml": say("it has no source on OpenML"),
-    "not-parquet": say("the file cannot be read as Parquet ({why}); write it again"),
     "nothing-numeric": say("none of the columns {columns:quoted} is numeric, so there is nothing to add to"),
     "object-array": say("column {column!r} is an object array of {kind} values; expected {expected}", "kind expected"),
     "object-unreadable": say("the {kind} did not hand over its rows ({why}); correct it", "kind"),
@@ -148,12 +151,20 @@ SENTENCES = {
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"
     ),
-    "sparse": say("X is a sparse matrix; make it dense with X.toarray() or reduce it, e.g. by TruncatedSVD"),
+    "sparse-projected": say("X is sparse with {columns:,} columns: a fixed public projection made {width:,} of them"),
+    "stream-too-long": say(
+        "the {kind} has more than {most:,} rows and does not say how many; pass the first of them (data.take(n), or a list of itertools.islice) or a data set that is not streamed",
+        "kind most",
+    ),
     "tables-differ": say(
         "table {position} does not have the columns of table 1: {names:quoted} differ; give all tables the same columns"
     ),
     "too-few-for-case": say(
         "{rows} rows of each of {classes} classes are too few for case {case} with {clients} clients, as one would have none; use more rows or fewer clients"
+    ),
+    "torch-items": say(
+        "item {row} of the {kind} is {found}; expected a pair (features, label), or a dictionary with the label among its keys",
+        "kind",
     ),
     "two-files": say(
         "client {client!r} has two files, {first} and {second}; rename one or pass a mapping of client to file",
@@ -167,4 +178,8 @@ SENTENCES = {
         "column {column!r} holds vectors that are not all numbers; convert them, or drop the column"
     ),
     "vectors-shape": say("column {column!r} holds values[[ of shape {shape}]]; expected flat vectors of numbers"),
+    "which-split": say(
+        "the {kind} has the splits {splits:quoted}, and which of them is meant is not clear; pass one, such as data[{example!r}]",
+        "kind",
+    ),
 }

@@ -28,20 +28,37 @@ SENTENCES = {
         "an image is an array of shape {shape} and {kind}; expected height × width, or with 3 colours, of whole numbers from 0 to 255 or floats from 0 to 1"
     ),
     "image-too-large": say("the image has {size:,} bytes, more than the limit of {most:,}; make it smaller", "most"),
+    "model-without-name": say(
+        "{family} takes the name of a model or a folder: {family}:NAME, such as {family}:{example}"
+    ),
     "no-encoder": say("there is no encoder {name!r}{guess}; choose from {known:listed}", "name guess known"),
     "no-image-file": say("there is no such image; check the path"),
     "no-image-kind": say("the cell is {kind} and no image; expected a path, bytes, an array or an image of Pillow"),
+    "no-images": say("there are no images in the folders of this folder; expected one folder for each class"),
+    "no-model": say("there is no model {name!r} in {library}; list them with {library}.models.list_models()"),
     "no-numbers": say("the encoder gave a {kind} numbers that are missing or infinite; correct it"),
+    "no-package": say("this encoder needs the package {package}: {install}", "package install"),
     "no-vocabulary": say(
         "the file {file} is no vocabulary with weights of at most {most:,} words; write one with fedbary.data.encoders.public_vocabulary"
     ),
     "no-vocabulary-file": say(
         "there is no vocabulary {file}; write one of public texts with fedbary.data.encoders.public_vocabulary"
     ),
+    "no-weights": say(
+        "the weights of {name!r} are not on this machine, or damaged; fedbary fetches none: fetch them into the cache of {library} with {fetch}[[, or name a folder with a saved model, {instead}]]",
+        "library",
+    ),
     "no-words": say("the texts hold no words; expected at least one of two letters"),
     "not-an-image": say("the image cannot be opened[[ ({why})]]; replace it by a PNG or JPEG file, or leave it out"),
+    "other-files": say(
+        "{count:counted file} in the folders of images {count:either is are} no PNG, JPEG or another image, and left out"
+    ),
     "other-kind": say(
         "the encoder {name} is for {takes}, but the column holds {kind}; ask for another, such as {default}"
+    ),
+    "package-fails": say(
+        "the package {package} is there but cannot be used ({why}); install it again beside this PyTorch: {install}",
+        "package install",
     ),
     "pixel-shape": say(
         "pixels:{shape} is no shape of images; write height x width x colours, such as pixels:28x28x1, with at most {most} pixels a side"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.atomic import write_atomically
-from fedbary.data.reading import Reading
+from fedbary.data.reading import ColumnReading, Reading, ReadKind
 from fedbary.errors import SchemaError
 from fedbary.notes import Note
 from fedbary.space.schema_bounds import require_plausible
@@ -25,6 +25,10 @@ Floats = NDArray[np.float64]
 VERSION = 5
 # A schema is a small file; anything larger is not one.
 MAX_BYTES = 256 * 2**20
+# How columns are read of which a schema only says what they are.
+_READ_AS: dict[str, ReadKind] = {
+    "numeric": "number", "boolean": "boolean", "categorical": "category", "block": "vector"
+}  # fmt: skip
 # The fields of a column that hold a number for each of its coordinates.
 _NUMBERS = ("mean", "scale", "middle", "low", "high")
 
@@ -125,6 +129,13 @@ class Schema:
         for array in [*numbers, *matrices]:
             digest.update(b"none" if array is None else repr(array.shape).encode() + array.astype("<f8").tobytes())
         return digest.hexdigest()[:16]
+
+    @cached_property
+    def whole_reading(self) -> Reading:
+        """How a file's columns become these: as was said, and where nobody said anything, as what they are here."""
+        said = set(self.reading.columns())
+        kinds = {column.name: _READ_AS[column.kind] for column in self.columns if column.name not in said}
+        return Reading({**self.reading, **{name: ColumnReading(kind) for name, kind in kinds.items()}})
 
     @property
     def encoded_width(self) -> int:

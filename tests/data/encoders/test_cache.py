@@ -18,6 +18,7 @@ class Counting:
     name: str = "counting"
     width: int = 2
     batch: int = 4
+    separate: bool = False
     costly: bool = True
     asked: list = field(default_factory=list)
 

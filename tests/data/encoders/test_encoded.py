@@ -164,6 +164,8 @@ def test_the_agreed_encoder_is_used_and_another_one_refused():
     agreed = ColumnReading("image", encoder=found.encoder, digest=found.digest)
     other = encoded(images(2, (64, 64, 3)), "pixels", kind="image", name="scan", agreed=agreed)
     assert (other.encoder, other.digest, other.block.shape, other.notes) == (found.encoder, found.digest, (2, 784), ())
+    for_texts = encoded(images(), "tfidf:words.json", kind="image", name="scan", agreed=agreed)
+    np.testing.assert_array_equal(for_texts.block, found.block)
     with pytest.raises(DataError, check=coded("encoders.differs")) as raised:
         encoded(images(), "pixels:8x8x1", kind="image", name="scan", agreed=agreed)
     both = raised.value.public
@@ -175,3 +177,15 @@ def test_another_party_cannot_ask_for_what_needs_files():
     agreed = ColumnReading("text", encoder="sentence-transformers:/etc", digest="0")
     with pytest.raises(DataError, check=coded("encoders.ask-for-it")):
         encoded(TEXTS, kind="text", name="remark", agreed=agreed)
+
+
+def test_large_photos_are_made_smaller_first_so_that_a_batch_fits_the_memory():
+    seen = []
+
+    def sizes(batch):
+        seen.extend(image.size for image in batch)
+        return [image.size for image in batch]
+
+    photo = Image.new("RGB", (4000, 3000))
+    assert encoded([photo], sizes, kind="image", name="photo").block.tolist() == [[2048, 1536]]
+    assert photo.size == (4000, 3000)

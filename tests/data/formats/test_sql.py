@@ -9,6 +9,7 @@ from codes import coded
 from fedbary.data.formats.sql import read_sql, sql_batches
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
+from postgres import postgres
 
 pytest.importorskip("sqlalchemy")
 
@@ -31,18 +32,9 @@ def sqlite(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
-    pgserver = pytest.importorskip("pgserver")
-    import sqlalchemy
-
-    server = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
-    url = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-    engine = sqlalchemy.create_engine(url)
-    with engine.begin() as connection:
-        ROWS.to_sql("patients", connection, index=False)
-    engine.dispose()
-    yield server.get_uri()
-    server.cleanup()
+def database(tmp_path_factory):
+    with postgres(tmp_path_factory.mktemp("pg"), patients=ROWS) as url:
+        yield url
 
 
 @pytest.mark.parametrize("prefix", ["", "adbc+"])
@@ -65,18 +57,18 @@ def test_rows_come_in_batches(sqlite):
     assert len(read_sql(sqlite, ReadOptions(), most=1)) == 1
 
 
-def test_postgresql_keeps_types(postgres):
-    frame = read_sql(postgres, ReadOptions(query="SELECT * FROM patients ORDER BY admitted"))
+def test_postgresql_keeps_types(database):
+    frame = read_sql(database, ReadOptions(query="SELECT * FROM patients ORDER BY admitted"))
     assert frame["admitted"].dt.month.tolist() == [1, 2, 3]
     assert frame["ill"].tolist() == [True, False, True]
 
 
-def test_postgresql_without_query_reads_its_only_table(postgres):
-    assert len(read_sql(postgres, ReadOptions())) == 3
+def test_postgresql_without_query_reads_its_only_table(database):
+    assert len(read_sql(database, ReadOptions())) == 3
 
 
-def test_nothing_that_a_query_does_stays(sqlite, postgres):
-    for url in (sqlite, postgres):
+def test_nothing_that_a_query_does_stays(sqlite, database):
+    for url in (sqlite, database):
         with pytest.raises(DataError):
             read_sql(url, ReadOptions(query="DELETE FROM patients"))
         assert len(read_sql(url, ReadOptions(query="SELECT * FROM patients"))) == 3

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json, RowId
+from fedbary.cli.ui.options import OWN_READING, Json, OwnTable, RowId
+from fedbary.cli.ui.settings_options import with_settings
+from fedbary.data.options import ReadOptions
 
 if TYPE_CHECKING:
     from fedbary.checkup.result import Checkup
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
 _REFUSED = 2
 
 
+@with_settings(reading=OWN_READING)
 def check(
-    file: Annotated[Path, typer.Argument(help="Your CSV or Parquet file.", show_default=False)],
+    table: OwnTable,
     *,
     label: Annotated[
         str | None, typer.Option(metavar="COL", help="The label column. Default: the schema's, or 'label'.")
@@ -28,28 +31,37 @@ def check(
         Path | None, typer.Option(metavar="FILE", help="The federation's schema.json, from its coordinator.")
     ] = None,
     reference: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rows like the coordinator's, where there is no schema.")
+        str | None, typer.Option(metavar="FILE", help="Rows like the coordinator's, where there is no schema.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the check as a page, too, for yourself alone.")
+    ] = None,
+    reading: ReadOptions,
     json: Json = False,
 ) -> None:
     """Look at a table before taking part: what it holds, what is wrong with it, what a federation would refuse.
 
-    FILE is your CSV or Parquet file. Of each column the check says how it is read, what is missing, and what stands
-    out: codes for missing values, numbers in another unit, categories and labels in another spelling, rows that
-    repeat others. With the federation's schema it also says what the coordinator would be told. The exit code is 2
-    where a federation would refuse the table, and 0 otherwise. Nothing is sent: the check runs on this machine only.
+    TABLE is your file, folder of images or database. Of each column the check says how it is read, what is missing,
+    and what stands out: codes for missing values, numbers in another unit, categories and labels in another spelling,
+    rows that repeat others. With the federation's schema it also says what the coordinator would be told. The exit
+    code is 2 where a federation would refuse the table, and 0 otherwise. Nothing is sent: the check runs on this
+    machine only.
     """
     from fedbary.checkup.check import check as check_table
     from fedbary.cli.ui.table_view import show_checkup
     from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.terminal_text import visible
     from fedbary.wording import COMMAND
 
-    found = check_table(file, label, id=row_id, schema=schema, reference=reference)
+    found = check_table(table, label, id=row_id, schema=schema, reference=reference, options=reading)
+    written = {} if html is None else {"report": found.report(html)}
     if json:
-        write_json(found.to_json(COMMAND))
+        write_json(found.to_json(COMMAND) | {"written": written})
         raise typer.Exit(_REFUSED if found.refused else 0)
     console = screen()
     show_checkup(console, found)
+    for what, place in written.items():
+        console.print(f"\n{what}  {visible(place)}", soft_wrap=True)
     console.print("\nNothing was sent: the check ran on this machine only.")
     if found.refused:
         raise _refusal(found)

@@ -41,21 +41,18 @@ def client_paths(patterns: Iterable[str], *, apart_from: Iterable[Path | None] =
     ['north', 'south']
     """
     from fedbary.data.files import client_files
-    from fedbary.data.places import is_url, place_name
+    from fedbary.data.places import resolved
 
-    found: dict[Path, Path] = {}
-    databases = [pattern for pattern in patterns if is_url(pattern)]
+    found: dict[str, str | Path] = {}
     for pattern in patterns:
-        if not is_url(pattern):
-            found |= {path.resolve(): path for path in client_files(pattern).values()}
+        found |= {resolved(place): place for place in client_files(pattern).values()}
     for path in apart_from:
         if path is not None:
-            found.pop(path.resolve(), None)
-    if not found and not databases:
+            found.pop(resolved(path), None)
+    if not found:
         raise DataError("cli.only-reference-and-test")
-    named: dict[str, str | Path] = {place_name(url): url for url in databases}
     # A file system's name may not be UTF-8, which no result file could hold.
-    return named | {_writable(name): path for name, path in client_files(list(found.values())).items()}
+    return {_writable(name): path for name, path in client_files(list(found.values())).items()}
 
 
 def read_reference(

@@ -77,8 +77,9 @@ def encoded(
     try:
         chosen = _chosen(cells, encoder, kind, agreed, alone)
         block = np.full((len(cells), chosen.width), np.nan, dtype=np.float32)
-        for rows, found in _batches(cells, chosen, kind, name, alone):
-            block[rows] = found
+        for found in _batches(cells, chosen, kind, name, alone):
+            for row, numbers in found.items():
+                block[row] = numbers
     except DataError as error:
         raise error.at(f"column {name!r}") from error.__cause__
     stated = agreed.encoder if agreed is not None and agreed.encoder else chosen.name
@@ -116,49 +117,59 @@ def _guesses(chosen: Encoder, asked: Spec | None, agreed: ColumnReading | None, 
 
 def _batches(
     cells: Sequence[Any], encoder: Encoder, kind: CellKind, name: str, alone: bool
-) -> Iterator[tuple[list[int], Block]]:
+) -> Iterator[dict[int, Block]]:
     present = [row for row, cell in enumerate(cells) if not _is_missing(cell)]
-    size = 1 if alone else encoder.batch
+    size = 1 if alone and not encoder.separate else encoder.batch
     progress = Progress(name, len(present))
     with encoding_cache(encoder, alone) as cache:
         for start in range(0, len(present), size):
-            rows = present[start : start + size]
-            batch = {row: cells[row] for row in rows}
+            batch = {row: cells[row] for row in present[start : start + size]}
             try:
-                yield rows, _found(batch, encoder, kind, cache) if cache else _rows(batch, encoder, kind)
+                if cache:
+                    yield _kept(batch, encoder, kind, cache)
+                else:
+                    yield _rows(_ready(batch, kind, alone), encoder, kind)
             except DataError:
                 if not alone:
                     raise
-            progress.add(len(rows))
+            progress.add(len(batch))
 
 
-def _found(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind, cache: EncodingCache) -> Block:
+def _kept(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind, cache: EncodingCache) -> dict[int, Block]:
     """What the cache has; the rest is encoded, equal cells once."""
     keys = {row: cache.key(_content(cell, row, kind)) for row, cell in cells.items()}
     known = cache.found(list(keys.values()))
     missing = {key: row for row, key in keys.items() if key not in known}
-    if missing:
-        made = _rows({row: cells[row] for row in missing.values()}, encoder, kind)
-        new = dict(zip(missing, made, strict=True))
-        cache.keep(new)
-        known |= new
-    return np.stack([known[key] for key in keys.values()])
+    made = _rows(_ready({row: cells[row] for row in missing.values()}, kind, False), encoder, kind)
+    new = {key: made[row] for key, row in missing.items()}
+    cache.keep(new)
+    known |= new
+    return {row: known[key] for row, key in keys.items()}
 
 
-def _rows(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind) -> Block:
-    ready = [_prepared(cell, row, kind) for row, cell in cells.items()]
+def _rows(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind) -> dict[int, Block]:
+    if not cells:
+        return {}
     with np.errstate(over="ignore", invalid="ignore"):
-        found: Block = np.asarray(encoder.encode(ready)).astype(np.float32)
+        found: Block = np.asarray(encoder.encode(list(cells.values()))).astype(np.float32)
     if found.shape != (len(cells), encoder.width):
         raise DataError("encoders.function-shape", kind=kind, cells=len(cells), shape=str(found.shape))
     if not np.isfinite(found).all():
         raise DataError("encoders.no-numbers", kind=kind)
-    return found
+    return dict(zip(cells, found, strict=True))
 
 
-def _prepared(cell: Any, row: int, kind: CellKind) -> Any:
-    with _naming(cell, row):
-        return opened_image(cell) if kind == "image" else str(cell)
+def _ready(cells: Mapping[int, Any], kind: CellKind, lenient: bool) -> dict[int, Any]:
+    """Cells as encoders take them; where it is lenient, without those that cannot be opened."""
+    ready = {}
+    for row, cell in cells.items():
+        try:
+            with _naming(cell, row):
+                ready[row] = opened_image(cell) if kind == "image" else str(cell)
+        except DataError:
+            if not lenient:
+                raise
+    return ready
 
 
 def _content(cell: Any, row: int, kind: CellKind) -> tuple[object, ...]:

@@ -27,6 +27,8 @@ class Encoder(Protocol):
         Numbers for each cell.
     batch : int
         Cells that are encoded at once.
+    separate : bool
+        Whether a cell's numbers are the same to the last bit, whatever else is in its batch.
     costly : bool
         Whether a cell is worth keeping in the cache.
     """
@@ -39,6 +41,8 @@ class Encoder(Protocol):
     def width(self) -> int: ...  # noqa: D102
     @property
     def batch(self) -> int: ...  # noqa: D102
+    @property
+    def separate(self) -> bool: ...  # noqa: D102
     @property
     def costly(self) -> bool: ...  # noqa: D102
 

@@ -29,7 +29,8 @@ class Function:
     width: int
     digest: str
     name: str = "function"
-    batch: int = 64
+    batch: int = 32
+    separate: bool = False
     costly: bool = False
 
     def encode(self, batch: Sequence[Any]) -> npt.NDArray[Any]:

@@ -27,6 +27,7 @@ class Hashing:
 
     width: int = 512
     batch: int = 4096
+    separate: bool = True
     costly: bool = False
 
     @property

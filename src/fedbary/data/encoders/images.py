@@ -22,6 +22,7 @@ _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
 _BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"BM", b"GIF8", b"RIFF", b"II*\x00", b"MM\x00*", b"P5", b"P6")
 _MOST_BYTES = 256 * 2**20
 MOST_PIXELS = 64 * 10**6
+LONGEST_SIDE = 2048  # a batch of images has to fit the memory
 _GRAY = ("1", "L", "LA", "La", "I", "F", "I;16", "I;16L", "I;16B", "I;16N")
 _ORIENTATION = 0x0112
 _SIXTEEN_BITS = ("I", "I;16", "I;16L", "I;16B", "I;16N")
@@ -45,7 +46,7 @@ def is_image(cell: object) -> bool:
 
 
 def opened_image(cell: Any) -> Image:
-    """The image of a cell, upright, gray (L) or in colours (RGB).
+    """The image of a cell, upright, gray (L) or in colours (RGB), and at most 2048 pixels a side.
 
     Raises
     ------
@@ -66,7 +67,10 @@ def opened_image(cell: Any) -> Image:
             image = _found(cell)
             _refuse_large(image)
             image.load()
-            return _plain(ImageOps.exif_transpose(image))
+            plain = _plain(ImageOps.exif_transpose(image))
+            if max(plain.size) > LONGEST_SIDE:
+                plain.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.BOX)
+            return plain
     except DataError:
         raise
     except UnidentifiedImageError as error:

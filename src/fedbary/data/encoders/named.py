@@ -10,7 +10,9 @@ from fedbary.data.encoders.encoder import CellKind, Encoder
 from fedbary.data.encoders.functions import function_encoder
 from fedbary.data.encoders.hashing import hashing_of
 from fedbary.data.encoders.pixels import pixels_of
+from fedbary.data.encoders.sentence_models import sentence_model_of
 from fedbary.data.encoders.tfidf import tfidf_of
+from fedbary.data.encoders.vision_models import timm_model_of, torchvision_model_of
 from fedbary.errors import DataError
 
 Spec: TypeAlias = "str | Callable[[Any], Any]"
@@ -19,6 +21,9 @@ _FAMILIES: dict[str, tuple[CellKind, Callable[[str], Encoder]]] = {
     "pixels": ("image", pixels_of),
     "hashing": ("text", hashing_of),
     "tfidf": ("text", tfidf_of),
+    "timm": ("image", timm_model_of),
+    "torchvision": ("image", torchvision_model_of),
+    "sentence-transformers": ("text", sentence_model_of),
 }
 # Built of their names alone: these may be asked for by another party.
 _WITHOUT_FILES = ("pixels", "hashing")
@@ -74,7 +79,8 @@ def agreed_encoder(asked: Spec | None, name: str, kind: CellKind) -> Encoder:
     >>> agreed_encoder("pixels", "pixels:28x28x1", "image").name
     'pixels:28x28x1'
     """
-    if name.partition(":")[0] in _WITHOUT_FILES and (asked is None or asked in _WITHOUT_FILES):
+    nothing_else = asked is None or asked in _WITHOUT_FILES or not suits(asked, kind)
+    if name.partition(":")[0] in _WITHOUT_FILES and nothing_else:
         return encoder_of(name, kind)
     if asked is None or not suits(asked, kind):
         raise DataError("encoders.ask-for-it", name=name)

@@ -34,7 +34,8 @@ class Pixels:
     height: int = _SIDE
     columns: int = _SIDE
     colours: int = 3
-    batch: int = 256
+    batch: int = 16
+    separate: bool = True
     costly: bool = False
 
     @property

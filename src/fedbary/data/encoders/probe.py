@@ -41,8 +41,8 @@ def probe(kind: CellKind) -> list[Any]:
     return [Image.fromarray(one.astype(np.uint8)) for one in (slope, checks, rings, grain)]
 
 
-def fingerprint(rows: npt.NDArray[Any]) -> str:
-    """A digest that survives the last digits in which two machines differ: a few projections, to two digits.
+def fingerprint(rows: npt.NDArray[Any], digits: int = 2) -> str:
+    """A digest that survives the last digits in which two machines differ: a few projections, to so many digits.
 
     Examples
     --------
@@ -57,7 +57,9 @@ def fingerprint(rows: npt.NDArray[Any]) -> str:
     waves = np.cos(np.outer(np.arange(1, _PROJECTIONS + 1) * np.sqrt(2), places + 1.0))
     # Where a number is zero, as many are, a quarter of the last digit keeps rounding away from its sign.
     projected = waves @ (flat / scale) / np.sqrt(flat.size)
-    return digest_of("function", list(rows.shape), [f"{number:.2f}" for number in projected + 0.0025])
+    return digest_of(
+        "function", list(rows.shape), [f"{number:.{digits}f}" for number in projected + 0.25 * 10.0**-digits]
+    )
 
 
 def alike(rows: Sequence[Any] | npt.NDArray[Any], others: npt.NDArray[Any], tolerance: float) -> bool:

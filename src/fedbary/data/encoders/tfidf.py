@@ -37,6 +37,7 @@ class Tfidf:
     file: str
     weights: dict[str, float]
     batch: int = 4096
+    separate: bool = True
     costly: bool = False
 
     @property

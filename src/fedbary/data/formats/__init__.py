@@ -4,35 +4,98 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fedbary.data.formats import damage
 from fedbary.data.formats.cells import Cells
-from fedbary.data.formats.csv import CSV, read_csv
+from fedbary.data.formats.csv import CSV, csv_chunks, read_csv
 from fedbary.data.formats.damage import one_line, too_large
-from fedbary.data.formats.parquet import PARQUET, read_parquet
-from fedbary.data.formats.sql import read_sql
+from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, excel_chunks, read_excel
+from fedbary.data.formats.feather import FEATHER, feather_chunks, read_feather
+from fedbary.data.formats.image_columns import with_images
+from fedbary.data.formats.image_folder import is_image_folder, read_image_folder
+from fedbary.data.formats.json_lines import JSON, json_chunks, read_json_lines
+from fedbary.data.formats.parquet import PARQUET, parquet_chunks, part_files, read_parquet
+from fedbary.data.formats.sql import read_sql, sql_batches
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, is_url
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 
-SUFFIXES = (*CSV, *PARQUET)
+SUFFIXES = (*CSV, *PARQUET, *FEATHER, *JSON, *EXCEL)
 
 
 @contextmanager
 def opened(
     source: AnyPath, options: ReadOptions, most: int | None = None, *, reading: Reading | None = None
 ) -> Iterator[Cells]:
-    """The cells that a file holds; what is wrong with the file is a DataError, also where it shows only now.
+    """The cells that a file, folder or database holds; what is wrong with it is a DataError, also if it shows only now.
 
     ``reading`` says which columns are wanted as they are written, besides those that ``options`` name: as a number, a
     postcode has lost its zeros.
     """
+    from pyarrow import ArrowException
+
+    try:
+        yield _cells(source, options, most, reading)
+    except ArrowException as error:  # its texts are decoded where they are looked at first
+        raise DataError("formats.damaged", where=str(source), kind="Parquet", why=one_line(error)) from error
+
+
+def chunks(source: AnyPath, options: ReadOptions, rows: int, *, reading: Reading | None = None) -> Iterator[Cells]:
+    """The cells that a file, folder or database holds, so many rows at a time; see `opened`.
+
+    Nothing is said about kinds: a column may be numbers in one part and texts in the next.
+    """
     if is_url(source):
-        yield Cells(read_sql(str(source), options, most))
+        yield from (Cells(frame) for frame in sql_batches(str(source), options, rows=rows) if len(frame))
         return
     path = Path(source)
+    if is_image_folder(path):
+        images = read_image_folder(path)
+        for start in range(0, len(images.frame), rows):
+            yield replace(images, frame=images.frame[start : start + rows])
+        return
+    suffix = _suffix(path)
+    if suffix in CSV:
+        yield from csv_chunks(path, options, rows, reading)
+    elif suffix in JSON:
+        yield from json_chunks(path, options, rows)
+    elif suffix in EXCEL:
+        yield from excel_chunks(path, options, rows)
+    else:
+        yield from feather_chunks(path, rows) if suffix in FEATHER else parquet_chunks(path, rows)
+
+
+def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
+    if is_url(source):
+        return Cells(read_sql(str(source), options, most))
+    path = Path(source)
+    if is_image_folder(path):
+        return read_image_folder(path, most)
+    cells = _file(path, options, most, reading)
+    home = path if path.is_dir() else path.parent
+    return replace(cells, frame=with_images(cells.frame, home, reading))
+
+
+def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
+    suffix = _suffix(path)
+    if suffix in CSV:
+        return read_csv(path, options, most, reading)
+    if suffix in JSON:
+        return read_json_lines(path, options, most)
+    if suffix in EXCEL:
+        return read_excel(path, options, most)
+    return read_feather(path, most) if suffix in FEATHER else read_parquet(path, most)
+
+
+def _suffix(path: Path) -> str:
+    """The suffix of a file that can be looked into; a folder of Parquet files is read like one of them."""
+    if path.is_dir():
+        if not part_files(path):
+            raise DataError("formats.no-table-in-folder", where=str(path))
+        return PARQUET[0]
     suffix = table_suffix(path)
     if not path.is_file():
         raise DataError("data.no-file", where=str(path))
@@ -41,15 +104,12 @@ def opened(
         raise DataError("data.file-empty", where=str(path))
     if size > damage.MAX_FILE_BYTES:
         raise too_large(path, size)
-    if suffix in CSV:
-        yield read_csv(path, options, most, reading)
-        return
-    from pyarrow import ArrowException
+    return suffix
 
-    try:
-        yield read_parquet(path, most)
-    except ArrowException as error:  # its texts are decoded where they are looked at first
-        raise DataError("data.not-parquet", where=str(path), why=one_line(error)) from error
+
+def is_table_folder(folder: Path) -> bool:
+    """Whether a folder as a whole holds one table."""
+    return is_image_folder(folder) or bool(part_files(folder))
 
 
 def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
@@ -60,7 +120,11 @@ def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
     >>> table_suffix(Path("bank.CSV.gz"))
     '.csv.gz'
     """
+    name = path.name.lower()
     for suffix in known:
-        if path.name.lower().endswith(suffix):
+        if name.endswith(suffix):
             return suffix
-    raise DataError("data.file-kind", where=str(path), suffix=path.suffix, known=", ".join(known))
+    if known is SUFFIXES and name.endswith(OTHER_SPREADSHEETS):
+        raise DataError("formats.other-spreadsheet", where=str(path), suffix=path.suffix)
+    plain = [suffix for suffix in known if suffix.count(".") == 1]
+    raise DataError("data.file-kind", where=str(path), suffix=path.suffix, known=", ".join(plain))

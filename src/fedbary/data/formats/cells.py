@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cells:
-    """A pandas frame, and notes on what was guessed to get it: a separator, an encoding."""
+    """A pandas frame, and notes on what was guessed to get it: a separator, an encoding.
+
+    ``id`` names the index or column by which rows are known, where their source says it by itself.
+    """
 
     frame: pd.DataFrame
     notes: tuple[Note, ...] = ()
+    id: str | None = None
 
 
 def clean_names(names: Iterable[Any]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fedbary.errors import DataError
@@ -10,6 +12,23 @@ from fedbary.errors import DataError
 MAX_FILE_BYTES = 4 * 2**30
 # Rows times columns: formats that store a repeated value once can hold any number of cells in a few bytes.
 MAX_CELLS = 2**29
+
+_TEXT = ("CSV", "JSON")
+
+
+@contextmanager
+def readable(path: Path, kind: str) -> Iterator[None]:
+    """Whatever goes wrong in here is one DataError: a damaged file can fail in a parser, in gzip, in zip or in zlib."""
+    try:
+        yield
+    except DataError:
+        raise
+    except UnicodeError as error:
+        if kind not in _TEXT:
+            raise DataError("formats.damaged", where=str(path), kind=kind, why=one_line(error)) from error
+        raise DataError("formats.not-encoded", where=str(path), encoding=getattr(error, "encoding", None)) from error
+    except Exception as error:  # parsers promise no kind of error for damage
+        raise DataError("formats.damaged", where=str(path), kind=kind, why=one_line(error)) from error
 
 
 def one_line(error: BaseException) -> str:

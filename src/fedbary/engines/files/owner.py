@@ -10,9 +10,7 @@ import secrets
 from dataclasses import replace
 from pathlib import Path
 
-from fedbary.data.any_cells import read_any_cells
 from fedbary.data.atomic import private_folder, write_atomically
-from fedbary.data.files import read
 from fedbary.engines.files.message_file import FileKind, MessageFile
 from fedbary.engines.packed import packed_reply
 from fedbary.errors import ProtocolError
@@ -20,6 +18,7 @@ from fedbary.guard import node
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.guarded_client import reply_digest
 from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.own_table import asked_reading, own_table
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.space.options import Task
@@ -68,10 +67,8 @@ def answer_file(file: MessageFile, config: NodeConfig) -> MessageFile:
 
 def _try_at_home(question: Message, settings: Cards, config: NodeConfig) -> None:
     """Make the card and throw it away: what would fail must not use up the owner's question."""
-    assert config.data is not None
-    # With ε single cells decide nothing, as on a node.
-    reading = read if settings.epsilon is None else read_any_cells
-    settings.client(reading(config.data, config.label, id=config.id), rules=RowRules(), seed=0).answer(question)
+    table = own_table(config, asked_reading(question), private=settings.epsilon is not None)
+    settings.client(table, rules=RowRules(), seed=0).answer(question)
 
 
 def _begun(config: NodeConfig, asked: str, card: Reply, session: str) -> str:

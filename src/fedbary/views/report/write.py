@@ -40,7 +40,7 @@ def write_report(result: Valuation, path: str | Path) -> Path:
     >>> write_report(result, Path(tempfile.mkdtemp()) / "report.html").name
     'report.html'
     """
-    return _write(coordinator_html(result, folder=result_folder(path)), path)
+    return write_page(coordinator_html(result, folder=result_folder(path)), path)
 
 
 def write_owner_report(
@@ -50,7 +50,7 @@ def write_owner_report(
     from fedbary.views.report.owner import owner_html
 
     html = owner_html(result, client=client, table=table, images=images, folder=result_folder(path))
-    return _write(html, path, mode=0o600)
+    return write_page(html, path, mode=0o600)
 
 
 def coordinator_html(result: Valuation, *, folder: str | None = None) -> str:
@@ -86,7 +86,8 @@ def check_report(path: Path) -> None:
         raise DataError("views.not-a-report", where=str(path))
 
 
-def _write(text: str, path: str | Path, *, mode: int = 0o666) -> Path:
+def write_page(text: str, path: str | Path, *, mode: int = 0o666) -> Path:
+    """Write a page of ours, whole or not at all, and over nothing else."""
     home = Path(path)
     if not home.parent.is_dir():
         raise DataError("data.no-folder", where=str(home), folder=str(home.parent))

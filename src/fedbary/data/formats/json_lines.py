@@ -1,0 +1,66 @@
+"""JSON: one record a line, or a list of records. What stands in a record is a cell; none is looked into."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedbary.data.formats.cells import Cells, clean_names
+from fedbary.data.formats.damage import readable
+from fedbary.data.formats.text_files import encoding_notes, text_file
+from fedbary.data.options import ReadOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JSON = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+
+
+def read_json_lines(path: Path, options: ReadOptions, most: int | None) -> Cells:
+    """The cells of a JSON file: a column for every key, missing where a record does not have it."""
+    with readable(path, "JSON"), encoding_notes() as notes:
+        frame = _frame(list(islice(_records(path, options), most)))
+    return Cells(frame, tuple(notes))
+
+
+def json_chunks(path: Path, options: ReadOptions, rows: int) -> Iterator[Cells]:
+    """The cells of a JSON file, so many rows at a time; of one that is a single list the text is in memory."""
+    with readable(path, "JSON"):
+        records = _records(path, options)
+        while True:
+            with encoding_notes() as notes:
+                found = list(islice(records, rows))
+            if not found:
+                return
+            yield Cells(_frame(found), tuple(notes))
+
+
+def _records(path: Path, options: ReadOptions) -> Iterator[dict[str, Any]]:
+    file = text_file(path, options.encoding)
+    with file.text() as text:
+        if file.header.lstrip().startswith("["):
+            found = json.loads(text.read().lstrip("\ufeff"))
+            yield from (_record(one, place) for place, one in enumerate(found, start=1))
+            return
+        for place, line in enumerate(text, start=1):
+            if line.strip("\ufeff \t\r\n"):
+                yield _record(json.loads(line.lstrip("\ufeff")), place)
+
+
+def _record(found: Any, place: int) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise ValueError(f"record {place} is no object")
+    return found
+
+
+def _frame(records: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    if not records:
+        raise ValueError("it holds no record")
+    names = list(dict.fromkeys(name for record in records for name in record))
+    columns = {place: [record.get(name) for record in records] for place, name in enumerate(names)}
+    return pd.DataFrame(columns).set_axis(clean_names(names), axis=1)

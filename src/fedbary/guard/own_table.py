@@ -1,0 +1,40 @@
+"""The owner's rows as a question wants them read: by its schema where it has one, and with ε by nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedbary.data.reading import Reading
+from fedbary.guard.node_config import NodeConfig
+from fedbary.protocols.messages import Message
+from fedbary.space.schema import Schema
+
+if TYPE_CHECKING:
+    from fedbary.data.table import Table
+
+
+def asked_reading(message: Message) -> Reading | None:
+    """How a message wants columns read; None where it has no schema, and the owner's own guesses are what it is about.
+
+    A run is read as its first message says: of rows that were described by the owner's guesses no later schema makes
+    something else.
+    """
+    if "schema" not in message.scalars:
+        return None
+    return Schema.from_json(str(message.scalars["schema"])).whole_reading
+
+
+def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> Table:
+    """The rows of an owner's file.
+
+    For a ``private`` answer single cells that no table takes do not count, nor does what a column looks like: that
+    would leave. Kinds are then those that were agreed and that the owner's options name.
+    """
+    from fedbary.data.any_cells import read_any_cells
+    from fedbary.data.files import read
+
+    assert config.data is not None
+    if private:
+        agreed = Reading() if reading is None else reading
+        return read_any_cells(config.data, config.label, id=config.id, options=config.reading, reading=agreed)
+    return read(config.data, config.label, id=config.id, options=config.reading, reading=reading)

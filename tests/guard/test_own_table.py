@@ -1,0 +1,115 @@
+"""How an owner's file is read: by the schema of a run's first message, and with ε by nothing that rows decide."""
+
+import secrets
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fedbary as fb
+from fedbary.data import any_cells, files
+from fedbary.data.reading import ColumnReading, Reading
+from fedbary.guard.envelope import Envelope
+from fedbary.guard.node import Asked, answer
+from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.own_table import asked_reading
+from fedbary.protocols.messages import Message, Reply
+from fedbary.valuation.rules import RowRules
+
+READING = Reading({"age": ColumnReading("number"), "paid": ColumnReading("number")})
+
+
+def rows(count, seed):
+    rng = np.random.default_rng(seed)
+    label = rng.choice(["no", "yes"], count)
+    age = rng.normal(50, 9, count) + 9 * (label == "yes")
+    return pd.DataFrame({"age": age, "paid": rng.integers(0, 4, count).astype(float), "label": label})
+
+
+def reference():
+    frame = rows(120, 9)
+    return fb.Table({"age": frame["age"], "paid": frame["paid"]}, frame["label"], reading=READING)
+
+
+@pytest.fixture
+def read_as(monkeypatch):
+    """How the file was read, call by call: the reader's name and the reading that it was handed."""
+    calls = []
+
+    def spied(module, name):
+        reader = getattr(module, name)
+
+        def read(*arguments, reading=None, **more):
+            calls.append((name, None if reading is None else dict(reading)))
+            return reader(*arguments, reading=reading, **more)
+
+        monkeypatch.setattr(module, name, read)
+
+    spied(files, "read")
+    spied(any_cells, "read_any_cells")
+    return calls
+
+
+@pytest.fixture
+def ask(tmp_path):
+    rows(80, 1).to_csv(tmp_path / "mine.csv", index=False)
+    (tmp_path / "policy.toml").write_text('protocols = ["sketch", "interpolation"]')
+    config = NodeConfig.of(
+        {
+            "data-path": str(tmp_path / "mine.csv"),
+            "policy": str(tmp_path / "policy.toml"),
+            "state-path": str(tmp_path / "state"),
+            "report": False,
+            "drop": "street",
+        },
+        1,
+    )
+
+    def send(message, asked, session, step=1):
+        settings = Asked(asked, RowRules(), {}).to_json()
+        return answer(message, Envelope(session, message.kind, message.round, step, settings=settings), config)[0]
+
+    return send
+
+
+def first_message(asked, table=None):
+    return asked.server(["me"], table, asked.space(None), rules=RowRules(), seed=0).tasks()["me"]
+
+
+def test_the_schema_of_a_question_says_how_the_file_is_read(ask, read_as):
+    message = first_message(fb.Sketch(), reference())
+    assert isinstance(ask(message, fb.Sketch(), secrets.token_hex(16)), Reply)
+    assert read_as == [("read", dict(READING))]
+
+
+def test_with_epsilon_nothing_is_guessed(ask, read_as):
+    asked = fb.Sketch(epsilon=1.0)
+    assert isinstance(ask(first_message(asked, reference()), asked, secrets.token_hex(16)), Reply)
+    assert read_as == [("read_any_cells", dict(READING))]
+
+
+def test_columns_of_which_nobody_said_how_they_are_read_are_read_as_what_they_are_in_the_schema():
+    table = reference().replace(reading=Reading({"age": ColumnReading("number")}))
+    table = table.replace(columns={**table.columns, "city": np.array(["Oslo"] * 120, dtype=object)})
+    schema = fb.fit_schema(table)
+    kinds = {name: column.kind for name, column in schema.whole_reading.items()}
+    assert kinds == {"age": "number", "paid": "number", "city": "category"}
+    assert asked_reading(Message("card", 0, {"schema": schema.to_json()})) == schema.whole_reading
+    assert asked_reading(Message("card", 0)) is None
+
+
+def test_rows_that_were_described_by_guesses_are_read_as_nothing_else_later(ask, read_as):
+    """A server that could have numbers read as categories later would count the rows that have a chosen number."""
+    asked, session = fb.Interpolation(rounds=2), secrets.token_hex(16)
+    asked_first = first_message(asked)
+    assert asked_first.kind == "describe"
+    assert isinstance(ask(asked_first, asked, session), Reply)
+    chosen = reference().replace(
+        columns={**reference().columns, "paid": np.array(["0", "1", "2"] * 40, dtype=object)},
+        reading=replace(READING, of={**READING, "paid": ColumnReading("category")}),
+    )
+    schema = replace(fb.fit_schema(chosen, fb.Space(labels="onehot")), shared_mark=False)
+    found = ask(Message("moments", 0, {"schema": schema.to_json()}), asked, session, step=2)
+    assert not isinstance(found, Reply)
+    assert read_as == [("read", None), ("read", None)]
