@@ -2,8 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+import scipy.sparse
 from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -82,3 +85,42 @@ def test_row_values_take_frames_and_say_what_is_wrong(spoilt):
     assert kept.kept_.mean() > 0.9
     with pytest.raises(fb.FedbaryError, check=coded("schema.columns-missing")):
         fb.RowValues().fit(frame.drop(columns="p63"), clients["a"].labels, other, reference.labels)
+
+
+@pytest.mark.parametrize("form", ["sparse", "polars", "pyarrow", "torch"])
+def test_rows_in_any_form_have_the_values_of_the_array(spoilt, form):
+    clients, reference, *_ = spoilt
+    X, y, others = clients["c"].columns["x"], clients["c"].labels, reference.columns["x"]
+    names = [f"p{place}" for place in range(64)]
+    frames = form in ("polars", "pyarrow")
+    held = {
+        "sparse": scipy.sparse.csr_array,
+        "polars": lambda rows: pytest.importorskip("polars").DataFrame(rows, schema=names),
+        "pyarrow": lambda rows: pa.table(dict(zip(names, rows.T, strict=True))),
+        "torch": lambda rows: pytest.importorskip("torch").tensor(rows),
+    }[form]
+    plain = (lambda rows: pd.DataFrame(rows, columns=names)) if frames else (lambda rows: rows)
+    expected = fb.RowValues().fit(plain(X), y, plain(others), reference.labels)
+    found = fb.RowValues().fit(held(X), y, held(others), reference.labels)
+    np.testing.assert_array_equal(found.values_, expected.values_)
+
+
+def test_a_classifier_of_texts_is_filtered_by_the_texts_themselves():
+    rng = np.random.default_rng(0)
+    words = {"sport": ["goal", "match", "team", "coach"], "money": ["bank", "share", "loan", "rate"]}
+    labels = rng.choice(["sport", "money"], 400)
+    texts = [" ".join(rng.choice([*words[label], "the", "a", "today"], 8)) for label in labels]
+    given = labels[:200].copy()
+    given[:30] = np.where(given[:30] == "sport", "money", "sport")
+    model = fb.FlagFilter(make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    model.fit(texts[:200], given, texts[200:], labels[200:])
+    assert model.kept_[:30].mean() < 0.5 < 0.8 < model.kept_[30:].mean()
+    assert model.score(texts[200:], labels[200:]) > 0.95
+
+
+def test_a_filtered_classifier_takes_sparse_rows(spoilt):
+    clients, reference, test, _ = spoilt
+    held = scipy.sparse.csr_array(clients["c"].columns["x"])
+    model = fb.FlagFilter(LogisticRegression(max_iter=2000))
+    model.fit(held, clients["c"].labels, scipy.sparse.csr_array(reference.columns["x"]), reference.labels)
+    assert model.score(test.columns["x"], test.labels) > 0.8

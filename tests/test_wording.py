@@ -15,9 +15,9 @@ FULL = [
     ),
     (
         "data.mixed-column",
-        {"where": "a.csv", "column": "age", "example": "'Ann'", "row": 3},
+        {"where": "a.csv", "column": "age", "kinds": "numbers", "example": "'Ann'", "row": 3},
         "a.csv: column 'age' mixes numbers and text, such as 'Ann' in row 3 (counted from 0); correct or empty these "
-        "cells, or make every value text",
+        "cells, or read all as categories with options=fb.ReadOptions(categories=...)",
     ),
     (
         "data.no-finite-number",
@@ -86,7 +86,8 @@ REDACTED = [
     (
         "data.mixed-column",
         {"where": "/home/ann/ward.csv", "column": "age", "example": "'Ann'", "row": 3},
-        "column '…' mixes numbers and text; correct or empty these cells, or make every value text",
+        "column '…' mixes numbers and text; correct or empty these cells, or read all as categories with "
+        "options=fb.ReadOptions(categories=...)",
     ),
     (
         "schema.columns-missing",

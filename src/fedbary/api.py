@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fedbary.checks import did_you_mean
-from fedbary.data.objects import as_table, check_types, table_or_error
-from fedbary.data.objects.huggingface import OF_REFERENCE
+from fedbary.data.objects import as_table, check_types, client_tables, clients_in, reference_table
 from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
 from fedbary.engines.events import Listener
@@ -21,7 +20,7 @@ from fedbary.engines.files.owner import card_question
 from fedbary.engines.local import LocalEngine
 from fedbary.engines.run import Engine
 from fedbary.engines.session import run_session
-from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
+from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node_config import NodeConfig
@@ -65,8 +64,9 @@ def value(
         Client name → its rows: a frame (pandas, polars, pyarrow, DuckDB, …), a data set of Hugging Face, a data set
         or loader of torch, a pair ``(X, y)`` (arrays, sparse matrices, lists of texts or images, frames), a `Table`
         (see `read_clients`), or the path of a file. A client whose rows cannot be used is reported in the result's
-        ``status``; the others are valued. Or a list of cards (`card`), or of their files: nobody's rows are needed
-        then. None with an engine whose clients hold their own rows.
+        ``status``; the others are valued. Or one frame of which ``options.client_column`` says whose each row is. Or a
+        list of cards (`card`), or of their files: nobody's rows are needed then. None with an engine whose clients hold
+        their own rows.
     reference : optional
         The validation rows that the clients are compared with, in the same forms. Without it each client
         is compared with what all others have in common.
@@ -108,6 +108,7 @@ def value(
     >>> result.ranking()["client"].tolist()
     ['clean', 'noisy']
     """
+    clients = _told_apart(clients, options)
     alone = isinstance(clients, list | tuple | Mapping) and len(clients) == 1
     if isinstance(clients, list | tuple):
         protocol, engine, clients = _for_cards(protocol), _of_cards(clients, engine), None
@@ -118,7 +119,7 @@ def value(
         raise SettingsError("settings.one-client")
     check_types(clients or {})
     carrier = engine or LocalEngine()
-    target = None if reference is None else _reference(reference, label, options)
+    target = None if reference is None else reference_table(reference, label=label, options=options)
     return run_session(
         chosen,
         carrier,
@@ -126,7 +127,7 @@ def value(
         space=chosen.space(space),
         rules=RowRules(fdr, rule, calibration),
         seed=carrier.drawn_seed() if seed is None else int(seed),
-        tables=None if clients is None else _tables(clients, target, label, options),
+        tables=None if clients is None else client_tables(clients, target, label=label, options=options),
         progress=progress,
     )
 
@@ -210,6 +211,14 @@ def _guarded(table: Table, asked: Cards, policy: OwnerPolicy, ledger: Ledger) ->
     )
 
 
+def _told_apart(clients: Any, options: ReadOptions | None) -> Any:
+    """The clients in one frame, where a column says whose each row is; else what came."""
+    column = options.client_column if isinstance(options, ReadOptions) else None
+    if column is None or clients is None or isinstance(clients, Mapping | list | tuple):
+        return clients
+    return clients_in(clients, column)
+
+
 def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
     if protocol is None:
         return Cards() if reference is None else Sketch()
@@ -272,22 +281,3 @@ def _check_names(clients: object) -> None:
             raise SettingsError("settings.not-unicode", name=ascii(str(name)))
     if len({str(name) for name in clients}) < len(clients):
         raise SettingsError("settings.same-name")
-
-
-def _reference(data: Data, label: str | None, options: ReadOptions | None) -> Table:
-    try:
-        table = as_table(data, label=label, options=options, splits=OF_REFERENCE)
-    except DataError as error:
-        raise error.at("reference") from error
-    return table if table.origin else table.replace(origin="reference")
-
-
-def _tables(
-    clients: Mapping[str, Data | FedbaryError], reference: Table | None, label: str | None, options: ReadOptions | None
-) -> dict[str, Table | FedbaryError]:
-    """Each client's table, its columns read as those of the reference, or why it cannot be used."""
-    likely, reading = (None, None) if reference is None else (reference.label_name, reference.reading)
-    return {
-        str(name): table_or_error(data, label=label, likely=likely, options=options, reading=reading)
-        for name, data in clients.items()
-    }

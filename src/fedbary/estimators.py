@@ -7,9 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from fedbary.api import value
+from fedbary.data.frames import labels_from_values
+from fedbary.data.objects.features import labels_of
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.protocols.sketch import Sketch
@@ -66,7 +69,7 @@ class RowValues(BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def fit(self, X: Any, y: Any, X_val: Any, y_val: Any) -> RowValues:
-        """Value the rows of X and y; X_val and y_val are known to be clean."""
+        """Value the rows of X (array, sparse matrix, frame, texts, …) and y; X_val and y_val are known to be clean."""
         result = value(
             {_NAME: (X, y)},
             (X_val, y_val),
@@ -124,13 +127,12 @@ class FlagFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         """Value the rows against the validation rows, act on the flags, and fit the classifier."""
         valued = clone(self.row_values) if self.row_values is not None else RowValues()
         self.row_values_ = valued.fit(X, y, X_val, y_val)
-        labels = np.asarray(y)
+        labels = labels_from_values("label", labels_of(y))
         positions = Table({"position": np.arange(len(labels), dtype=float)}, labels)
         cleaned = clean(positions, self.row_values_.rows_, self.how)
         chosen = cleaned.columns["position"].astype(np.intp)
         self.kept_: NDArray[np.bool_] = np.isin(np.arange(len(labels)), chosen)
-        rows = X.iloc[chosen] if hasattr(X, "iloc") else np.asarray(X)[chosen]
-        self.estimator_ = clone(self.estimator).fit(rows, cleaned.labels)
+        self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, chosen), cleaned.labels)
         self.classes_ = getattr(self.estimator_, "classes_", np.unique(cleaned.labels))
         return self
 

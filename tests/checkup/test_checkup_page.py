@@ -33,6 +33,7 @@ def test_it_says_everything_and_is_for_the_owner_alone(found, tmp_path):
     for finding in found.findings:
         assert finding.text().partition(":")[0].replace("'", "&#39;") in text
     assert "do not send it to the coordinator" in text
+    assert "<bdi>always 7</bdi>" in text
     assert text.startswith("<!doctype html>")
     assert len(text) < 100_000
 

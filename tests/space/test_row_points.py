@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
+from fedbary.data.reading import Reading
 from fedbary.errors import SchemaError
 from fedbary.space.row_points import FARTHEST, row_points
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
@@ -38,7 +39,7 @@ def test_rows_that_fit_lie_where_embed_places_them(metric, projection, label, ho
     frame = frame.astype({"age": float})
     if label == "number":
         frame["label"] = np.random.default_rng(1).normal(size=len(frame))
-    table = fb.Table.from_frame(frame)
+    table = fb.Table.from_frame(frame, options=fb.ReadOptions(categories=("grade",)))
     labels = "onehot" if label == "classes" else "numeric"
     schema = fb.fit_schema(table, fb.Space(metric=metric, projection=projection, labels=labels))
     cloud = fb.embed(table, schema)
@@ -46,7 +47,8 @@ def test_rows_that_fit_lie_where_embed_places_them(metric, projection, label, ho
 
 
 def schema_of(frame, **space):
-    return fb.fit_schema(fb.Table.from_frame(frame), fb.Space(labels="onehot", label_weight=2.0, **space))
+    table = fb.Table.from_frame(frame, options=fb.ReadOptions(categories=tuple({"grade"} & set(frame))))
+    return fb.fit_schema(table, fb.Space(labels="onehot", label_weight=2.0, **space))
 
 
 def texts(*cells):
@@ -136,7 +138,7 @@ def test_a_number_to_predict_that_is_no_number_lies_at_the_mean():
 )
 def test_only_columns_and_their_widths_are_refused(change, code):
     with pytest.raises(SchemaError, check=coded(f"schema.{code}")):
-        row_points(fb.Table.from_frame(change(people())), schema_of(people()))
+        row_points(fb.Table.from_frame(change(people())).replace(reading=Reading()), schema_of(people()))
 
 
 CELLS = st.one_of(

@@ -66,7 +66,8 @@ def check(
     --------
     >>> import pandas as pd
     >>> import fedbary as fb
-    >>> frame = pd.DataFrame({"age": [31.0, 45.0, 31.0, 52.0] * 10, "ward": 7.0, "label": ["ill", "well"] * 20})
+    >>> ages = [20.5 + 0.7 * row for row in range(40)]
+    >>> frame = pd.DataFrame({"age": ages, "ward": 7.0, "label": ["ill", "well"] * 20})
     >>> fb.check(frame)
     40 rows, 2 feature columns. A federation would take this table.
     - note: column 'ward' is 7 in every row: fine, if other clients have something else
@@ -87,7 +88,7 @@ def check(
 def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *, said: frozenset[str]) -> Checkup:
     """Everything that is found in a table of which ``refusals`` were not read."""
     coded = CodedTable.of(table)
-    fit = refused_by_anybody(table) if schema is None else fit_to_schema(table, schema)
+    fit = refused_by_anybody(coded, whole=not refusals) if schema is None else fit_to_schema(coded, schema)
     columns = described_columns(coded, said)
     findings = [Finding(note, Severity.REFUSED) for note in (*refusals, *fit.refusals)]
     for look in _LOOKS:

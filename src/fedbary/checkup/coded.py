@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from fedbary.data.columns import Array
 from fedbary.data.table import Table
 
 Codes = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +78,18 @@ class CodedTable:
         else:
             coded = Coded.of(labels)
         return cls(table, {name: Coded.of(column) for name, column in table.columns.items()}, coded)
+
+
+def cell_hashes(columns: Sequence[Coded]) -> Hashes:
+    """A number for every cell, by column and row; their sum stands for the row, and without one column for the rest.
+
+    Different values have different random numbers, so that two rows agree by chance once in 10¹⁹ pairs.
+    """
+    rng = np.random.default_rng(0)
+    drawn = [rng.integers(2**64, size=len(column.values) + 1, dtype=np.uint64) for column in columns]
+    return np.stack([numbers[column.codes] for numbers, column in zip(drawn, columns, strict=True)])
+
+
+def row_hashes(columns: Sequence[Coded]) -> Hashes:
+    """A number for every row, the same for rows that agree in these columns."""
+    return np.asarray(cell_hashes(columns).sum(axis=0, dtype=np.uint64))

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.checkup.coded import Coded, CodedTable
+from fedbary.checkup.coded import Coded, CodedTable, Hashes, cell_hashes, row_hashes
 from fedbary.checkup.finding import Finding, Severity
 from fedbary.notes import Note
 from fedbary.space.schema import Schema
 
-Hashes = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
 # Columns say in part what others say already: of their bits together this share counts.
@@ -40,8 +39,7 @@ def repeated_rows(coded: CodedTable) -> int:
     >>> repeated_rows(CodedTable.of(Table({"age": [31, 31, 45]}, ["a", "a", "b"])))
     1
     """
-    rows = _hashes([*coded.columns.values(), coded.labels]).sum(axis=0)
-    return len(coded.table) - len(np.unique(rows))
+    return len(coded.table) - len(np.unique(row_hashes([*coded.columns.values(), coded.labels])))
 
 
 def copied_rows(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # noqa: ARG001 - as all that look
@@ -60,8 +58,9 @@ def copied_rows(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # n
     """
     columns = list(coded.columns.values())
     names = list(coded.columns)
-    cells, bits = _hashes(columns), _bits(columns)
-    rows, label = cells.sum(axis=0), _hashes([coded.labels])[0]
+    hashes, bits = cell_hashes([*columns, coded.labels]), _bits(columns)
+    cells, label = hashes[:-1], hashes[-1]
+    rows = cells.sum(axis=0)
     needed = (2 * np.log2(max(len(label), 2)) + _MARGIN) / _OWN_SHARE
     telling = bits.sum(axis=0) >= needed
     found = []
@@ -84,22 +83,12 @@ def copied_rows(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # n
         most = max(differing, key=lambda name: differing[name])
         found.append(Note("checkup.copies-but-one-column", {"count": count, "column": most}))
     rounded = [_rounded(column) for column in columns]
-    coarse = _hashes(rounded).sum(axis=0) + label
+    coarse = row_hashes([*rounded, coded.labels])
     near = _repeats(coarse) & (_bits(rounded).sum(axis=0) >= needed) & ~but_one
     near &= ~_all_alike(coarse, rows)
     if (count := _rounded_copies(columns, coarse, near)) >= _LEAST_ROWS:
         found.append(Note("checkup.copies-but-rounding", {"count": count}))
     return [Finding(note, Severity.DOUBTFUL) for note in found]
-
-
-def _hashes(columns: Sequence[Coded]) -> Hashes:
-    """A number for every cell, by column and row; their sum stands for the row, and without one column for the rest.
-
-    Different values have different random numbers, so that two rows agree by chance once in 10¹⁹ pairs.
-    """
-    rng = np.random.default_rng(0)
-    drawn = [rng.integers(2**64, size=len(column.values) + 1, dtype=np.uint64) for column in columns]
-    return np.stack([numbers[column.codes] for numbers, column in zip(drawn, columns, strict=True)])
 
 
 def _bits(columns: Sequence[Coded]) -> NDArray[np.float32]:

@@ -54,14 +54,14 @@ def checkup_html(checkup: Checkup) -> str:
                 "kind": column.kind,
                 "missing": _missing(column.missing, checkup.rows),
                 "missing_exact": "" if column.missing is None else column.missing,
-                "values": values_in_words(column),
+                "says": values_in_words(column),
                 "findings": by_column[column.name],
             }
             for column in checkup.columns
         ],
         "label": _label(checkup),
         "read": [note.text(COMMAND) for note in checkup.read],
-        "told": [note.text(COMMAND) for note in checkup.told],
+        "told": [] if checkup.refused else [note.text(COMMAND) for note in checkup.told],
         "schema": checkup.schema,
     }
     return render("checkup.html", content, package="fedbary.views.report", scripts=("tables.js",))

@@ -6,16 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
+from fedbary.checkup.coded import Coded, CodedTable, row_hashes
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError
 from fedbary.notes import Note
 from fedbary.protocols.sketch import Sketch
 from fedbary.space.description import describe
-from fedbary.space.encode import encode_column, require_columns
+from fedbary.space.encode import category_texts, encode_column, require_columns
 from fedbary.space.labels import check_kind
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.options import Space
-from fedbary.space.points import embed, missing_share
+from fedbary.space.points import Points, missing_share
 from fedbary.space.schema import ColumnSpec, Schema
 
 MIN_GROUP = Sketch().min_group
@@ -29,44 +32,72 @@ class Fit:
     told: tuple[Note, ...] = ()
 
 
-def refused_by_anybody(table: Table) -> Fit:
+def refused_by_anybody(coded: CodedTable, *, whole: bool = True) -> Fit:
     """What the default settings refuse whatever the others have: too few rows, a doubtful label, a column of texts.
+
+    Rows are different only if the table is ``whole``: without a column that could not be read they may not be.
 
     Examples
     --------
     >>> import fedbary as fb
-    >>> [note.code for note in refused_by_anybody(fb.Table.from_arrays([[1.0], [2.0]], ["a", "b"])).refusals]
+    >>> table = fb.Table.from_arrays([[1.0], [2.0]], ["a", "b"])
+    >>> [note.code for note in refused_by_anybody(CodedTable.of(table)).refusals]
     ['schema.too-few-rows']
     """
+    table = coded.table
+    if len(table) < MIN_GROUP:
+        return Fit((Note("schema.too-few-rows", {"where": table.origin, "rows": len(table), "least": MIN_GROUP}),))
+    refusals = _undescribed(table)
+    for name, column in coded.columns.items():
+        if column.values.dtype.kind != "O" and 0 < len(table) - column.missing < MIN_GROUP:
+            few = f"fewer than {MIN_GROUP} values"
+            refusals.append(Note("schema.hardly-a-value", {"where": table.origin, "column": name, "few": few}))
+    if whole and not refusals and _different_rows_of_a_class(coded) < MIN_GROUP:
+        what = "different rows of one class" if table.has_classes else "different rows"
+        refusals.append(Note("schema.too-few-in-a-group", {"where": table.origin, "least": MIN_GROUP, "what": what}))
+    return Fit(tuple(refusals))
+
+
+def _undescribed(table: Table) -> list[Note]:
+    """Why a table cannot be described to others, of every column that is to blame."""
     refusals: list[Note] = []
     while True:
         try:
-            describe(table, Space(), min_group=MIN_GROUP)
+            describe(table, Space())
         except FedbaryError as error:
             refusals.append(error.note)
             columns = {name: column for name, column in table.columns.items() if name != error.note.facts.get("column")}
             if not columns or len(columns) == len(table.columns):
-                return Fit(tuple(refusals))
+                return refusals
             table = table.replace(columns=columns)
         else:
-            return Fit(tuple(refusals))
+            return refusals
 
 
-def fit_to_schema(table: Table, schema: Schema) -> Fit:
+def _different_rows_of_a_class(coded: CodedTable) -> int:
+    """How many different rows the class has that has most."""
+    rows = row_hashes([*coded.columns.values(), coded.labels])
+    first = np.unique(rows, return_index=True)[1]
+    if not coded.table.has_classes:
+        return len(first)
+    return int(np.bincount(coded.labels.codes[first]).max())
+
+
+def fit_to_schema(coded: CodedTable, schema: Schema) -> Fit:
     """What a federation with this schema and default settings would refuse, and what it would be told.
 
     Examples
     --------
     >>> import fedbary as fb
     >>> schema = fb.fit_schema(fb.Table({"age": [31.0, 40.0] * 5}, ["a", "b"] * 5))
-    >>> [str(note) for note in fit_to_schema(fb.Table({"Age": [31.0, 40.0] * 5}, ["a", "b"] * 5), schema).refusals]
+    >>> table = fb.Table({"Age": [31.0, 40.0] * 5}, ["a", "b"] * 5)
+    >>> [str(note) for note in fit_to_schema(CodedTable.of(table), schema).refusals]
     ["the column 'age' of the schema is missing (it has 'Age' that the schema does not know): rename or add it."]
     """
-    try:
-        cloud = embed(table, schema)
-    except FedbaryError:
-        return Fit(tuple(_misfits(table, schema)))
-    refusals = []
+    table = coded.table
+    if refusals := _misfits(table, schema):
+        return Fit(tuple(refusals))
+    cloud = _cloud(coded, schema)
     try:
         require_known_labels(table, schema, cloud, min_group=min(MIN_GROUP, cloud.distinct))
     except FedbaryError as error:
@@ -81,8 +112,27 @@ def fit_to_schema(table: Table, schema: Schema) -> Fit:
     return Fit(tuple(refusals), told)
 
 
+def _cloud(coded: CodedTable, schema: Schema) -> Points:
+    """Which rows are the same point in the schema's space; where it lies is of no interest here."""
+    columns = [coded.columns[column.name] for column in schema.columns]
+    known = [
+        _known_levels(column, spec.categories) if spec.kind == "categorical" else column
+        for column, spec in zip(columns, schema.columns, strict=True)
+    ]
+    rows = row_hashes([*known, coded.labels])
+    _, point_of_row, counts = np.unique(rows, return_inverse=True, return_counts=True)
+    return Points(np.zeros((len(counts), 0)), counts / len(rows), point_of_row, 0)
+
+
+def _known_levels(column: Coded, categories: tuple[str, ...]) -> Coded:
+    """A column in which all levels that the schema does not know are one."""
+    places = {name: place for place, name in enumerate(categories)}
+    codes = np.array([places.get(str(text), len(places)) for text in category_texts(column.values)] + [-1])
+    return Coded(codes[column.codes], np.arange(len(places) + 1))
+
+
 def _misfits(table: Table, schema: Schema) -> list[Note]:
-    """Everything in which a table does not fit: `embed` stops at the first."""
+    """Everything in which a table does not fit: an embedding stops at the first."""
     present = [column for column in schema.columns if column.name in table.columns]
 
     def fits_in(column: ColumnSpec) -> None:

@@ -36,6 +36,7 @@ __all__ = [
     "dirichlet",
     "duplicate_rows",
     "flip_labels",
+    "of_flower",
     "paper_case",
     "read",
     "read_clients",
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from fedbary.data.export import write
     from fedbary.data.files import read, read_clients
     from fedbary.data.objects import as_table
-    from fedbary.data.partitions import Partition, by_size, dirichlet, paper_case
+    from fedbary.data.partitions import Partition, by_size, dirichlet, of_flower, paper_case
     from fedbary.data.table import Table, concat
 
 

@@ -1,21 +1,27 @@
 """`read_any_cells`: a table of whatever cells a file holds, for answers that must not depend on whether one row fits.
 
 `fedbary.data.files.read` refuses a file for a single cell: a missing label, an id that stands twice, text among
-numbers, an infinite number. Whoever is told of the refusal has learnt about that row. Here a column with such a cell
-holds texts, and every other cell means what it would mean without it: `fedbary.space.row_points` reads a number and its
-text alike.
+numbers, an infinite number. Whoever is told of the refusal has learnt about that row. Here kinds come from the agreed
+reading and the owner's options and never from cells, and a cell that cannot be read is missing; one that can reads as
+it would there.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fedbary.data.columns import Array, naming
+import numpy as np
+
+from fedbary.data.column_cells import ColumnCells, TextCells, any_cells_of
+from fedbary.data.columns import LARGEST, Array, naming
 from fedbary.data.formats import opened
-from fedbary.data.frames import column_from_series, labels_from_series, require_column, require_unique, texts
+from fedbary.data.frames import label_names, require_column, require_unique, texts
+from fedbary.data.guess import told_reading
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, file_name
-from fedbary.data.reading import Reading
+from fedbary.data.read_columns import category_texts, columns_of
+from fedbary.data.reading import LEFT_OUT, Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
@@ -36,43 +42,72 @@ def read_any_cells(
 ) -> Table:
     r"""Read a table, whatever its cells hold; refuses only what is wrong with the file or its columns. No ids are kept.
 
+    Columns that neither the reading nor the options know are left out. Without a reading each is as it comes: numbers,
+    or texts.
+
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    >>> from fedbary.data.reading import ColumnReading
     >>> path = Path(tempfile.mkdtemp()) / "ward.csv"
-    >>> _ = path.write_text("id,age,label\n1,31,yes\n1,53y,\n2,inf,no\n")
-    >>> table = read_any_cells(path, "label", id="id")
+    >>> _ = path.write_text("id,age,label\n1,31,yes\n1,53.5,\n2,old,no\n")
+    >>> table = read_any_cells(path, "label", id="id", reading=Reading({"age": ColumnReading("number")}))
     >>> table.columns["age"].tolist(), table.labels.tolist()
-    (['31', '53y', 'inf'], ['yes', '(missing)', 'no'])
+    ([31.0, 53.5, nan], ['yes', '(missing)', 'no'])
     """
-    origin = file_name(path)
-    with opened(path, options or ReadOptions(), reading=reading) as cells, naming(origin):
+    origin, asked = file_name(path), options or ReadOptions()
+    with opened(path, asked, reading=reading) as cells, naming(origin):
         names = [str(name) for name in cells.frame.columns]
         require_unique(names)
         frame = cells.frame.set_axis(names, axis=1)
         require_column(names, label, role="label")
         if len(frame) == 0:
             raise DataError("data.header-only", columns=len(names))
-        features = {name: _column(name, frame[name]) for name in names if name not in (label, id)}
-        labels = _labels(label, frame[label])
-    return Table(features, labels, label_name=label, origin=origin)
+        labels = _labels(frame[label], asked.decimal or "")
+        others = [name for name in (label, id) if name in names]
+        features, stated = _features(frame.drop(columns=others), asked, reading, others)
+    return Table(features, labels, label_name=label, origin=origin, reading=stated)
 
 
-def _column(name: str, series: pd.Series[Any]) -> Array:
-    try:
-        return column_from_series(name, series)
-    except DataError:
-        return texts(_written(series, None))
+def _features(
+    frame: pd.DataFrame, options: ReadOptions, agreed: Reading | None, others: list[str]
+) -> tuple[dict[str, Array], Reading]:
+    names = [str(name) for name in frame.columns]
+    told = told_reading(names, options, others)
+    known = {name: told.get(name) or (None if agreed is None else agreed.get(name)) for name in names}
+    reading = Reading(
+        {
+            name: replace(how, decimal=options.decimal or how.decimal)
+            for name, how in known.items()
+            if how is not None and how.kind not in LEFT_OUT
+        }
+    )
+    cells = {name: any_cells_of(frame[name], how.kind) for name, how in reading.items()}
+    columns, stated, _ = columns_of(cells, reading, encoder=options.encoder, strict=False)
+    if agreed is None:
+        columns |= {name: _as_it_comes(frame[name]) for name, how in known.items() if how is None}
+    return columns, stated
 
 
-def _labels(name: str, series: pd.Series[Any]) -> Array:
-    try:
-        return labels_from_series(name, series)
-    except DataError:
-        return texts(_written(series, _NO_LABEL))
+def _as_it_comes(series: pd.Series[Any]) -> Array:
+    """Numbers, or texts: whoever takes them reads a number and its text alike."""
+    cells = any_cells_of(series, "category")
+    if isinstance(cells, TextCells) or cells.dtype.kind not in "biuf":
+        return category_texts(cells)
+    finite = cells.dtype.kind != "f" or not (np.abs(cells) > LARGEST).any()
+    return cells if finite else category_texts(cells)
 
 
-def _written(series: pd.Series[Any], missing: str | None) -> list[str | None]:
-    present = series.notna().to_numpy()
-    return [str(value) if there else missing for value, there in zip(series, present, strict=True)]
+def _labels(series: pd.Series[Any], decimal: str) -> Array:
+    cells = any_cells_of(series, "category")
+    if isinstance(cells, TextCells):
+        return cells.spread(texts(label_names(cells.levels, decimal)), _NO_LABEL)
+    if cells.dtype.kind in "biu" or (cells.dtype.kind == "f" and bool((np.abs(cells) <= LARGEST).all())):
+        return cells
+    return _named(cells)
+
+
+def _named(cells: ColumnCells) -> Array:
+    names = category_texts(cells)
+    return texts([_NO_LABEL if name is None else name for name in names])

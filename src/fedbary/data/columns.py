@@ -19,7 +19,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Kind: TypeAlias = Literal["number", "bool", "text", "block"]
 
 # No measured quantity is larger, and sums of squares of larger numbers are infinite.
-_LARGEST = 1e100
+LARGEST = 1e100
 # Whole numbers stored as floats count as classes up to this many different values.
 _FEW_CLASSES = 20
 ACCEPTED = "numbers, booleans, text or vectors of one length"
@@ -233,16 +233,16 @@ def refuse_infinite(name: str, column: Array) -> None:
         return
     # The two ends say it without an array as large as the block itself; fmax and fmin pass over NaN.
     ends = float(np.fmin.reduce(column, axis=None)), float(np.fmax.reduce(column, axis=None))
-    if np.isnan(ends[0]) or max(-ends[0], ends[1]) <= _LARGEST:
+    if np.isnan(ends[0]) or max(-ends[0], ends[1]) <= LARGEST:
         return
     infinite = int(np.count_nonzero(np.isinf(column)))
-    count = infinite or int(np.count_nonzero(np.abs(column) > _LARGEST))
+    count = infinite or int(np.count_nonzero(np.abs(column) > LARGEST))
     raise DataError(
         "data.no-finite-number",
         column=name,
         count=int(count),
         infinite="infinite " if infinite else "",
-        beyond=None if infinite else _LARGEST,
+        beyond=None if infinite else LARGEST,
     )
 
 

@@ -7,62 +7,59 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbary.checks import did_you_mean
-from fedbary.data.columns import ACCEPTED, Array, as_labels, block_dtype, refuse_infinite
+from fedbary.data.column_cells import TextCells, cells_of
+from fedbary.data.columns import ACCEPTED, Array, as_labels
+from fedbary.data.guess import guess_reading, told_reading
+from fedbary.data.number_texts import numbers_of
+from fedbary.data.options import ReadOptions
+from fedbary.data.read_columns import columns_of
+from fedbary.data.reading import LEFT_OUT, Reading
 from fedbary.errors import DataError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def columns_from_frame(frame: pd.DataFrame) -> dict[str, Array]:
-    """Turn every column of a DataFrame into a column of one of the four kinds.
+def features_of(
+    frame: pd.DataFrame, options: ReadOptions, agreed: Reading | None = None, others: Sequence[str] = ()
+) -> tuple[dict[str, Array], Reading, tuple[Note, ...]]:
+    """Turn the columns of a DataFrame into columns of a table: also how each was read, and notes on what was guessed.
+
+    ``others`` are the columns that came beside them, the label and the id, which options may name, too.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> columns_from_frame(pd.DataFrame({"age": [31]}))
+    >>> features_of(pd.DataFrame({"age": [31]}), ReadOptions())[0]
     {'age': array([31.])}
     """
     require_unique([str(name) for name in frame.columns])
-    return {str(name): column_from_series(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns)}
+    told = told_reading([str(name) for name in frame.columns], options, others)
+    cells = {
+        str(name): cells_of(str(name), frame.iloc[:, place])
+        for place, name in enumerate(frame.columns)
+        if str(name) not in told or told[str(name)].kind not in LEFT_OUT
+    }
+    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}))
+    columns, stated, encoded = columns_of(cells, reading, encoder=options.encoder)
+    require_unique(stated.columns())
+    left_out = {name: how for name, how in told.items() if name not in stated}
+    return columns, Reading({**stated, **left_out}), (*guessed, *encoded)
 
 
-def column_from_series(name: str, series: pd.Series[Any]) -> Array:
-    """Turn a pandas column of any dtype into a column of one of the four kinds.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> column_from_series("age", pd.Series([31, None], dtype="Int64"))
-    array([31., nan])
-    """
-    import pandas as pd
-
-    types = pd.api.types
-    present = series.notna().to_numpy()
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return texts([str(value) if there else None for value, there in zip(series, present, strict=True)])
-    if types.is_bool_dtype(series.dtype) and present.all():
-        return series.to_numpy(dtype=bool)
-    # A bool array has no room for "missing": 0, 1 and NaN say the same.
-    if types.is_numeric_dtype(series.dtype) and not types.is_complex_dtype(series.dtype):
-        column = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        refuse_infinite(name, column)
-        return column
-    return _column_from_objects(name, series.astype(object), present)
-
-
-def labels_from_series(name: str, series: pd.Series[Any]) -> Array:
-    """Turn a pandas column into labels; whole numbers stay integers.
+def labels_from_series(name: str, series: pd.Series[Any], decimal: str = "") -> Array:
+    """Turn a pandas column into labels: whole numbers stay integers, classes lose blanks around them.
 
     Examples
     --------
     >>> import pandas as pd
     >>> labels_from_series("label", pd.Series([3, 1], dtype=object))
     array([3, 1])
+    >>> labels_from_series("dose", pd.Series(["1,5", "2"]))
+    array([1.5, 2. ])
     """
     import pandas as pd
 
@@ -74,10 +71,44 @@ def labels_from_series(name: str, series: pd.Series[Any]) -> Array:
     if pd.api.types.is_integer_dtype(series.dtype):
         beyond = int(series.max()) > np.iinfo(np.int64).max if len(series) else False  # these would become negative
         return np.asarray(series.to_numpy(dtype=np.uint64 if beyond else np.int64))
-    return as_labels(name, column_from_series(name, series))
+    cells = cells_of(name, series)
+    if isinstance(cells, TextCells):
+        return as_labels(name, _label_texts(name, series, cells, decimal))
+    if cells.dtype.kind not in "biuf":
+        kind = "datetime" if cells.dtype.kind == "M" else "mixed"
+        raise DataError("data.foreign-values", column=name, kind=kind, example=repr(series.iloc[0]), expected=ACCEPTED)
+    return as_labels(name, cells)
 
 
-def labels_from_values(name: str, values: Any) -> Array:
+def label_names(levels: Sequence[str], decimal: str) -> list[str]:
+    """Classes as they are called, and numbers with a decimal comma as Python writes them; each by itself.
+
+    Examples
+    --------
+    >>> label_names(["mild", "1,5"], "")
+    ['mild', '1.5']
+    """
+    numbers = numbers_of(levels, decimal)
+    return [
+        repr(float(number)) if "," in level and not np.isnan(number) else level
+        for level, number in zip(levels, numbers, strict=True)
+    ]
+
+
+def _label_texts(name: str, series: pd.Series[Any], cells: TextCells, decimal: str) -> Array:
+    """Classes; or numbers where some have a decimal comma and all are numbers."""
+    if any("," in level for level in cells.levels):
+        names = label_names(cells.levels, decimal)
+        if not np.isnan(numbers_of(cells.levels, decimal or ",")).any():
+            if "," in "".join(names):
+                raise DataError("data.decimal-unclear", column=name, example=next(one for one in names if "," in one))
+            return cells.spread(numbers_of(names, "."), np.nan)
+        return cells.spread(texts(names), None)
+    _refuse_mixed(name, series)
+    return cells.spread(texts(list(cells.levels)), None)
+
+
+def labels_from_values(name: str, values: Any, decimal: str = "") -> Array:
     """Turn a Series, array or list into labels.
 
     Examples
@@ -91,7 +122,7 @@ def labels_from_values(name: str, values: Any) -> Array:
         values = np.asarray(values)
         if values.ndim != 1:
             values = as_labels(name, values)
-    return labels_from_series(name, pd.Series(values))
+    return labels_from_series(name, pd.Series(values), decimal)
 
 
 def require_unique(names: Sequence[str]) -> None:
@@ -129,7 +160,7 @@ def require_column(names: Sequence[str], wanted: str, *, role: str) -> None:
     )
 
 
-def texts(values: list[str | None]) -> Array:
+def texts(values: Sequence[str | None]) -> Array:
     """A column of texts, None where one is missing.
 
     Examples
@@ -142,72 +173,15 @@ def texts(values: list[str | None]) -> Array:
     return column
 
 
-def _column_from_objects(name: str, series: pd.Series[Any], present: npt.NDArray[np.bool_]) -> Array:
-    """Look at the values themselves where the dtype says nothing about them."""
+def _refuse_mixed(name: str, series: pd.Series[Any]) -> None:
+    """Texts of which most are numbers, or texts and numbers: some of them are wrong."""
     import pandas as pd
 
-    objects = series.to_numpy(dtype=object)
-    values = objects[present]
-    inferred = pd.api.types.infer_dtype(values, skipna=True)
-    if inferred in {"string", "empty"}:
-        _refuse_half_numeric(name, series, present)
-        return texts([value if there else None for value, there in zip(objects, present, strict=True)])
-    if inferred == "boolean" and present.all():
-        return objects.astype(bool)
-    if inferred in {"boolean", "integer", "floating", "mixed-integer-float", "decimal"}:
-        numbers = np.full(len(objects), np.nan)
-        numbers[present] = [_as_float(value) for value in values]
-        refuse_infinite(name, numbers)
-        return numbers
-    if isinstance(values[0], list | tuple | np.ndarray):
-        return _block_from_objects(name, objects, present)
-    if any(isinstance(value, str) for value in values):
-        raise _mixed(name, series, present)
-    raise DataError("data.foreign-values", column=name, kind=inferred, example=repr(values[0]), expected=ACCEPTED)
-
-
-def _as_float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # Python's whole numbers have no end
-        return float("inf")
-
-
-def _block_from_objects(name: str, objects: Array, present: npt.NDArray[np.bool_]) -> Array:
-    """Stack vectors, one a row; a missing vector becomes a row of NaN."""
-    width = len(objects[present][0])
-    for row, vector in zip(np.flatnonzero(present), objects[present], strict=True):
-        if not isinstance(vector, list | tuple | np.ndarray) or len(vector) != width:
-            found = f"{len(vector)} numbers" if hasattr(vector, "__len__") else repr(vector)
-            raise DataError("data.vectors-differ", column=name, width=width, row=int(row), found=found)
-    try:
-        stacked = np.stack([np.asarray(vector) for vector in objects[present]])
-        stacked = stacked.astype(block_dtype(stacked.dtype) if stacked.dtype.kind in "biuf" else np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError("data.vectors-not-numbers", column=name) from error
-    if stacked.ndim != 2 or width == 0:
-        raise DataError("data.vectors-shape", column=name, shape=str(stacked.shape[1:]))
-    block = np.full((len(objects), width), np.nan, dtype=stacked.dtype)
-    block[present] = stacked
-    refuse_infinite(name, block)
-    return block
-
-
-def _refuse_half_numeric(name: str, series: pd.Series[Any], present: npt.NDArray[np.bool_]) -> None:
-    numeric = _numeric(series)
-    if present.sum() / 2 < numeric.sum() < present.sum():
-        raise _mixed(name, series, present)
-
-
-def _numeric(series: pd.Series[Any]) -> npt.NDArray[np.bool_]:
-    import pandas as pd
-
-    return pd.to_numeric(series.astype(object), errors="coerce").notna().to_numpy(dtype=bool)
-
-
-def _mixed(name: str, series: pd.Series[Any], present: npt.NDArray[np.bool_]) -> DataError:
-    odd = present & ~_numeric(series)
-    if not odd.any():
-        odd = np.array([isinstance(value, str) for value in series])
+    values = series.to_numpy(dtype=object)
+    texts = np.array([isinstance(value, str) for value in values])
+    numeric = pd.to_numeric(series.astype(object), errors="coerce").notna().to_numpy(dtype=bool)
+    if texts.all() and not len(values) / 2 < numeric.sum() < len(values):
+        return
+    odd = ~numeric if not numeric.all() else texts
     row = int(odd.argmax())
-    return DataError("data.mixed-column", column=name, example=repr(series.iloc[row]), row=row)
+    raise DataError("data.mixed-column", column=name, example=repr(values[row]), row=row, kinds="numbers")

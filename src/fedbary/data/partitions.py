@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbary.data.corruptions import Mask, Seed, add_noise, flip_labels
+from fedbary.data.objects import as_table
+from fedbary.data.objects.families import foreign, is_of
+from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError, wrong_parameter
 
@@ -180,6 +183,48 @@ def by_size(table: Table, sizes: Sequence[int] | Sequence[float], *, seed: Seed 
     return _divided(table, np.split(order, np.cumsum(counts)[:-1]))
 
 
+def of_flower(
+    source: Any, *, split: str = "train", label: str | None = None, options: ReadOptions | None = None
+) -> Partition:
+    """Take the partitions of flwr-datasets as clients; columns are read once for all of them.
+
+    Partitions by natural ids are called after these, and the column of ids, which says whose row it is, is left out.
+
+    Parameters
+    ----------
+    source
+        A ``FederatedDataset``, or a partitioner that has its data set.
+    split
+        Which split of a ``FederatedDataset``.
+    label, options
+        The label column (default: ``label``, or the only feature of classes), and what is asked of reading.
+
+    Examples
+    --------
+    >>> from flwr_datasets import FederatedDataset  # doctest: +SKIP
+    >>> mnist = FederatedDataset(dataset="ylecun/mnist", partitioners={"train": 10})  # doctest: +SKIP
+    >>> clients = of_flower(mnist).clients  # doctest: +SKIP
+    """
+    if not is_of(source, "flwr_datasets") or not (hasattr(source, "partitioners") or hasattr(source, "num_partitions")):
+        expected = "a FederatedDataset or a partitioner of flwr-datasets"
+        raise wrong_parameter("source", "of_flower", expected, type(source))
+    from datasets import concatenate_datasets
+
+    with foreign(source):
+        # Not source.load_partition, which reports the call to Flower.
+        known = getattr(source, "partitioners", {split: source})
+        if split not in known:
+            raise wrong_parameter("split", "of_flower", f"one that is divided ({', '.join(known)})", split)
+        parts = [known[split].load_partition(place) for place in range(known[split].num_partitions)]
+        names = getattr(known[split], "partition_id_to_natural_id", {})
+        rows = concatenate_datasets(parts)
+        if names:
+            rows = rows.remove_columns(known[split]._partition_by)
+    ends = np.cumsum([len(part) for part in parts])
+    table = as_table(rows, label=label, options=options)
+    return _divided(table, np.split(np.arange(len(table)), ends[:-1]), [str(names[place]) for place in sorted(names)])
+
+
 def _require_clients(clients: int) -> None:
     if not isinstance(clients, Integral) or clients < 1:
         raise wrong_parameter("clients", "partitions", "a whole number from 1", clients)
@@ -242,13 +287,11 @@ def _deal(groups: list[Rows], counts: npt.NDArray[np.int_], rng: np.random.Gener
     return [rng.permutation(np.concatenate([hands[i] for hands in dealt])) for i in range(len(counts))]
 
 
-def _divided(table: Table, parts: Iterable[Rows]) -> Partition:
+def _divided(table: Table, parts: Iterable[Rows], names: Sequence[str] = ()) -> Partition:
     parts = list(parts)
     width = len(str(len(parts)))
-    clients = {
-        name: table.take(part).replace(origin=name)
-        for name, part in ((f"client_{i:0{width}d}", part) for i, part in enumerate(parts, start=1))
-    }
+    called = names or [f"client_{place:0{width}d}" for place in range(1, len(parts) + 1)]
+    clients = {name: table.take(part).replace(origin=name) for name, part in zip(called, parts, strict=True)}
     return Partition(clients, {name: np.zeros(len(client), dtype=bool) for name, client in clients.items()})
 
 

@@ -22,7 +22,9 @@ KINDS: tuple[str, ...] = get_args(ReadKind)
 LEFT_OUT = ("identifier", "dropped")
 # What a column of dates becomes, besides its days since 1970.
 MONTH, WEEKDAY = "{} (month)", "{} (weekday)"
-_MOST_COLUMNS, _MOST_LEVELS, _LONGEST_NAME, _LONGEST = 100_000, 1_000, 10_000, 64 * 2**20
+# How one owner writes its cells.
+_OWN = ("decimal", "order")
+_MOST_COLUMNS, _MOST_LEVELS, _MOST_NUMBERS, _LONGEST_NAME, _LONGEST = 100_000, 1_000, 10**6, 10_000, 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,20 @@ class ColumnReading:
         The levels of an ordered category, lowest first.
     encoder, digest : str
         The encoder of images or texts, and the digest of what it computes.
-    decimal : str
-        How this owner writes numbers as text; nobody else's business.
+    width : int
+        How many numbers a vector has; 0 for all other kinds.
+    decimal, order : str
+        How this owner writes numbers (``.`` or ``,``) and dates (``dmy`` or ``mdy``) as text, empty where each cell
+        says it by itself; nobody else's business.
     """
 
     kind: ReadKind
     levels: tuple[str, ...] = ()
     encoder: str = ""
     digest: str = ""
-    decimal: str = field(default=".", compare=False)
+    width: int = 0
+    decimal: str = field(default="", compare=False)
+    order: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class Reading(Mapping[str, ColumnReading]):
     def to_json(self) -> str:
         """Serialise for a schema, a card or a description."""
         content = {
-            name: {key: value for key, value in vars(column).items() if value and key != "decimal"}
+            name: {key: value for key, value in vars(column).items() if value and key not in _OWN}
             for name, column in self.of.items()
         }
         return json.dumps(content, ensure_ascii=False)
@@ -112,13 +119,16 @@ def columns_made(name: str, column: ColumnReading) -> tuple[str, ...]:
 
 
 def _column(found: object) -> ColumnReading:
-    if not isinstance(found, dict) or not found.keys() <= {"kind", "levels", "encoder", "digest"}:
+    if not isinstance(found, dict) or not found.keys() <= {"kind", "levels", "encoder", "digest", "width"}:
         raise ValueError("not the reading of a column")
     levels = found.get("levels", [])
     if found.get("kind") not in KINDS or not isinstance(levels, list) or len(levels) > _MOST_LEVELS:
         raise ValueError("no kind, or no levels")
+    width = found.get("width", 0)
+    if type(width) is not int or not 0 <= width <= _MOST_NUMBERS:
+        raise ValueError("not a width")
     encoder, digest = (_name(found.get(key, "")) for key in ("encoder", "digest"))
-    return ColumnReading(found["kind"], tuple(_name(level) for level in levels), encoder, digest)
+    return ColumnReading(found["kind"], tuple(_name(level) for level in levels), encoder, digest, width)
 
 
 def _name(text: object) -> str:

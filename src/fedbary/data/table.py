@@ -23,7 +23,7 @@ from fedbary.data.columns import (
     naming,
 )
 from fedbary.data.frames import (
-    columns_from_frame,
+    features_of,
     labels_from_series,
     labels_from_values,
     require_column,
@@ -115,21 +115,22 @@ class Table:
         import pandas as pd
 
         label_name = str(getattr(y, "name", None) or "label")
+        asked = options or ReadOptions()
+        stated = Reading()
+        notes: tuple[Note, ...] = ()
         with naming(origin):
-            X, notes = dense(X) if is_sparse(X) else (X, ())
-            framed = isinstance(X, pd.DataFrame)
-            features = {} if framed else columns_from_array(X, columns)
-            labels = labels_from_values(label_name, y)
+            if is_sparse(X):
+                X, notes = dense(X)
+            if isinstance(X, pd.DataFrame):
+                features, stated, notes = features_of(X, asked, reading)
+            else:
+                features = columns_from_array(X, columns)
+            labels = labels_from_values(label_name, y, asked.decimal or "")
             if len(X) == 0:
                 raise DataError("data.array-without-rows")
             if len(X) != len(labels):
                 raise DataError("data.array-lengths-differ", rows=len(X), labels=len(labels))
-            if framed and label_name in X:
-                raise DataError("data.two-roles", column=label_name)
-        if framed:
-            rows = X.assign(**{label_name: labels})
-            return cls.from_frame(rows, label_name, options=options, reading=reading, origin=origin).replace(ids=ids)
-        return cls(features, labels, ids=ids, label_name=label_name, origin=origin, notes=notes)
+        return cls(features, labels, ids=ids, label_name=label_name, origin=origin, reading=stated, notes=notes)
 
     @classmethod
     def from_frame(
@@ -138,14 +139,15 @@ class Table:
         label: str = "label",
         *,
         id: str | None = None,  # noqa: A002 - the word of the public interface
-        options: ReadOptions | None = None,  # noqa: ARG003
-        reading: Reading | None = None,  # noqa: ARG003
+        options: ReadOptions | None = None,
+        reading: Reading | None = None,
+        notes: tuple[Note, ...] = (),
         origin: str = "",
     ) -> Table:
         """Build a table from a DataFrame: every column but the label and the id is a feature.
 
         ``options`` say what is asked of reading its columns, ``reading`` how they were agreed to be read; the rest is
-        guessed, and the table's ``notes`` say what was.
+        guessed, and the table's ``notes`` say what was, after those that came.
 
         Examples
         --------
@@ -167,10 +169,21 @@ class Table:
                     raise DataError("data.label-is-id", column=id)
             if len(frame) == 0:
                 raise DataError("data.header-only", columns=len(names))
-            labels = labels_from_series(label, frame[label])
+            asked = options or ReadOptions()
+            labels = labels_from_series(label, frame[label], asked.decimal or "")
             ids = None if id is None else np.asarray(frame[id].to_numpy())
-            features = columns_from_frame(frame.drop(columns=[label, *([] if id is None else [id])]))
-        return cls(features, labels, ids=ids, label_name=label, id_name=id or "row", origin=origin)
+            others = (label,) if id is None else (label, id)
+            features, stated, guessed = features_of(frame.drop(columns=list(others)), asked, reading, others)
+        return cls(
+            features,
+            labels,
+            ids=ids,
+            label_name=label,
+            id_name=id or "row",
+            origin=origin,
+            reading=stated,
+            notes=(*notes, *guessed),
+        )
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -11,6 +11,11 @@ SENTENCES = {
     "array-without-rows": say("X has no rows; expected at least one"),
     "arrays-missing": say("the arrays {missing} are missing; expected {keys}"),
     "block-names": say("the columns of a block take the name of another column: {names:quoted}; rename it"),
+    "cell-does-not-fit": say(
+        "column {column!r} is read as {kind}, but {count:counted cell} cannot be[[, such as {example} in row {row} (counted from 0)]]; correct or empty {count:either it them}, or leave the column out with options=fb.ReadOptions(drop=...)",
+        "kind",
+        command="column {column!r} is read as {kind}, but {count:counted cell} cannot be[[, such as {example} in row {row} (counted from 0)]]; correct or empty {count:either it them}, or leave the column out with --drop",
+    ),
     "class-not-listed": say("the table has the class {label!r}, which is not in classes; add it"),
     "clients-too-large": say(
         "{clients} clients of {size} rows cannot be made of a table of {rows} rows; choose a size from 1 to {most}"
@@ -25,9 +30,18 @@ SENTENCES = {
     "dataset-unavailable": say(
         "the data set {name!r} is not in {folders}, and {why}; set FEDBARY_DATA to a folder with {file} (arrays {keys}), or use 'digits', 'breast-cancer' or 'diabetes', which come with scikit-learn"
     ),
+    "dates-unclear": say(
+        "column {column!r} holds dates[[ such as {example!r}]] in which the day or the month could come first; say which with options=fb.ReadOptions(dates=['NAME=dmy']) or 'NAME=mdy'",
+        command="column {column!r} holds dates[[ such as {example!r}]] in which the day or the month could come first; say which with --dates NAME=dmy or NAME=mdy",
+    ),
+    "decimal-unclear": say(
+        "column {column!r} holds numbers[[ such as {example!r}]] whose comma could be a decimal point or not; say which with options=fb.ReadOptions(decimal=',') or '.'",
+        command="column {column!r} holds numbers[[ such as {example!r}]] whose comma could be a decimal point or not; say which with --decimal , or --decimal .",
+    ),
     "dirichlet-left-a-client-empty": say(
         "100 Dirichlet draws with alpha={alpha:g} left a client with fewer than {least} of {rows} rows; raise alpha or lower clients ({clients}) or min_rows"
     ),
+    "encoded-by-hashing": say("the free text of {columns:quoted} is encoded by hashing, as there is no other column"),
     "file-empty": say("the file is empty; expected a header and rows"),
     "file-kind": say("the suffix {suffix!r} is not one of {known}; convert the file"),
     "file-too-large": say(
@@ -41,6 +55,10 @@ SENTENCES = {
     "frame-without-label": say(
         "there is no column {label!r} but {names:quoted}; name the one that holds the labels with label=...",
         command="there is no column {label!r} but {names:quoted}; name the one that holds the labels with --label",
+    ),
+    "free-text": say(
+        "column {column!r} is free text ({different} different texts in {rows} rows[[, such as {example!r}]]); leave it out with options=fb.ReadOptions(drop=...), or encode it with encoder='hashing'",
+        command="column {column!r} is free text ({different} different texts in {rows} rows[[, such as {example!r}]]); leave it out with --drop, or encode it with --encoder hashing",
     ),
     "header-only": say("there are no rows under the {columns} column names; expected at least one"),
     "ids-missing": say("the id column {name!r} is missing in {missing:counted row}; fill it in or leave out the id"),
@@ -56,15 +74,21 @@ SENTENCES = {
     "labels-shape": say(
         "the labels {name!r} have shape {shape}, but one label for each row is expected; turn one-hot labels into classes with y.argmax(axis=1)"
     ),
+    "left-out-all-different": say("{columns:quoted} is left out, as its texts are all different and so name rows"),
+    "left-out-named-like-ids": say("{columns:quoted} is left out, as whole numbers of that name are identifiers"),
+    "left-out-row-numbers": say("{columns:quoted} is left out, as its whole numbers number the rows"),
     "lengths-differ": say(
         "column {column!r} has {rows} rows but there are {labels} labels; pass one label for each row"
     ),
+    "marks-of-missing-cells": say("{marks:quoted} in {columns:quoted} is read as a missing cell"),
     "mask-does-not-fit": say("a mask of {mask} rows does not fit a table of {rows} rows"),
     "missing-values": say(
         "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill in the gaps, drop those rows, or ask for <missing=indicate>."
     ),
     "mixed-column": say(
-        "column {column!r} mixes numbers and text[[, such as {example} in row {row} (counted from 0)]]; correct or empty these cells, or make every value text"
+        "column {column!r} mixes [[{kinds}|numbers]] and text[[, such as {example} in row {row} (counted from 0)]]; correct or empty these cells, or read all as categories with options=fb.ReadOptions(categories=...)",
+        "kinds",
+        command="column {column!r} mixes [[{kinds}|numbers]] and text[[, such as {example} in row {row} (counted from 0)]]; correct or empty these cells, or read all as categories with --categories",
     ),
     "needs-classes": say("{needed_by} needs classes, but the labels are a quantity; bin them or use by_size"),
     "no-adbc": say("there is no ADBC driver for this database; use {known}, or the URL without adbc+"),
@@ -88,6 +112,9 @@ SENTENCES = {
         command="there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: name one of them with --{role}",
     ),
     "no-table": say("there is no table to put together; pass at least one"),
+    "not-a-frame": say(
+        "got {kind}; expected a frame or a data set of which the column {column!r} says whose each row is, or a mapping of names to data"
+    ),
     "not-a-table": say(
         "got {kind}; expected a Table, a pair (X, y), a path, a frame (pandas, polars, pyarrow, DuckDB, …) or a Hugging Face data set with a label column, or a torch data set or loader of pairs",
         "kind",
@@ -106,12 +133,20 @@ SENTENCES = {
     "one-class-to-flip": say("labels are flipped between classes, but there is only {classes:quoted}; add classes="),
     "openml-failed": say("OpenML did not give {name!r} ({why})"),
     "openml-slow": say("OpenML did not answer within {seconds:.0f} s (try again)"),
+    "option-without-column": say(
+        "{name} names a column {wanted!r} that is not there{guess}; the {columns} columns are {names:quoted}",
+        "name",
+        command="{option} names a column {wanted!r} that is not there{guess}; the {columns} columns are {names:quoted}",
+    ),
     "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
     "query-failed": say("the query failed ({why}); correct it"),
     "query-too-large": say(
         "the query's first {rows:,} rows take more than {most:,} bytes; ask for fewer rows or columns", "most"
     ),
     "ragged": say("the rows of X do not have the same length; give every row as many numbers"),
+    "read-as-booleans": say("{columns:quoted} is read as true or false"),
+    "read-as-dates": say("{columns:quoted} is read as dates"),
+    "read-as-numbers": say("{columns:quoted} is read as numbers, which are written as text"),
     "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"

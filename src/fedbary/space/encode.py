@@ -149,10 +149,15 @@ def between_categories(column: ColumnSpec) -> Floats:
 
 def category_texts(values: NDArray[np.generic]) -> list[str | None]:
     """Categories as text; whole numbers lose their '.0', so that 1, 1.0 and "1" are one category."""
+    import pandas as pd
+
+    codes, different = pd.factorize(values)  # a column has few texts and many cells
     if values.dtype.kind == "f":
-        numbers = np.asarray(values, dtype=float)
-        return [None if np.isnan(v) else str(int(v)) if v == int(v) else str(v) for v in numbers]
-    return [None if value is None else str(value).strip() for value in values]
+        texts = [str(int(value)) if value == int(value) else str(value) for value in different]
+    else:
+        texts = [str(value).strip() for value in different]
+    found: list[str | None] = np.array([*texts, None], dtype=object)[codes].tolist()  # the code of a missing cell is −1
+    return found
 
 
 def _refuse_missing(table: Table, column: str, count: int, missing: str) -> None:

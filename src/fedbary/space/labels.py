@@ -47,7 +47,10 @@ def class_names(labels: NDArray[np.generic]) -> NDArray[np.str_]:
         names[whole] = values[whole].astype(np.int64).astype(np.str_)
         return names.astype(np.str_)
     if labels.dtype.kind == "O":
-        return np.array([str(value).strip() for value in labels], dtype=np.str_)
+        import pandas as pd
+
+        codes, different = pd.factorize(labels)
+        return np.array([str(value).strip() for value in different], dtype=np.str_)[codes]
     return labels.astype(np.str_)
 
 

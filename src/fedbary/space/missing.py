@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.space.cells import cell_numbers, is_missing
+from fedbary.space.cells import cell_numbers
 from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
@@ -107,7 +107,9 @@ def marks(missing: Integers | Floats, schema: Schema) -> Floats:
 def _missing(values: NDArray[np.generic], column: ColumnSpec) -> Integers:
     if column.kind == "categorical":
         if values.dtype.kind == "O":
-            return np.array([is_missing(cell) for cell in values.tolist()], dtype=np.int64)
+            import pandas as pd
+
+            return np.asarray(pd.isna(values), dtype=np.int64)
         return np.isnan(cell_numbers(values)).astype(np.int64)
     numbers = values if values.dtype.kind == "f" else cell_numbers(values)
     return np.asarray(np.isnan(numbers).reshape(len(values), -1).sum(axis=1, dtype=np.int64))

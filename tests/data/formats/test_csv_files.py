@@ -146,3 +146,19 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path, monkeypatch, name):
 def test_notes_come_with_the_table(tmp_path):
     (tmp_path / "mine.csv").write_text("age;label\n31;yes\n45;no\n")
     assert "formats.guessed-separator" in [note.code for note in read(tmp_path / "mine.csv", "label").notes]
+
+
+def test_digits_that_begin_with_a_zero_stay_as_they_are_written(tmp_path):
+    """A postcode is no number, and 07 is not the 7 of another client; who says that it is a number gets one."""
+    text = "zip,age,code,label\n01234,31,1,x\n98765,0,02,y\n,07.5,B3,y\n"
+    frame = cells(tmp_path / "mine.csv", text).frame
+    assert frame["zip"].tolist()[:2] == ["01234", "98765"]
+    assert frame["age"].tolist() == [31, 0, 7.5]
+    assert cells(tmp_path / "mine.csv", text, numeric="zip").frame["zip"].tolist()[:2] == [1234, 98765]
+    reading = Reading({"zip": ColumnReading("number")})
+    assert cells(tmp_path / "mine.csv", text, reading=reading).frame["zip"].tolist()[:2] == [1234, 98765]
+
+
+def test_a_column_that_turns_into_text_late_is_text_from_its_beginning(tmp_path):
+    text = "x,label\n" + "1.50,a\n" * 300_000 + "?!,b\n"
+    assert cells(tmp_path / "mine.csv", text).frame["x"].iloc[[0, -1]].tolist() == ["1.50", "?!"]

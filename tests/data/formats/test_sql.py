@@ -58,13 +58,13 @@ def test_rows_come_in_batches(sqlite):
 
 
 def test_postgresql_keeps_types(database):
-    frame = read_sql(postgres, ReadOptions(query="SELECT * FROM patients ORDER BY admitted"))
+    frame = read_sql(database, ReadOptions(query="SELECT * FROM patients ORDER BY admitted"))
     assert frame["admitted"].dt.month.tolist() == [1, 2, 3]
     assert frame["ill"].tolist() == [True, False, True]
 
 
 def test_postgresql_without_query_reads_its_only_table(database):
-    assert len(read_sql(postgres, ReadOptions())) == 3
+    assert len(read_sql(database, ReadOptions())) == 3
 
 
 def test_nothing_that_a_query_does_stays(sqlite, database):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fedbary.data.formats import damage
 from fedbary.data.formats.cells import Cells
-from fedbary.data.formats.csv import CSV, read_csv
+from fedbary.data.formats.csv import CSV, csv_chunks, read_csv
 from fedbary.data.formats.damage import one_line, too_large
-from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, read_excel
-from fedbary.data.formats.feather import FEATHER, read_feather
-from fedbary.data.formats.json_lines import JSON, read_json_lines
-from fedbary.data.formats.parquet import PARQUET, part_files, read_parquet
-from fedbary.data.formats.sql import read_sql
+from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, excel_chunks, read_excel
+from fedbary.data.formats.feather import FEATHER, feather_chunks, read_feather
+from fedbary.data.formats.image_columns import with_images
+from fedbary.data.formats.image_folder import is_image_folder, read_image_folder
+from fedbary.data.formats.json_lines import JSON, json_chunks, read_json_lines
+from fedbary.data.formats.parquet import PARQUET, parquet_chunks, part_files, read_parquet
+from fedbary.data.formats.sql import read_sql, sql_batches
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, is_url
 from fedbary.data.reading import Reading
@@ -40,14 +43,44 @@ def opened(
         raise DataError("formats.damaged", where=str(source), kind="Parquet", why=one_line(error)) from error
 
 
+def chunks(source: AnyPath, options: ReadOptions, rows: int, *, reading: Reading | None = None) -> Iterator[Cells]:
+    """The cells that a file, folder or database holds, so many rows at a time; see `opened`.
+
+    Nothing is said about kinds: a column may be numbers in one part and texts in the next.
+    """
+    if is_url(source):
+        yield from (Cells(frame) for frame in sql_batches(str(source), options, rows=rows) if len(frame))
+        return
+    path = Path(source)
+    if is_image_folder(path):
+        images = read_image_folder(path)
+        for start in range(0, len(images.frame), rows):
+            yield replace(images, frame=images.frame[start : start + rows])
+        return
+    suffix = _suffix(path)
+    if suffix in CSV:
+        yield from csv_chunks(path, options, rows, reading)
+    elif suffix in JSON:
+        yield from json_chunks(path, options, rows)
+    elif suffix in EXCEL:
+        yield from excel_chunks(path, options, rows)
+    else:
+        yield from feather_chunks(path, rows) if suffix in FEATHER else parquet_chunks(path, rows)
+
+
 def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
     if is_url(source):
         return Cells(read_sql(str(source), options, most))
     path = Path(source)
-    if path.is_dir():
-        return _folder(path, most)
-    suffix = table_suffix(path)
-    _refuse_size(path)
+    if is_image_folder(path):
+        return read_image_folder(path, most)
+    cells = _file(path, options, most, reading)
+    home = path if path.is_dir() else path.parent
+    return replace(cells, frame=with_images(cells.frame, home, reading))
+
+
+def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
+    suffix = _suffix(path)
     if suffix in CSV:
         return read_csv(path, options, most, reading)
     if suffix in JSON:
@@ -57,15 +90,26 @@ def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Rea
     return read_feather(path, most) if suffix in FEATHER else read_parquet(path, most)
 
 
-def _folder(path: Path, most: int | None) -> Cells:
-    if not part_files(path):
-        raise DataError("formats.no-table-in-folder", where=str(path))
-    return read_parquet(path, most)
+def _suffix(path: Path) -> str:
+    """The suffix of a file that can be looked into; a folder of Parquet files is read like one of them."""
+    if path.is_dir():
+        if not part_files(path):
+            raise DataError("formats.no-table-in-folder", where=str(path))
+        return PARQUET[0]
+    suffix = table_suffix(path)
+    if not path.is_file():
+        raise DataError("data.no-file", where=str(path))
+    size = path.stat().st_size
+    if size == 0:
+        raise DataError("data.file-empty", where=str(path))
+    if size > damage.MAX_FILE_BYTES:
+        raise too_large(path, size)
+    return suffix
 
 
 def is_table_folder(folder: Path) -> bool:
     """Whether a folder as a whole holds one table."""
-    return bool(part_files(folder))
+    return is_image_folder(folder) or bool(part_files(folder))
 
 
 def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
@@ -84,13 +128,3 @@ def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
         raise DataError("formats.other-spreadsheet", where=str(path), suffix=path.suffix)
     plain = [suffix for suffix in known if suffix.count(".") == 1]
     raise DataError("data.file-kind", where=str(path), suffix=path.suffix, known=", ".join(plain))
-
-
-def _refuse_size(path: Path) -> None:
-    if not path.is_file():
-        raise DataError("data.no-file", where=str(path))
-    size = path.stat().st_size
-    if size == 0:
-        raise DataError("data.file-empty", where=str(path))
-    if size > damage.MAX_FILE_BYTES:
-        raise too_large(path, size)

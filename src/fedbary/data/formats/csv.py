@@ -1,10 +1,14 @@
 """CSV and TSV files: separators and encodings as they come, and notes on what was guessed.
 
-Everything is guessed from the header line, so that no row decides how another one is read.
+Separator and encoding are guessed from the header line and from each cell by itself, so that no row decides how another
+one is read. Where nobody has said how to read a column, numbers that begin with a zero stay as they are written.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +31,10 @@ CSV = (*SEPARATORS, *(plain + packed for packed in COMPRESSED for plain in SEPAR
 _WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 # In columns of these kinds 007 is not 7.
 _AS_WRITTEN = ("category", "ordered", "date", "text", "identifier")
+# How many rows are looked at for numbers that begin with a zero.
+_SAMPLE = 1000
+_DIGITS = re.compile("[0-9]+")
+_LEADING_ZERO = re.compile(r"""[,;\t|"'\n\r]0[0-9]""")
 
 
 def read_csv(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
@@ -35,9 +43,26 @@ def read_csv(path: Path, options: ReadOptions, most: int | None, reading: Readin
 
     with readable(path, "CSV"), encoding_notes() as found:
         layout = _layout(path, options, reading)
-        with layout.file.text() as text:
-            frame = layout.named(pd.read_csv(text, nrows=most, **layout.arguments()))
+        frame = layout.read(most, low_memory=True)
+        # Read in parts, a column may be numbers in one and texts in the next; read at once, it is one of them.
+        if any(dtype.kind == "O" and not isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes):
+            frame = layout.read(most, low_memory=False)
     return Cells(frame, (*layout.notes, *found))
+
+
+def csv_chunks(path: Path, options: ReadOptions, rows: int, reading: Reading | None) -> Iterator[Cells]:
+    """The cells of a CSV file, so many rows at a time."""
+    import pandas as pd
+
+    with readable(path, "CSV"):
+        layout = _layout(path, options, reading)
+        with layout.file.text() as text, pd.read_csv(text, chunksize=rows, **layout.arguments()) as chunks:
+            while True:
+                with encoding_notes() as found:  # not while others run: they may read files, too
+                    chunk = next(chunks, None)
+                if chunk is None:
+                    return
+                yield Cells(layout.named(chunk), (*layout.notes, *found))
 
 
 @dataclass(frozen=True)
@@ -48,7 +73,7 @@ class _Layout:
     separator: str
     skipped: int
     names: list[str]
-    as_written: tuple[str, ...]
+    as_written: frozenset[str]
     decimal: str
     notes: tuple[Note, ...]
 
@@ -59,9 +84,16 @@ class _Layout:
             "skiprows": self.skipped,
             "decimal": self.decimal,
             "dtype": {place: str for place, name in enumerate(self.names) if name in self.as_written},
-            "low_memory": False,
             "float_precision": _precision(),
         }
+
+    def read(self, most: int | None, *, low_memory: bool) -> pd.DataFrame:
+        """The rows, or the first of them."""
+        import pandas as pd
+
+        with self.file.text() as text, warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+            return self.named(pd.read_csv(text, nrows=most, low_memory=low_memory, **self.arguments()))
 
     def named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """With names as they are in the file, as pandas renames the second of two; a first without one is left out."""
@@ -74,18 +106,42 @@ def _layout(path: Path, options: ReadOptions, reading: Reading | None) -> _Layou
 
     file = text_file(path, options.encoding)
     separator, skipped, notes = _separator(file, options)
-    # A row comes along with the header, as pandas would take the surplus cell of rows longer than it for an index.
+    # Rows come along with the header, as pandas would take the surplus cell of rows longer than it for an index.
+    zeros = _LEADING_ZERO.search(file.start) is not None
     with file.text() as text:
-        header = pd.read_csv(
-            text, sep=separator, skiprows=skipped, header=None, nrows=2, dtype=str, keep_default_na=False
+        sample = pd.read_csv(
+            text,
+            sep=separator,
+            skiprows=skipped,
+            header=None,
+            nrows=_SAMPLE if zeros else 2,
+            dtype=str,
+            keep_default_na=False,
         )
-    names = clean_names(header.iloc[0])
+    names = clean_names(sample.iloc[0])
     if "" in names[1:] or names == [""]:
         position = names.index("", min(1, len(names) - 1)) + 1
         raise DataError("data.column-without-name", where=str(path), position=position, columns=len(names))
     if names[0] == "":
         notes = (*notes, Note("formats.row-numbers"))
-    return _Layout(file, separator, skipped, names, _told(options, reading), options.decimal or ".", notes)
+    columns = sample[1:].to_numpy(dtype=object).T if zeros else ()
+    codes = [name for name, cells in zip(names, columns, strict=False) if _are_codes(cells)]
+    as_written = _told(options, reading, codes)
+    return _Layout(file, separator, skipped, names, as_written, options.decimal or ".", notes)
+
+
+def _are_codes(cells: Iterable[str]) -> bool:
+    """Whether the first cells are digits of which some begin with a zero, as postcodes do and numbers do not.
+
+    Examples
+    --------
+    >>> _are_codes(["01234", "", "98765"]), _are_codes(["0", "10"]), _are_codes(["07.5", "10"])
+    (True, False, False)
+    """
+    present = [cell for cell in cells if cell]
+    return any(len(cell) > 1 and cell[0] == "0" for cell in present) and all(
+        _DIGITS.fullmatch(cell) for cell in present
+    )
 
 
 def _separator(file: TextFile, options: ReadOptions) -> tuple[str, int, tuple[Note, ...]]:
@@ -119,12 +175,15 @@ def _usual_separator(path: Path) -> str:
     return next((usual for suffix, usual in SEPARATORS.items() if name.removesuffix(".gz").endswith(suffix)), ",")
 
 
-def _told(options: ReadOptions, reading: Reading | None) -> tuple[str, ...]:
+def _told(options: ReadOptions, reading: Reading | None, codes: Iterable[str]) -> frozenset[str]:
     """The columns whose cells are wanted as they are written."""
-    agreed = [name for name, column in (reading or {}).items() if column.kind in _AS_WRITTEN]
-    ordered = [one.partition("=")[0].strip() for one in options.ordered]
-    owner = [options.client_column] if options.client_column is not None else []
-    return (*options.categories, *options.dates, *ordered, *owner, *agreed)
+    agreed = reading or Reading()
+    named = (*options.categories, *options.dates, *options.ordered)
+    owner = () if options.client_column is None else (options.client_column,)
+    wanted = {name for name in codes if name not in agreed and name not in options.numeric}
+    # An order follows the name of some: size=S<M<L.
+    wanted |= {name.strip() for one in named for name in (one, one.partition("=")[0], one.rpartition("=")[0])}
+    return frozenset({*wanted, *owner, *(name for name in agreed if agreed[name].kind in _AS_WRITTEN)})
 
 
 def _precision() -> Literal["round_trip"] | None:

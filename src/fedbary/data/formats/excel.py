@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fedbary.checks import did_you_mean
 from fedbary.data.formats import damage
@@ -21,6 +21,7 @@ from fedbary.notes import Note
 if TYPE_CHECKING:
     import pandas as pd
 
+Row: TypeAlias = tuple[Any, ...]
 EXCEL = (".xlsx", ".xlsm")
 OTHER_SPREADSHEETS = (".xls", ".xlsb", ".ods", ".numbers")
 # What a sheet can hold at most; a damaged one may say that it holds more.
@@ -31,22 +32,25 @@ _NO_VALUE = frozenset({"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?"
 
 def read_excel(path: Path, options: ReadOptions, most: int | None) -> Cells:
     """The cells of one sheet, by their values; formulas are not computed."""
-    if find_spec("openpyxl") is None:
-        raise DataError("formats.no-openpyxl", where=str(path))
-    with readable(path, "Excel"):
-        _refuse_bomb(path)
-        with _sheet(path, options) as (rows, notes):
-            header = next(rows, None)
-            if header is None:
-                raise DataError("data.file-empty", where=str(path))
-            return _cells(path, header, list(islice(_bounded(path, rows), most)), notes)
+    with readable(path, "Excel"), _sheet(path, options) as (header, rows, notes):
+        return _cells(path, header, list(islice(rows, most)), notes)
+
+
+def excel_chunks(path: Path, options: ReadOptions, rows: int) -> Iterator[Cells]:
+    """The cells of one sheet, so many rows at a time."""
+    with readable(path, "Excel"), _sheet(path, options) as (header, found, notes):
+        while part := list(islice(found, rows)):
+            yield _cells(path, header, part, notes)
 
 
 @contextmanager
-def _sheet(path: Path, options: ReadOptions) -> Iterator[tuple[Iterator[tuple[Any, ...]], tuple[Note, ...]]]:
-    """The rows of a sheet that are not empty."""
+def _sheet(path: Path, options: ReadOptions) -> Iterator[tuple[Row, Iterator[Row], tuple[Note, ...]]]:
+    """The header of a sheet, and its rows that are not empty."""
+    if find_spec("openpyxl") is None:
+        raise DataError("formats.no-openpyxl", where=str(path))
     import openpyxl
 
+    _refuse_bomb(path)
     with path.open("rb") as file:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         names = [sheet.title for sheet in book.worksheets]
@@ -60,10 +64,14 @@ def _sheet(path: Path, options: ReadOptions) -> Iterator[tuple[Iterator[tuple[An
         sheet = book[wanted]
         sheet.reset_dimensions()  # what a file says of its size may be wrong
         rows = islice(sheet.iter_rows(values_only=True), _MOST_ROWS)
-        yield (row for row in rows if any(value is not None for value in row)), notes
+        filled = _bounded(path, (row for row in rows if any(value is not None for value in row)))
+        header = next(filled, None)
+        if header is None:
+            raise DataError("data.file-empty", where=str(path))
+        yield header, filled, notes
 
 
-def _bounded(path: Path, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def _bounded(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     cells = 0
     for row in rows:
         cells += len(row)
@@ -71,7 +79,7 @@ def _bounded(path: Path, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any,
         yield row
 
 
-def _cells(path: Path, header: tuple[Any, ...], rows: list[tuple[Any, ...]], notes: tuple[Note, ...]) -> Cells:
+def _cells(path: Path, header: Row, rows: list[Row], notes: tuple[Note, ...]) -> Cells:
     import pandas as pd
 
     width = max(len(row) for row in (header, *rows))

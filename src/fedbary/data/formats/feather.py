@@ -30,6 +30,14 @@ def read_feather(path: Path, most: int | None) -> Cells:
         return Cells(as_frame(pa.Table.from_batches(found, schema).slice(0, most)))
 
 
+def feather_chunks(path: Path, rows: int) -> Iterator[Cells]:
+    """The columns of a Feather file, so many rows at a time."""
+    with readable(path, "Feather"), _source(path) as (_, batches):
+        for batch in batches:
+            for start in range(0, batch.num_rows, rows):
+                yield Cells(as_frame(batch.slice(start, rows)))
+
+
 @contextmanager
 def _source(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
     """The schema and the batches, whose buffers are checked: Arrow trusts what a file says of its texts' lengths."""

@@ -24,6 +24,13 @@ def read_parquet(path: Path, most: int | None) -> Cells:
         return Cells(as_frame(source.head(most)))
 
 
+def parquet_chunks(path: Path, rows: int) -> Iterator[Cells]:
+    """The columns of Parquet files, so many rows at a time."""
+    with readable(path, "Parquet"), _source(path) as source:
+        for batch in source.batches(rows):
+            yield Cells(as_frame(batch))
+
+
 def part_files(folder: Path) -> list[Path]:
     """The Parquet files in a folder and in those below it; what begins with a dot or an underscore is none of them."""
     parts = []

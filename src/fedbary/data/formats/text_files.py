@@ -21,7 +21,7 @@ from fedbary.data.formats.damage import one_line, too_large
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
-_LONGEST_HEADER = 2**20
+_START = 2**18
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # How files begin that are sometimes called .csv and are none.
 _OTHERS = {
@@ -43,8 +43,9 @@ class TextFile:
     path: Path
     encoding: str
     errors: str
-    # The first line that is not blank, which in a table is its header.
+    # The first line that is not blank, which in a table is its header; and what follows, up to some length.
     header: str
+    start: str
 
     @contextmanager
     def text(self) -> Iterator[io.TextIOWrapper]:
@@ -56,15 +57,16 @@ class TextFile:
 def text_file(path: Path, encoding: str | None) -> TextFile:
     """Look at the beginning of a file that should be text."""
     with opened_bytes(path) as stream:
-        start = stream.read(_LONGEST_HEADER)
+        start = stream.read(_START)
     found = encoding or next((name for mark, name in _MARKS.items() if start.startswith(mark)), "utf-8")
     errors = "strict" if encoding or found == "utf-16" else _PER_CELL
     # A character may be cut in two at the end of what was read.
-    header = first_line(codecs.getincrementaldecoder(found)("replace" if errors == "strict" else errors).decode(start))
+    text = codecs.getincrementaldecoder(found)("replace" if errors == "strict" else errors).decode(start)
+    header = first_line(text)
     if any(ord(letter) < 32 and letter not in "\t\r\n" for letter in header):
         kind = next((kind for magic, kind in _OTHERS.items() if start.startswith(magic)), None)
         raise DataError("formats.not-text", where=str(path), kind=kind)
-    return TextFile(path, found, errors, header)
+    return TextFile(path, found, errors, header, text)
 
 
 def first_line(text: str) -> str:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from fedbary.data.alike import Reader, read_alike
 from fedbary.data.columns import naming
 from fedbary.data.frames import require_column
 from fedbary.data.objects.encodable import encodable, encoded_table
-from fedbary.data.objects.families import is_pair, is_path
-from fedbary.data.objects.features import features_of, is_features, is_labels, labels_of
-from fedbary.data.objects.frames import frame_cells, is_frame
-from fedbary.data.objects.huggingface import OF_CLIENTS, class_label, dataset_cells, is_huggingface
-from fedbary.data.objects.torch_data import is_torch_data, torch_rows
+from fedbary.data.objects.held import Held, check_type, clients_in, held
+from fedbary.data.objects.huggingface import OF_CLIENTS, OF_REFERENCE
 from fedbary.data.options import ReadOptions
+from fedbary.data.owners import without_column
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["as_table", "check_types", "client_tables", "clients_in", "reference_table"]
 
 
 def as_table(
@@ -60,42 +63,38 @@ def as_table(
     Table(2 rows, 1 columns, label 'bought')
     """
     with naming(_place(name) if name else ""):
-        if isinstance(data, Table):
-            table = data
-        elif is_path(data):
-            table = _of_file(data, label or likely or "label", options, reading)
-        elif is_huggingface(data):
-            found = [likely, "label", class_label(data)]
-            table = _of_frame(dataset_cells(data, splits), label, found, options, reading)
-        elif is_torch_data(data):
-            return as_table(torch_rows(data), name=name, label=label, likely=likely, options=options, reading=reading)
-        elif is_pair(data):
-            _check_type(data)
-            table = _of_pair(*data, options=options, reading=reading)
-        elif is_frame(data):
-            table = _of_frame(frame_cells(data), label, [likely, "label"], options, reading)
-        else:
-            raise _foreign(data)
-        if len(table) == 0:
-            raise DataError("data.no-rows")
+        table = _table(held(data, splits), label, likely, options, reading)
     return table.replace(origin=name) if name else table
 
 
-def table_or_error(
-    data: Any,
+def reference_table(data: Any, *, label: str | None = None, options: ReadOptions | None = None) -> Table:
+    """The validation rows; what is wrong with them is said of the reference."""
+    with naming("reference"):
+        table = as_table(data, label=label, options=options, splits=OF_REFERENCE)
+    return table if table.origin else table.replace(origin="reference")
+
+
+def client_tables(
+    clients: Mapping[str, Any],
+    reference: Table | None,
     *,
     label: str | None = None,
-    likely: str | None = None,
     options: ReadOptions | None = None,
-    reading: Reading | None = None,
-) -> Table | FedbaryError:
-    """A client's table, or the reason why it cannot be used, so that the others go on."""
-    if isinstance(data, FedbaryError):
-        return data
-    try:
-        return as_table(data, label=label, likely=likely, options=options, reading=reading)
-    except FedbaryError as error:
-        return error
+) -> dict[str, Table | FedbaryError]:
+    """Each client's table, or why it cannot be used, so that the others go on.
+
+    Columns are read as those of the reference; where it does not say how, as most clients read them.
+    """
+    likely, agreed = (None, None) if reference is None else (reference.label_name, reference.reading)
+    readers = {
+        str(name): _reader(data, label, likely, options)
+        for name, data in clients.items()
+        if not isinstance(data, FedbaryError)
+    }
+    read = (
+        {name: _read(reader, agreed) for name, reader in readers.items()} if agreed else read_alike(readers, "collect")
+    )
+    return {str(name): read.get(str(name), data) for name, data in clients.items()}
 
 
 def check_types(clients: Mapping[str, Any]) -> None:
@@ -109,60 +108,59 @@ def check_types(clients: Mapping[str, Any]) -> None:
     """
     for name, data in clients.items():
         with naming(_place(name)):
-            _check_type(data)
-
-
-def _check_type(data: Any) -> None:
-    if isinstance(data, Table | FedbaryError) or is_path(data) or is_huggingface(data) or is_torch_data(data):
-        return
-    if is_pair(data):
-        X, y = data
-        if not is_features(X):
-            raise DataError("data.not-features", kind=_kind(X))
-        if not is_labels(y):
-            raise DataError("data.not-labels", kind=_kind(y))
-    elif not is_frame(data):
-        raise _foreign(data)
+            check_type(data)
 
 
 def _place(name: object) -> str:
     return f"client {str(name)!r}"
 
 
-def _foreign(data: object) -> DataError:
-    return DataError("data.not-a-table", kind=_kind(data))
+def _reader(data: Any, label: str | None, likely: str | None, options: ReadOptions | None) -> Reader:
+    """What reads a client's rows by one agreement or another, and takes them out of their object once."""
+    rows = cache(lambda: held(data))
+    return lambda reading: _table(rows(), label, likely, options, reading)
 
 
-def _kind(data: object) -> str:
-    return type(data).__name__
+def _read(reader: Reader, reading: Reading) -> Table | DataError:
+    try:
+        return reader(reading)
+    except DataError as error:
+        return error
 
 
-def _of_file(path: Any, label: str, options: ReadOptions | None, reading: Reading | None) -> Table:
-    from fedbary.data.files import read
-
-    return read(path, label, options=options, reading=reading)
-
-
-def _of_pair(X: Any, y: Any, *, options: ReadOptions | None, reading: Reading | None) -> Table:
-    features, labels = features_of(X), labels_of(y)
-    kind = encodable(features, options or ReadOptions())
-    if kind is not None:
-        return encoded_table(features, labels, kind, options or ReadOptions(), reading)
-    return Table.from_arrays(features, labels, options=options, reading=reading)
-
-
-def _of_frame(
-    cells: pd.DataFrame,
-    label: str | None,
-    likely: Sequence[str | None],
-    options: ReadOptions | None,
-    reading: Reading | None,
+def _table(
+    data: Held, label: str | None, likely: str | None, options: ReadOptions | None, reading: Reading | None
 ) -> Table:
-    names = [str(column) for column in cells.columns]
-    if label is None:
-        label = next((column for column in likely if column in names), None)
+    rows = data.rows
+    if isinstance(rows, Table):
+        table = rows
+    elif isinstance(rows, tuple):
+        table = _of_pair(*rows, options or ReadOptions(), reading)
+    elif isinstance(rows, str | PathLike):
+        from fedbary.data.files import read
+
+        table = read(rows, label or likely or "label", options=options, reading=reading)
     else:
-        require_column(names, label, role="label")
-    if label is None:
-        raise DataError("data.frame-without-label", label=next(filter(None, likely)), names=tuple(names))
-    return Table.from_frame(cells, label, options=options, reading=reading)
+        frame = rows.frame if options is None else without_column(rows.frame, options.client_column)
+        found = label or _label_column(frame, [likely, "label", data.label])
+        require_column([str(column) for column in frame.columns], found, role="label")
+        table = Table.from_frame(frame, found, options=options, reading=reading)
+        table = table.replace(notes=(*rows.notes, *table.notes))
+    if len(table) == 0:
+        raise DataError("data.no-rows")
+    return table
+
+
+def _of_pair(X: Any, y: Any, options: ReadOptions, reading: Reading | None) -> Table:
+    kind = encodable(X, options)
+    if kind is not None:
+        return encoded_table(X, y, kind, options, reading)
+    return Table.from_arrays(X, y, options=options, reading=reading)
+
+
+def _label_column(cells: pd.DataFrame, likely: Sequence[str | None]) -> str:
+    names = tuple(str(column) for column in cells.columns)
+    found = next((column for column in likely if column in names), None)
+    if found is None:
+        raise DataError("data.frame-without-label", label=next(filter(None, likely)), names=names)
+    return found

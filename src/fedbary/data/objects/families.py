@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import PathLike
 from typing import Any
 
 from fedbary.data.formats.damage import one_line
@@ -21,16 +20,6 @@ def is_of(data: object, package: str) -> bool:
     (True, False)
     """
     return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
-
-
-def is_pair(data: object) -> bool:
-    """Whether it may be features and labels, ``(X, y)``."""
-    return isinstance(data, tuple | list) and len(data) == 2
-
-
-def is_path(data: object) -> bool:
-    """Whether it names a file, a folder or a database."""
-    return isinstance(data, str | PathLike)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 from fedbary import __version__
 from fedbary.api import value
 from fedbary.checks import did_you_mean
-from fedbary.data.objects import as_table, check_types, table_or_error
+from fedbary.data.objects import as_table, check_types, client_tables
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
 from fedbary.notes import Note
@@ -112,7 +112,7 @@ def boost(
     asked = _server_table(test, "test rows", target.label_name)
     judge, notes = _test_rows(asked, target)
     model, training = model or Logistic(), training or FedAvg(seed=seed)
-    tables = {str(name): table_or_error(data, likely=target.label_name) for name, data in clients.items()}
+    tables = client_tables(clients, target)
     cache = ResultCache(
         folder if valuation is None else None,
         lambda: {

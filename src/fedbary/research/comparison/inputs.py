@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fedbary.checks import did_you_mean
-from fedbary.data.objects import as_table, check_types, table_or_error
+from fedbary.data.objects import check_types, client_tables, reference_table
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
 
@@ -23,8 +23,8 @@ def tables_of(
     if not clients:
         raise SettingsError("research.no-client-to-compare")
     check_types(clients)
-    target = as_table(reference)
-    return {str(name): table_or_error(data, likely=target.label_name) for name, data in clients.items()}, target
+    target = reference_table(reference)
+    return client_tables(clients, target), target
 
 
 def check_methods(methods: Sequence[str], truth: str | None, known: Collection[str], *, of: str = "") -> list[str]:

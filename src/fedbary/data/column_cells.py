@@ -1,0 +1,247 @@
+"""The cells of one column as they came, in few forms: numbers, booleans, moments, texts, or objects of other libraries.
+
+`fedbary.data.guess` looks at them to decide a kind, `fedbary.data.read_columns` reads them by it. A cell reads alike
+whatever form its column has: a number and its text, a moment and its text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbary.data.columns import ACCEPTED, Array
+from fedbary.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Form = Literal["numbers", "booleans", "moments", "texts", "vectors", "images"]
+
+
+@dataclass(frozen=True)
+class TextCells:
+    """Texts, each different one once: what is computed of texts is computed of ``levels`` and spread to the cells.
+
+    Parameters
+    ----------
+    levels
+        The different texts, without blanks around them.
+    codes
+        For each cell the place of its text; −1 where it is missing.
+    declared
+        ``category`` or ``ordered`` where the column's type says so.
+
+    Examples
+    --------
+    >>> cells = TextCells(["a", "b"], np.array([0, 1, -1, 0]))
+    >>> cells.spread(np.array([1.0, 2.0]), np.nan)
+    array([ 1.,  2., nan,  1.])
+    """
+
+    levels: Sequence[str]
+    codes: npt.NDArray[np.intp]
+    declared: Literal["", "category", "ordered"] = ""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def spread(self, values: Array, missing: object) -> Array:
+        """The cells' values, of those of the levels."""
+        last = np.empty(1, dtype=values.dtype)
+        last[0] = missing
+        return np.concatenate([values, last])[self.codes]  # the code −1 is the last
+
+    @property
+    def present(self) -> int:
+        """How many cells are not missing."""
+        return int((self.codes >= 0).sum())
+
+    def counts(self) -> npt.NDArray[np.intp]:
+        """How many cells have each level."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
+
+    def row_of(self, level: int) -> int:
+        """The first row with a level."""
+        return int(np.argmax(self.codes == level))
+
+
+ColumnCells = TextCells | Array
+
+
+def form_of(cells: ColumnCells) -> Form:
+    """Which of the forms cells have."""
+    if isinstance(cells, TextCells):
+        return "texts"
+    if cells.dtype.kind == "O":
+        return "vectors" if any(isinstance(cell, _VECTORS) for cell in cells) else "images"
+    return {"b": "booleans", "M": "moments"}.get(cells.dtype.kind, "numbers")  # type: ignore[return-value]
+
+
+def cells_of(name: str, series: pd.Series[Any]) -> ColumnCells:
+    """The cells of a pandas column of any dtype.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cells_of("age", pd.Series([31, None], dtype="Int64"))
+    array([31., nan])
+    >>> cells_of("job", pd.Series(["cook", " nurse ", "cook"])).levels
+    ['cook', 'nurse']
+    """
+    import pandas as pd
+
+    types, dtype = pd.api.types, series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        declared: Literal["ordered", "category"] = "ordered" if dtype.ordered else "category"
+        levels = [written(level) for level in dtype.categories]
+        return _stripped(levels, series.cat.codes.to_numpy().astype(np.intp), declared)
+    if types.is_bool_dtype(dtype) and series.notna().all():
+        return series.to_numpy(dtype=bool)
+    if isinstance(dtype, pd.StringDtype) or types.is_bool_dtype(dtype):
+        return _distinct(series if isinstance(dtype, pd.StringDtype) else series.astype("string"))
+    if types.is_timedelta64_dtype(dtype) or (types.is_numeric_dtype(dtype) and dtype.kind != "c"):
+        return _numbers(series)
+    if types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype):
+        return _moments(series)
+    return _of_objects(name, series.astype(object))
+
+
+_VECTORS = (list, tuple, np.ndarray)
+# Objects that say the same as their text.
+_SAID = (str, bool, np.bool_, numbers.Real, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
+
+
+def _of_objects(name: str, series: pd.Series[Any]) -> ColumnCells:
+    """Look at the values themselves where the dtype says nothing about them."""
+    import pandas as pd
+
+    present = series.notna().to_numpy()
+    objects = series.to_numpy(dtype=object)
+    values = objects[present]
+    inferred = pd.api.types.infer_dtype(values, skipna=True)
+    if inferred in {"string", "empty"}:
+        return _distinct(series)
+    if inferred == "boolean" and present.all():
+        return objects.astype(bool)
+    if inferred in {"integer", "floating", "mixed-integer-float", "decimal"}:
+        found = np.full(len(objects), np.nan)
+        found[present] = [_as_float(value) for value in values]
+        return found
+    if inferred in {"datetime", "datetime64", "date"}:
+        return _moments(pd.Series(pd.to_datetime(series, utc=True, errors="coerce")))
+    if any(isinstance(value, (*_VECTORS, bytes)) or is_image(value) for value in values[:1]):
+        objects = objects.copy()
+        objects[~present] = None
+        return objects
+    if (foreign := next((value for value in values if not isinstance(value, _SAID)), None)) is not None:
+        raise DataError("data.foreign-values", column=name, kind=inferred, example=repr(foreign), expected=ACCEPTED)
+    return _as_texts(objects)
+
+
+def any_cells_of(series: pd.Series[Any], kind: str) -> ColumnCells:
+    """Cells for a kind that is known, whatever single ones hold: what is no number, moment or text is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> any_cells_of(pd.Series([1, {}, "x"]), "category").codes
+    array([ 0, -1,  1])
+    """
+    import pandas as pd
+
+    if not pd.api.types.is_object_dtype(series.dtype):
+        return cells_of(str(series.name), series)
+    objects = series.to_numpy(dtype=object)
+    wanted = (*_VECTORS, bytes, dict) if kind in ("vector", "image") else _SAID
+    fitting = [isinstance(value, wanted) or (kind == "image" and is_image(value)) for value in objects]
+    objects = objects.copy()
+    objects[~np.array(fitting, dtype=bool)] = None
+    return objects if kind in ("vector", "image") else _as_texts(objects)
+
+
+def _as_texts(objects: Array) -> TextCells:
+    import pandas as pd
+
+    missing = pd.isna(objects)
+    texts = [None if none else written(value) for value, none in zip(objects, missing, strict=True)]
+    return _distinct(pd.Series(texts, dtype=object))
+
+
+def is_image(value: object) -> bool:
+    """Whether an object is an image as data sets hold it."""
+    if isinstance(value, dict):
+        return bool(value) and value.keys() <= {"bytes", "path"}
+    return isinstance(value, bytes) or type(value).__module__.partition(".")[0] == "PIL"
+
+
+def _distinct(series: pd.Series[Any]) -> TextCells:
+    import pandas as pd
+
+    codes, levels = pd.factorize(series)
+    return _stripped(np.asarray(levels, dtype=object).tolist(), codes)
+
+
+def _stripped(levels: list[str], codes: npt.NDArray[np.intp], declared: Any = "") -> TextCells:
+    """Levels without blanks around them; those that only differ by these become one, and empty ones missing."""
+    stripped = [level.strip() for level in levels]
+    places = {level: place for place, level in enumerate(dict.fromkeys(filter(None, stripped)))}
+    if len(places) == len(levels):
+        return TextCells(stripped, codes, declared)
+    new = np.array([*(places.get(level, -1) for level in stripped), -1], dtype=np.intp)
+    return TextCells(list(places), new[codes], declared)
+
+
+def _numbers(series: pd.Series[Any]) -> Array:
+    """Whole numbers stay whole: as floats large ones would lose their last digits. Lengths of time are in days."""
+    if series.dtype.kind == "m":
+        return np.asarray(series.to_numpy(dtype="timedelta64[us]") / np.timedelta64(1, "D"))
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
+        return series.to_numpy()
+    if series.dtype.kind in "iu" and series.notna().all():
+        return series.to_numpy(dtype=np.uint64 if series.dtype.kind == "u" else np.int64)
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _moments(series: pd.Series[Any]) -> Array:
+    import pandas as pd
+
+    if isinstance(series.dtype, pd.PeriodDtype):
+        series = series.dt.to_timestamp()
+    if isinstance(series.dtype, pd.ArrowDtype):
+        series = series.astype("datetime64[us]" if series.dt.tz is None else "datetime64[us, UTC]")
+    if series.dt.tz is not None:
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    return series.to_numpy(dtype="datetime64[us]")
+
+
+def written(value: Any) -> str:
+    """A value as text that reads like it.
+
+    Examples
+    --------
+    >>> written(1.0), written(0.5), written(datetime.datetime(2020, 4, 3))
+    ('1', '0.5', '2020-04-03')
+    """
+    if isinstance(value, datetime.datetime):
+        moment = value if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
+        return moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat(sep=" ")
+    if isinstance(value, datetime.timedelta):
+        value = value / datetime.timedelta(days=1)
+    if isinstance(value, numbers.Real | decimal.Decimal) and not isinstance(value, numbers.Integral):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return str(value)
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # Python's whole numbers have no end
+        return float("inf")

@@ -1,0 +1,284 @@
+"""`guess_reading`: which kind each column of a file is, by what was asked, what was agreed, and then by rules.
+
+The rules look at a column's type and at whether all of its cells can be read as a kind. What they decide is noted for
+the owner and stated to others; nothing is decided twice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fedbary.checks import did_you_mean
+from fedbary.data.column_cells import ColumnCells, Form, TextCells, form_of
+from fedbary.data.columns import Array
+from fedbary.data.date_texts import ORDERS, moments_of, order_of
+from fedbary.data.identifiers import are_row_numbers, is_named_like_an_id, look_like_ids
+from fedbary.data.number_texts import MARKS, NUMBER_MARKS, decimal_of, is_code, numbers_of, units_of
+from fedbary.data.options import Encoder, ReadOptions
+from fedbary.data.read_columns import BOOLEANS
+from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, ReadKind
+from fedbary.errors import DataError, wrong_parameter
+from fedbary.notes import Note
+
+# A text column with more different values than this, and than half of the rows, is no list of categories.
+_MANY_LEVELS = 100
+# Texts of so many words on average, in more than so many different ones, are sentences.
+_SENTENCE, _FEW_LEVELS = 5, 20
+
+
+def guess_reading(
+    cells: Mapping[str, ColumnCells], options: ReadOptions, known: Reading
+) -> tuple[Reading, tuple[Note, ...]]:
+    """Decide how each column is read whose reading is not ``known`` yet, and note what was guessed.
+
+    Examples
+    --------
+    >>> cells = {"ill": TextCells(["yes", "no"], np.array([0, 1, 0]))}
+    >>> reading, notes = guess_reading(cells, ReadOptions(), Reading())
+    >>> reading["ill"].kind, [str(note) for note in notes]
+    ('boolean', ["'ill' is read as true or false"])
+    """
+    guesses = _Guesses(options)
+    found: dict[str, ColumnReading] = {}
+    for name, column in cells.items():
+        how = known.get(name)
+        if how is None:
+            how = guesses.of(name, column)
+        elif isinstance(column, TextCells):
+            how = _as_written(name, column, how, options)
+        found[name] = how
+    return Reading(guesses.with_texts(found, cells)), guesses.notes()
+
+
+def told_reading(features: Sequence[str], options: ReadOptions, others: Sequence[str] = ()) -> Reading:
+    """What the options alone say about feature columns; names that not even the label or the id has are refused.
+
+    Examples
+    --------
+    >>> told_reading(["size", "zip", "age"], ReadOptions(ordered=("size=S<M<L",), categories=("zip",)))["size"].levels
+    ('S', 'M', 'L')
+    """
+    names, told = (*features, *others), dict[str, ColumnReading]()
+    for one in options.ordered:
+        name, _, levels = one.partition("=")
+        named = tuple(level.strip() for level in levels.split("<") if level.strip())
+        if len(named) < 2 or len(set(named)) < len(named):
+            raise wrong_parameter("ordered", "ReadOptions", "columns with their levels, such as size=S<M<L", one)
+        told[_known("ordered", name.strip(), names)] = ColumnReading("ordered", levels=named)
+    for one in options.dates:
+        name, _, order = one.rpartition("=") if one not in names and one.endswith(ORDERS) else (one, "", "")
+        told[_known("dates", name.strip(), names)] = ColumnReading("date", order=order)
+    for name in options.categories:
+        told[_known("categories", name, names)] = ColumnReading("category")
+    for name in options.numeric:
+        told[_known("numeric", name, names)] = ColumnReading("number", decimal=options.decimal or "")
+    kept = {_known("columns", name, names) for name in options.columns}
+    dropped = {_known("drop", name, names) for name in options.drop}
+    for name in names:
+        if name in dropped or (kept and name not in kept):
+            told[name] = ColumnReading("dropped")
+    return Reading({name: how for name, how in told.items() if name in features})
+
+
+def decided_decimal(name: str, levels: Sequence[str], options: ReadOptions, before: str = "") -> str:
+    """The decimal point of numbers that are written as text."""
+    if options.decimal is not None:
+        return options.decimal
+    found = decimal_of(levels)
+    if found == "unclear" and before:
+        return before
+    if found in ("both", "unclear"):
+        example = next(level for level in levels if "," in level)
+        raise DataError("data.decimal-unclear", column=name, example=example)
+    return found or before
+
+
+def decided_order(name: str, levels: Sequence[str], before: str = "") -> str:
+    """Whether the day or the month comes first in dates that are written as text."""
+    found = order_of(levels)
+    if found == "unclear" and before:
+        return before
+    if found in ("both", "unclear"):
+        example = next(level for level in levels if order_of([level]))
+        raise DataError("data.dates-unclear", column=name, example=example)
+    return found or before
+
+
+def _known(option: str, wanted: str, names: Sequence[str]) -> str:
+    if wanted not in names:
+        guess, known = did_you_mean(wanted, names), tuple(names)
+        raise DataError(
+            "data.option-without-column", name=option, wanted=wanted, guess=guess, columns=len(names), names=known
+        )
+    return wanted
+
+
+def _as_written(name: str, cells: TextCells, known: ColumnReading, options: ReadOptions) -> ColumnReading:
+    """A kind that was agreed, and how this owner writes it."""
+    levels = [level for level in cells.levels if level.lower() not in NUMBER_MARKS]
+    if known.kind == "number":
+        return replace(known, decimal=decided_decimal(name, levels, options, known.decimal))
+    return replace(known, order=known.order or decided_order(name, levels)) if known.kind == "date" else known
+
+
+@dataclass
+class _Guesses:
+    """Guesses for the columns of one file, and the notes on them."""
+
+    options: ReadOptions
+    columns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    marks: dict[str, None] = field(default_factory=dict)
+    sentences: dict[str, TextCells] = field(default_factory=dict)
+
+    def of(self, name: str, cells: ColumnCells) -> ColumnReading:
+        """The kind of one column."""
+        if isinstance(cells, TextCells):
+            return self._of_texts(name, cells)
+        form = form_of(cells)
+        if form == "vectors":
+            return ColumnReading("vector", width=_width(cells))
+        if form == "numbers" and name not in self.options.columns and self._is_identifier(name, cells):
+            return ColumnReading("identifier")
+        return ColumnReading(_KINDS[form])
+
+    def with_texts(self, found: dict[str, ColumnReading], cells: Mapping[str, ColumnCells]) -> dict[str, ColumnReading]:
+        """Free text is encoded where that was asked for, or where there is nothing else; else it is refused."""
+        asked = self.options.encoder is not None and _suits_text(self.options.encoder)
+        alone = all(how.kind in LEFT_OUT for name, how in found.items() if name not in self.sentences)
+        if alone and not self.sentences:
+            for name in self.columns.pop(_ALL_DIFFERENT, ()):
+                column = cells[name]
+                assert isinstance(column, TextCells)
+                self.sentences[name] = column
+                found[name] = ColumnReading("text")
+        if alone and not self.sentences:
+            found |= {name: ColumnReading("number") for name in self.columns.pop(_ROW_NUMBERS, ())}
+        if self.sentences and not asked and not (alone and len(self.sentences) == 1):
+            name, column = next(iter(self.sentences.items()))
+            different, example = len(column.levels), column.levels[0]
+            raise DataError("data.free-text", column=name, different=different, rows=len(column), example=example)
+        if self.sentences and not asked:
+            self.columns["data.encoded-by-hashing"].extend(self.sentences)
+        return found
+
+    def notes(self) -> tuple[Note, ...]:
+        """What was guessed, one note for each thing."""
+        found = []
+        for code, names in self.columns.items():
+            marks = {"marks": tuple(self.marks)} if code == _MARKED else {}
+            found.append(Note(code, {"columns": tuple(names), **marks}))
+        return tuple(found)
+
+    def _of_texts(self, name: str, cells: TextCells) -> ColumnReading:
+        if cells.declared == "ordered" and len(cells.levels) > 1:
+            return ColumnReading("ordered", levels=tuple(cells.levels))
+        if cells.declared:
+            return ColumnReading("category")
+        guessed = self._of_parseable(name, cells)
+        self._mark(name, cells, MARKS if guessed is None else NUMBER_MARKS)
+        return self._of_names(name, cells) if guessed is None else guessed
+
+    def _of_names(self, name: str, cells: TextCells) -> ColumnReading:
+        """Categories, names of rows, or free text."""
+        levels = [level for level in cells.levels if level.lower() not in MARKS]
+        sentences = is_free_text(levels, len(cells))
+        if not sentences and name not in self.options.columns and look_like_ids(name, levels, cells.present):
+            self.columns[_ALL_DIFFERENT].append(name)
+            return ColumnReading("identifier")
+        if sentences or len(levels) > max(_MANY_LEVELS, len(cells) // 2):
+            self.sentences[name] = cells
+            return ColumnReading("text")
+        return ColumnReading("category")
+
+    def _of_parseable(self, name: str, cells: TextCells) -> ColumnReading | None:
+        """Booleans, numbers or dates: kinds that all cells can be read as."""
+        marks = np.array([level.lower() in NUMBER_MARKS for level in cells.levels], dtype=bool)
+        levels = [level for level, mark in zip(cells.levels, marks, strict=True) if not mark]
+        if not levels:
+            return None
+        words = {level.lower() for level in levels}
+        if words <= BOOLEANS.keys() and (len(words) > 1 or max(map(len, words)) > 1):
+            if not words <= {"true", "false"}:
+                self.columns["data.read-as-booleans"].append(name)
+            return ColumnReading("boolean")
+        counts = cells.counts()[~marks]
+        numbers = _readable_as_numbers(levels, self.options.decimal or "")
+        if numbers.all() and not any(is_code(level) for level in levels) and len(units_of(levels)) <= 1:
+            decimal = decided_decimal(name, levels, self.options)
+            self.columns["data.read-as-numbers"].append(name)
+            return ColumnReading("number", decimal=decimal)
+        moments = ~np.isnat(moments_of(levels, "dmy")) | ~np.isnat(moments_of(levels, "mdy"))
+        if moments.all() and not numbers.all():
+            self.columns["data.read-as-dates"].append(name)
+            return ColumnReading("date", order=decided_order(name, levels))
+        for what, read in (("numbers", numbers), ("dates", moments)):
+            if not read.all() and counts[read].sum() > counts.sum() / 2:
+                raise _mixed(name, cells, levels[int(np.argmin(read))], what)
+        return None
+
+    def _is_identifier(self, name: str, cells: Array) -> bool:
+        named = is_named_like_an_id(name) and _are_whole(cells)
+        if named or are_row_numbers(cells):
+            self.columns["data.left-out-named-like-ids" if named else _ROW_NUMBERS].append(name)
+            return True
+        return False
+
+    def _mark(self, name: str, cells: TextCells, marks: frozenset[str]) -> None:
+        found = [level for level in cells.levels if level.lower() in marks]
+        if found:
+            self.columns[_MARKED].append(name)
+            self.marks.update(dict.fromkeys(found))
+
+
+_ROW_NUMBERS = "data.left-out-row-numbers"
+_ALL_DIFFERENT = "data.left-out-all-different"
+_MARKED = "data.marks-of-missing-cells"
+_KINDS: dict[Form, ReadKind] = {"numbers": "number", "booleans": "boolean", "moments": "date", "images": "image"}
+
+
+def is_free_text(levels: Sequence[str], rows: int) -> bool:
+    """Whether texts are sentences rather than names.
+
+    Examples
+    --------
+    >>> is_free_text([f"The patient number {row} slept quite badly." for row in range(30)], 30)
+    True
+    """
+    if len(levels) <= max(_FEW_LEVELS, rows // 5):
+        return False
+    return sum(level.count(" ") + 1 for level in levels) >= _SENTENCE * len(levels)
+
+
+def _readable_as_numbers(levels: Sequence[str], decimal: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Also 1,234, whichever number that is."""
+    found = ~np.isnan(numbers_of(levels, decimal))
+    if decimal or found.all():
+        return found
+    return found | ~np.isnan(numbers_of(levels, ","))
+
+
+def _mixed(name: str, cells: TextCells, odd: str, what: str) -> DataError:
+    row = cells.row_of(list(cells.levels).index(odd))
+    return DataError("data.mixed-column", column=name, example=repr(odd), row=row, kinds=what)
+
+
+def _are_whole(cells: Array) -> bool:
+    if cells.dtype.kind in "iu":
+        return True
+    present = cells[~np.isnan(cells)]
+    return len(present) > 0 and bool(np.all(present == np.round(present)))
+
+
+def _width(cells: Array) -> int:
+    first = next((cell for cell in cells if cell is not None), ())
+    return len(first) if hasattr(first, "__len__") else 0
+
+
+def _suits_text(encoder: Encoder) -> bool:
+    from fedbary.data.encoders import suits
+
+    return bool(suits(encoder, "text"))
