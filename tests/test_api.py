@@ -76,12 +76,12 @@ BAD_CLIENTS = {
     "too few rows": (lambda f: f.head(4), ("schema.too-few-rows",) * 2, {"rows": 4, "least": 5}),
     "text for numbers": (
         lambda f: f.assign(age="old"),
-        ("data.cell-does-not-fit", "schema.read-otherwise"),
+        ("data.cell-does-not-fit",) * 2,
         {"column": "age"},
     ),
     "mixed types": (
         lambda f: f.assign(age=["x"] + [1.5] * 59),
-        ("data.cell-does-not-fit", "data.mixed-column"),
+        ("data.cell-does-not-fit",) * 2,
         {"column": "age", "example": "'x'", "row": 0},
     ),
     "infinite": (lambda f: f.assign(dose=np.inf), ("data.no-finite-number",) * 2, {"column": "dose", "count": 60}),
@@ -254,6 +254,24 @@ def test_the_label_of_frames_can_be_named():
     with pytest.raises(DataError, check=coded("data.no-such-column")) as raised:
         fb.value({"a": named[0]}, frame(), label="y", seed=0)
     assert raised.value.private["where"] == "reference"
+
+
+def test_one_frame_may_hold_the_rows_of_many_clients():
+    whole = pd.concat([frame(seed=seed).assign(site=site) for seed, site in enumerate(["oslo", "bergen", None])])
+    reference = frame(seed=9)
+    options = fb.ReadOptions(client_column="site")
+    result = fb.value(whole, reference, options=options, seed=0)
+    apart = fb.value({"oslo": frame(seed=0), "bergen": frame(seed=1)}, reference, seed=0)
+    assert result.clients["client"].tolist() == ["oslo", "bergen"]
+    assert result.clients["distance"].tolist() == apart.clients["distance"].tolist()
+    again = fb.value({"a": whole[whole["site"] == "oslo"]}, whole.assign(site="x"), options=options, seed=0)
+    assert not again.failed
+    with pytest.raises(DataError, check=coded("formats.no-client-column")):
+        fb.value(whole, reference, options=fb.ReadOptions(client_column="town"), seed=0)
+    with pytest.raises(DataError, check=coded("data.not-a-frame")):
+        fb.value(table(), reference, options=options, seed=0)
+    with pytest.raises(SettingsError, check=parameter("clients")):
+        fb.value(whole, reference, seed=0)
 
 
 def test_clients_and_reference_may_be_files(tmp_path):

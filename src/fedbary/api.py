@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fedbary.checks import did_you_mean
-from fedbary.data.objects import as_table, check_types, client_tables, reference_table
+from fedbary.data.objects import as_table, check_types, client_tables, clients_in, reference_table
 from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
 from fedbary.engines.events import Listener
@@ -64,8 +64,9 @@ def value(
         Client name → its rows: a frame (pandas, polars, pyarrow, DuckDB, …), a data set of Hugging Face, a data set
         or loader of torch, a pair ``(X, y)`` (arrays, sparse matrices, lists of texts or images, frames), a `Table`
         (see `read_clients`), or the path of a file. A client whose rows cannot be used is reported in the result's
-        ``status``; the others are valued. Or a list of cards (`card`), or of their files: nobody's rows are needed
-        then. None with an engine whose clients hold their own rows.
+        ``status``; the others are valued. Or one frame of which ``options.client_column`` says whose each row is. Or a
+        list of cards (`card`), or of their files: nobody's rows are needed then. None with an engine whose clients hold
+        their own rows.
     reference : optional
         The validation rows that the clients are compared with, in the same forms. Without it each client
         is compared with what all others have in common.
@@ -107,6 +108,7 @@ def value(
     >>> result.ranking()["client"].tolist()
     ['clean', 'noisy']
     """
+    clients = _told_apart(clients, options)
     alone = isinstance(clients, list | tuple | Mapping) and len(clients) == 1
     if isinstance(clients, list | tuple):
         protocol, engine, clients = _for_cards(protocol), _of_cards(clients, engine), None
@@ -207,6 +209,14 @@ def _guarded(table: Table, asked: Cards, policy: OwnerPolicy, ledger: Ledger) ->
     return GuardedClient.for_table(
         table, asked, policy=policy, ledger=ledger, run=secrets.token_hex(16), seed=seed, rules=RowRules()
     )
+
+
+def _told_apart(clients: Any, options: ReadOptions | None) -> Any:
+    """The clients in one frame, where a column says whose each row is; else what came."""
+    column = options.client_column if isinstance(options, ReadOptions) else None
+    if column is None or clients is None or isinstance(clients, Mapping | list | tuple):
+        return clients
+    return clients_in(clients, column)
 
 
 def _protocol(protocol: Settings | str | None, reference: object) -> Settings:

@@ -35,10 +35,11 @@ def read(
     reading: Reading | None = None,
     most: int | None = None,
 ) -> Table:
-    r"""Read a table from a file, a folder of Parquet files or a database.
+    r"""Read a table from a file, a folder of Parquet files or of images, or a database.
 
     Files are CSV (``.csv``, ``.tsv``, ``.txt``, also in ``.gz`` or ``.zip``), Parquet (``.parquet``), Feather
-    (``.feather``), JSON lines (``.jsonl``, ``.json``) or Excel (``.xlsx``).
+    (``.feather``), JSON lines (``.jsonl``, ``.json``) or Excel (``.xlsx``). A folder of images has one for each class:
+    the label is ``class``, and rows are known by their files.
 
     Parameters
     ----------
@@ -69,7 +70,8 @@ def read(
     asked = options or ReadOptions()
     with opened(path, asked, most, reading=reading) as cells:
         frame = without_column(cells.frame, asked.client_column)
-        table = Table.from_frame(frame, label, id=id, options=asked, reading=reading, origin=file_name(path))
+        known_by = id or cells.id
+        table = Table.from_frame(frame, label, id=known_by, options=asked, reading=reading, origin=file_name(path))
     return table.replace(notes=(*cells.notes, *table.notes))
 
 

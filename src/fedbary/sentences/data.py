@@ -112,6 +112,9 @@ SENTENCES = {
         command="there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: name one of them with --{role}",
     ),
     "no-table": say("there is no table to put together; pass at least one"),
+    "not-a-frame": say(
+        "got {kind}; expected a frame or a data set of which the column {column!r} says whose each row is, or a mapping of names to data"
+    ),
     "not-a-table": say(
         "got {kind}; expected a Table, a pair (X, y), a path, a frame (pandas, polars, pyarrow, DuckDB, …) or a Hugging Face data set with a label column, or a torch data set or loader of pairs",
         "kind",

@@ -45,7 +45,7 @@ SENTENCES = {
         "there is no vocabulary {file}; write one of public texts with fedbary.data.encoders.public_vocabulary"
     ),
     "no-weights": say(
-        "the weights of {name!r} are not on this machine, or damaged; fedbary fetches none: fetch them into the cache of {library} with {fetch}, or name a folder with a saved model",
+        "the weights of {name!r} are not on this machine, or damaged; fedbary fetches none: fetch them into the cache of {library} with {fetch}[[, or name a folder with a saved model, {instead}]]",
         "library",
     ),
     "no-words": say("the texts hold no words; expected at least one of two letters"),

@@ -17,7 +17,9 @@ SENTENCES = {
     "no-openpyxl": say("Excel files need openpyxl: pip install 'fedbary[excel]', or save the sheet as CSV"),
     "no-owner": say("column {column!r} names nobody; choose another <client_column>"),
     "no-sheet": say("there is no sheet {sheet!r}{guess}; the sheets are {names:quoted}: name one with <sheet>"),
-    "no-table-in-folder": say("the folder holds no Parquet files; name a file, or a folder of Parquet files"),
+    "no-table-in-folder": say(
+        "the folder holds no Parquet files, and no folders of images for each class; name a file, or such a folder"
+    ),
     "not-encoded": say("the file is not text in the encoding [[{encoding}|that was named]]; say another <encoding>"),
     "not-text": say("the file is not text but [[{kind}|something else]]; name it as what it is, or say its <encoding>"),
     "other-spreadsheet": say("files of {suffix} are not read; save the sheet as .xlsx or as CSV"),

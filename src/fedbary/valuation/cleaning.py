@@ -54,6 +54,25 @@ def clean(
     return mended.take(acts.kept)
 
 
+def clean_cells(
+    cells: pd.DataFrame,
+    label: str,
+    rows: pd.DataFrame,
+    how: Literal["drop", "relabel"] = "drop",
+    *,
+    suspects: bool = False,
+) -> pd.DataFrame:
+    """Act on the rows of a file as `clean` does on those of its table; every other cell stays as it is written."""
+    acts = acts_on(rows, how, suspects=suspects)
+    cleaned = cells.copy(deep=False)
+    if acts.relabelled.any():
+        labels = cells[label].astype(object)
+        own = np.array(cells[label].tolist())
+        labels[acts.relabelled] = [_like(own, str(text)) for text in rows["suggested_label"][acts.relabelled]]
+        cleaned[label] = labels.infer_objects()
+    return cleaned[acts.kept]
+
+
 @dataclass(frozen=True)
 class Acts:
     """What is done with each row: whether it is kept, and whether it gets the suggested label."""
@@ -86,7 +105,7 @@ def _bad(rows: pd.DataFrame, *, suspects: bool) -> NDArray[np.bool_]:
 def _like(labels: NDArray[np.generic], text: str) -> Any:
     """A suggested label, which is text, in the type that the column has."""
     kind = labels.dtype
-    return text if kind.kind == "O" else bool(int(text)) if kind.kind == "b" else kind.type(text)
+    return text if kind.kind in "OUT" else bool(int(text)) if kind.kind == "b" else kind.type(text)
 
 
 def suggestions(rows: pd.DataFrame) -> pd.Series:

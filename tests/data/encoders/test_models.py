@@ -113,6 +113,17 @@ def test_what_to_type_where_a_package_or_a_name_is_missing(family, monkeypatch):
     assert raised.value.public["install"].startswith("pip install ")
 
 
+def test_a_package_that_is_there_but_fails_is_named(monkeypatch, tmp_path):
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision" / "__init__.py").write_text("raise RuntimeError('operator torchvision::nms is missing')")
+    for module in ("torchvision", "torchvision.models"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(DataError, check=coded("encoders.package-fails")) as raised:
+        encoder_of("torchvision:resnet18", "image")
+    assert "nms" in raised.value.private["why"]
+
+
 def small_net(classes):
     torch.manual_seed(0)
     layers = [torch.nn.Conv2d(3, 6, 3), torch.nn.BatchNorm2d(6), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)]

@@ -72,8 +72,9 @@ def test_a_federated_data_set_in_a_folder(tmp_path):
     federated = flwr_datasets.FederatedDataset(
         dataset=str(tmp_path), partitioners={"train": by.IidPartitioner(4)}, cache_dir=str(tmp_path / "cache")
     )
-    clients = fb.partitions.of_flower(federated, label="outcome").clients
+    clients = fb.partitions.of_flower(federated, label="outcome", options=fb.ReadOptions(drop=("site",))).clients
     assert [len(table) for table in clients.values()] == [30] * 4
+    assert clients["client_1"].column_names == ("age", "ward")
     with pytest.raises(SettingsError, check=parameter("split")):
         fb.partitions.of_flower(federated, split="test")
 

@@ -13,6 +13,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.data import as_table
+from fedbary.data.objects import client_tables
 from fedbary.data.objects.frames import frame_cells
 from fedbary.errors import DataError
 
@@ -129,6 +130,22 @@ def test_a_query_that_fails_is_the_reason_of_its_client_alone():
     result = fb.value({"a": sound, "b": broken}, reference, label="outcome", seed=0)
     assert list(result.failed) == ["b"]
     assert result.outcomes["b"].notes[0].code == "data.object-unreadable"
+
+
+@pytest.mark.parametrize("reference_known", [True, False])
+def test_a_column_is_read_alike_by_all_even_from_a_reader_that_goes_by_once(reference_known):
+    """North's beds have numbers only: by itself it would count with them."""
+    rng = np.random.default_rng(0)
+
+    def ward(suffix):
+        beds = [f"{bed}{suffix}" for bed in rng.integers(1, 6, 60)]
+        return pd.DataFrame({"bed": beds, "age": rng.normal(50, 9, 60), "outcome": rng.choice(["ill", "well"], 60)})
+
+    clients = {"north": arrow(ward("")).to_reader(), "south": ward("b"), "west": ward("b")}
+    alone = as_table(arrow(ward("")), label="outcome")
+    tables = client_tables(clients, as_table(ward("b"), label="outcome") if reference_known else None, label="outcome")
+    assert alone.reading["bed"].kind == "number"
+    assert {table.reading["bed"].kind for table in tables.values()} == {"category"}
 
 
 def test_a_frame_without_the_label_says_how_it_is_named():

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from fedbary.data import table as data_table
     from fedbary.valuation.estimates import Estimate
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scored_rows import RowFacts
@@ -84,11 +83,11 @@ def rows(
     With --suspects both act on suspects, too.
     """
     from fedbary.cli.ui.model_rows import rows_by_model
-    from fedbary.cli.ui.result_folder import load_result, valued_table
+    from fedbary.cli.ui.result_folder import load_result, valued_cells, valued_table
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
     from fedbary.data.export import write
-    from fedbary.valuation.cleaning import clean
+    from fedbary.valuation.cleaning import clean_cells
 
     if export is not None and export not in _EXPORTS:
         guess = did_you_mean(export, _EXPORTS)
@@ -116,7 +115,8 @@ def rows(
             raise SettingsError("cli.nothing-to-leave-out", client=client, **known)
         typed = reading if data is not None else None
         valued = valued_table(result, frame, client, data=data, row_id=row_id, options=typed)
-        table = clean(valued, frame, _EXPORTS[export], suspects=suspects)
+        cells = valued_cells(result, client, data=data, options=typed)
+        table = clean_cells(cells, valued.label_name, frame, _EXPORTS[export], suspects=suspects)
         written = write(table, output or _beside(result, home, client, export, data))
     if json:
         write_json(_for_programs(frame, facts, client, most, written))
@@ -127,7 +127,7 @@ def rows(
             screen().print(left)
 
 
-def _still_in(table: data_table.Table, frame: pd.DataFrame, facts: RowFacts, *, suspects: bool) -> str:
+def _still_in(table: pd.DataFrame, frame: pd.DataFrame, facts: RowFacts, *, suspects: bool) -> str:
     """What a table that was just written still holds, where that may surprise."""
     if not len(table):
         return f"It is empty: all {counted(len(frame), 'row')} were left out."

@@ -89,6 +89,7 @@ def value(
     from fedbary.cli.ui.browser import open_file
     from fedbary.cli.ui.json import write_json
     from fedbary.cli.ui.progress import progress
+    from fedbary.cli.ui.read_notes import read_notes
     from fedbary.cli.ui.tables import show_valuation
     from fedbary.cli.ui.written_result import for_programs, with_sources, write_outcome
     from fedbary.valuation.storage import check_output
@@ -102,7 +103,7 @@ def value(
         from fedbary import LocalEngine, read_clients
         from fedbary import value as run
 
-        sent = SentFiles.among(patterns)
+        sent, guesses = SentFiles.among(patterns), list[str]()
         of_run = {"space": space, **asdict(rules), "seed": seed, "progress": listener}
         if sent is None:
             require(label, "cli.no-label")
@@ -112,8 +113,10 @@ def value(
             paths = client_paths(patterns, apart_from=[reference])
             target = None if reference is None else read_reference(reference, label, row_id, reading)
             agreed = None if target is None else target.reading
+            tables = read_clients(paths, label, id=row_id, options=reading, reading=agreed, errors="collect")
+            guesses = read_notes(tables)
             result = run(
-                read_clients(paths, label, id=row_id, options=reading, reading=agreed, errors="collect"),
+                tables,
                 target,
                 protocol=settings,
                 engine=LocalEngine(workers=workers, folder=output, resume=resume),
@@ -128,9 +131,9 @@ def value(
             result = sent.of_cards(settings, output, reference=reference, reading=reading, **of_run)
         written = write_outcome(result, output, report=report)
     if json:
-        write_json(for_programs(result, written))
+        write_json(for_programs(result, written) | {"guesses": guesses})
     else:
-        show_valuation(result, written)
+        show_valuation(result, written, guesses)
     if show and report:
         open_file(Path(written["report"]))
     if result.failed or result.without_rows:

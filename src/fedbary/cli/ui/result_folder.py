@@ -77,5 +77,23 @@ def valued_table(
     return table
 
 
+def valued_cells(
+    result: Valuation, client: str, *, data: str | None, options: ReadOptions | None = None
+) -> pd.DataFrame:
+    """The cells of the file that was valued, as they are written; images by their paths."""
+    from fedbary.data.formats import opened
+    from fedbary.data.owners import OwnedRows
+
+    place, asked = data or source_of(result, client), read_like(result) if options is None else options
+    assert place is not None, "the table was read from somewhere"
+    with opened(place, asked) as found:
+        shared = asked.client_column is not None and data is None
+        cells = OwnedRows.of(found, str(asked.client_column)).cells(client) if shared else found
+        frame = cells.frame.reset_index(drop=cells.id is None)
+    for name in frame.select_dtypes(object):
+        frame[name] = [cell["path"] if isinstance(cell, dict) and "path" in cell else cell for cell in frame[name]]
+    return frame
+
+
 def _label(result: Valuation) -> str:
     return result.settings.get("label") or ("label" if result.schema is None else result.schema.label.name)

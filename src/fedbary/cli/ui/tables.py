@@ -162,8 +162,8 @@ def file_list(files: Mapping[str, str]) -> Table:
     return grid
 
 
-def show_valuation(result: Valuation, files: Mapping[str, str]) -> None:
-    """The verdict, the clients, notes, and where everything was written; with --quiet, who failed and why."""
+def show_valuation(result: Valuation, files: Mapping[str, str], guesses: Sequence[str] = ()) -> None:
+    """The verdict, the clients, notes, how files were read, and what was written; with --quiet, who failed and why."""
     from fedbary.cli.ui.session import session
 
     if session().quiet:
@@ -175,4 +175,7 @@ def show_valuation(result: Valuation, files: Mapping[str, str]) -> None:
     notes = remarks(result)
     if notes is not None:
         console.print(notes)
+    if guesses:
+        console.print("\nHow the files were read", style="bold")
+        console.print(bulleted(guesses))
     console.print("", file_list(files), sep="\n")

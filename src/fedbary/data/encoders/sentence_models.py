@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +54,16 @@ def _loaded(settings: str, state: tuple[tuple[str, int, int], ...]) -> SentenceM
     library = package("sentence_transformers", _INSTALL)
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
-        with no_network():
+        with no_network(), _no_bars():
             model = library.SentenceTransformer(settings, device=device(), local_files_only=True)
     except Exception as error:  # the library says in many ways that files are missing or damaged
         fetch = f"from sentence_transformers import SentenceTransformer; SentenceTransformer({settings!r})"
         raise DataError(
-            "encoders.no-weights", name=settings, library="sentence-transformers", fetch=f'python -c "{fetch}"'
+            "encoders.no-weights",
+            name=settings,
+            library="sentence-transformers",
+            fetch=f'python -c "{fetch}"',
+            instead="sentence-transformers:FOLDER",
         ) from error
     model.eval()
     name = f"sentence-transformers:{Path(settings).resolve().name if state else settings}"
@@ -68,3 +74,16 @@ def _loaded(settings: str, state: tuple[tuple[str, int, int], ...]) -> SentenceM
         "sentence-transformers", _VERSION, weights_digest(model), tokens, model.max_seq_length, fingerprint(rows, 1)
     )
     return SentenceModel(name, digest, rows.shape[1], model)
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Loading a model draws bars of its own, between the lines of a report."""
+    bars = import_module("transformers.utils.logging")
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()

@@ -70,7 +70,13 @@ def _timm(settings: str, state: tuple[tuple[str, int, int], ...]) -> VisionModel
             model = timm.create_model(found, pretrained=True, num_classes=0)
     except Exception as error:  # no such model, no weights, or damaged ones
         fetch = f"import timm; timm.create_model({settings!r}, pretrained=True)"
-        raise DataError("encoders.no-weights", name=settings, library="timm", fetch=f'python -c "{fetch}"') from error
+        raise DataError(
+            "encoders.no-weights",
+            name=settings,
+            library="timm",
+            fetch=f'python -c "{fetch}"',
+            instead="timm:FOLDER",
+        ) from error
     prepared = data.resolve_model_data_config(model)
     transform = data.create_transform(**prepared, is_training=False)
     name = f"timm:{Path(settings).resolve().name if state else settings}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fedbary.data.formats import damage
@@ -12,6 +13,8 @@ from fedbary.data.formats.csv import CSV, csv_chunks, read_csv
 from fedbary.data.formats.damage import one_line, too_large
 from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, excel_chunks, read_excel
 from fedbary.data.formats.feather import FEATHER, feather_chunks, read_feather
+from fedbary.data.formats.image_columns import with_images
+from fedbary.data.formats.image_folder import is_image_folder, read_image_folder
 from fedbary.data.formats.json_lines import JSON, json_chunks, read_json_lines
 from fedbary.data.formats.parquet import PARQUET, parquet_chunks, part_files, read_parquet
 from fedbary.data.formats.sql import read_sql, sql_batches
@@ -49,6 +52,11 @@ def chunks(source: AnyPath, options: ReadOptions, rows: int, *, reading: Reading
         yield from (Cells(frame) for frame in sql_batches(str(source), options, rows=rows) if len(frame))
         return
     path = Path(source)
+    if is_image_folder(path):
+        images = read_image_folder(path)
+        for start in range(0, len(images.frame), rows):
+            yield replace(images, frame=images.frame[start : start + rows])
+        return
     suffix = _suffix(path)
     if suffix in CSV:
         yield from csv_chunks(path, options, rows, reading)
@@ -64,6 +72,14 @@ def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Rea
     if is_url(source):
         return Cells(read_sql(str(source), options, most))
     path = Path(source)
+    if is_image_folder(path):
+        return read_image_folder(path, most)
+    cells = _file(path, options, most, reading)
+    home = path if path.is_dir() else path.parent
+    return replace(cells, frame=with_images(cells.frame, home, reading))
+
+
+def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
     suffix = _suffix(path)
     if suffix in CSV:
         return read_csv(path, options, most, reading)
@@ -93,7 +109,7 @@ def _suffix(path: Path) -> str:
 
 def is_table_folder(folder: Path) -> bool:
     """Whether a folder as a whole holds one table."""
-    return bool(part_files(folder))
+    return is_image_folder(folder) or bool(part_files(folder))
 
 
 def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:

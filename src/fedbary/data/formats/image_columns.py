@@ -46,7 +46,10 @@ def _names_images(column: pd.Series[Any], folder: Path) -> bool:
     if column.dtype.kind not in "OT" and str(column.dtype) != "str":
         return False
     present = column.dropna()
-    first = present.iloc[0] if len(present) else None
+    try:
+        first = present.iloc[0] if len(present) else None
+    except UnicodeDecodeError:  # damage of which reading the column will speak
+        return False
     if isinstance(first, Mapping):
         return is_image(first)
     if not isinstance(first, str) or not is_image(first) or not (folder / first).is_file():

@@ -27,7 +27,10 @@ def is_image_folder(folder: Path) -> bool:
     >>> is_image_folder(site), is_image_folder(site / "cat")
     (True, False)
     """
-    return any(_is_image(file) for inner in _folders(folder) for file in _files(inner))
+    try:
+        return folder.is_dir() and any(_is_image(file) for inner in _folders(folder) for file in _files(inner))
+    except OSError:  # not for our eyes
+        return False
 
 
 def read_image_folder(folder: Path, most: int | None = None) -> Cells:

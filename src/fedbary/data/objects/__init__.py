@@ -11,15 +11,18 @@ from fedbary.data.alike import Reader, read_alike
 from fedbary.data.columns import naming
 from fedbary.data.frames import require_column
 from fedbary.data.objects.encodable import encodable, encoded_table
-from fedbary.data.objects.held import Held, check_type, held
+from fedbary.data.objects.held import Held, check_type, clients_in, held
 from fedbary.data.objects.huggingface import OF_CLIENTS, OF_REFERENCE
 from fedbary.data.options import ReadOptions
+from fedbary.data.owners import without_column
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["as_table", "check_types", "client_tables", "clients_in", "reference_table"]
 
 
 def as_table(
@@ -138,9 +141,11 @@ def _table(
 
         table = read(rows, label or likely or "label", options=options, reading=reading)
     else:
-        found = label or _label_column(rows, [likely, "label", data.label])
-        require_column([str(column) for column in rows.columns], found, role="label")
-        table = Table.from_frame(rows, found, options=options, reading=reading)
+        frame = rows.frame if options is None else without_column(rows.frame, options.client_column)
+        found = label or _label_column(frame, [likely, "label", data.label])
+        require_column([str(column) for column in frame.columns], found, role="label")
+        table = Table.from_frame(frame, found, options=options, reading=reading)
+        table = table.replace(notes=(*rows.notes, *table.notes))
     if len(table) == 0:
         raise DataError("data.no-rows")
     return table

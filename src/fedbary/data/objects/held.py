@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from fedbary.data.formats.cells import Cells
 from fedbary.data.objects.features import features_of, is_features, is_labels, labels_of
 from fedbary.data.objects.frames import frame_cells, is_frame
 from fedbary.data.objects.huggingface import OF_CLIENTS, class_label, dataset_cells, is_huggingface
 from fedbary.data.objects.torch_data import is_torch_data, torch_rows
+from fedbary.data.owners import OwnedRows
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Rows: TypeAlias = Table | str | PathLike[str] | tuple[Any, Any] | pd.DataFrame
+Rows: TypeAlias = "Table | str | PathLike[str] | tuple[Any, Any] | Cells"
 
 
 @dataclass(frozen=True)
 class Held:
-    """Rows as a table, a path, a pair ``(X, y)`` or a pandas frame, and the label column that a data set names."""
+    """Rows as a table, a path, a pair ``(X, y)`` or the cells of a frame, and the label that a data set names."""
 
     rows: Rows
     label: str | None = None
@@ -30,15 +29,33 @@ class Held:
 
 def held(data: Any, splits: Sequence[str] = OF_CLIENTS) -> Held:
     """Take the rows out of an object of another library; a stream is gone through once."""
+    if isinstance(data, Held):
+        return data
     check_type(data)
     if is_huggingface(data):
-        return Held(dataset_cells(data, splits), class_label(data))
+        return Held(Cells(dataset_cells(data, splits)), class_label(data))
     if is_torch_data(data):
         data = torch_rows(data)
     if _is_pair(data):
         X, y = data
         return Held((features_of(X), labels_of(y)))
-    return Held(data if isinstance(data, Table) or _is_path(data) else frame_cells(data))
+    return Held(data if isinstance(data, Table) or _is_path(data) else Cells(frame_cells(data)))
+
+
+def clients_in(data: Any, column: str) -> dict[str, Held]:
+    """The clients whose rows stand in one frame or data set, where a column says whose each row is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(clients_in(pd.DataFrame({"site": ["oslo", "bergen", "oslo"], "age": [31, 45, 60]}), "site"))
+    ['oslo', 'bergen']
+    """
+    whole = held(data)
+    if not isinstance(whole.rows, Cells):
+        raise DataError("data.not-a-frame", kind=type(data).__name__, column=column)
+    owned = OwnedRows.of(whole.rows, column)
+    return {name: Held(owned.cells(name), whole.label) for name in owned.names}
 
 
 def check_type(data: Any) -> None:
@@ -50,7 +67,7 @@ def check_type(data: Any) -> None:
     Traceback (most recent call last):
     fedbary.errors.DataError: X of the pair (X, y) is a dict; expected ...
     """
-    if isinstance(data, Table | FedbaryError) or _is_path(data) or is_huggingface(data) or is_torch_data(data):
+    if isinstance(data, Table | Held | FedbaryError) or _is_path(data) or is_huggingface(data) or is_torch_data(data):
         return
     if _is_pair(data):
         X, y = data
