@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "inputs.md"
 _LINE = re.compile(r"^\| (?P<what>[^|]+) \| `(?P<line>.+)` \|$", re.MULTILINE)
 LINES = [(found["what"], found["line"].replace("\\|", "|")) for found in _LINE.finditer(PAGE.read_text("utf-8"))]
 COMMANDS = [line for line in LINES if line[1].startswith("fedbary ")]
-PYTHON = [line for line in LINES if line[1].startswith("fb.")]
+PYTHON = [line for line in LINES if line[1].startswith(("fb.", "list(fb."))]
 
 
 @pytest.fixture(scope="module")
