@@ -13,6 +13,7 @@ from fedbary.data.encoders.pixels import pixels_of
 from fedbary.data.encoders.sentence_models import sentence_model_of
 from fedbary.data.encoders.tfidf import tfidf_of
 from fedbary.data.encoders.vision_models import timm_model_of, torchvision_model_of
+from fedbary.data.options import ENCODERS
 from fedbary.errors import DataError, SettingsError
 
 Spec: TypeAlias = "str | Callable[[Any], Any]"
@@ -51,10 +52,8 @@ def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
     if not isinstance(spec, str):
         return function_encoder(spec, kind)
     family, _, settings = spec.partition(":")
-    if family not in _FAMILIES:
-        raise SettingsError(
-            "encoders.no-encoder", name=spec, guess=did_you_mean(family, _FAMILIES), known=tuple(_FAMILIES)
-        )
+    if family not in ENCODERS:
+        raise SettingsError("encoders.no-encoder", name=spec, guess=did_you_mean(family, ENCODERS), known=ENCODERS)
     takes, made = _FAMILIES[family]
     if takes != kind:
         raise DataError("encoders.other-kind", name=spec, takes=f"{takes}s", kind=f"{kind}s", default=DEFAULTS[kind])
