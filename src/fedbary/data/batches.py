@@ -134,10 +134,15 @@ class _Parts:
         return table.replace(labels=table.labels.astype(float)) if plan.label_kinds > {"f"} else table
 
     def _read(self, cells: Cells, reading: Reading) -> Table:
-        table = Table.from_frame(
-            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=file_name(self.source)
+        return Table.from_frame(
+            cells.frame,
+            self.label,
+            id=self.id,
+            options=self.options,
+            reading=reading,
+            notes=cells.notes,
+            origin=file_name(self.source),
         )
-        return table.replace(notes=(*cells.notes, *table.notes))
 
 
 def _joined(one: Reading, other: Reading) -> Reading:
