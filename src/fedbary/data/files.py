@@ -70,9 +70,9 @@ def read(
     asked = options or ReadOptions()
     with opened(path, asked, most, reading=reading) as cells:
         frame = without_column(cells.frame, asked.client_column)
-        known_by = id or cells.id
-        table = Table.from_frame(frame, label, id=known_by, options=asked, reading=reading, origin=file_name(path))
-    return table.replace(notes=(*cells.notes, *table.notes))
+        return Table.from_frame(
+            frame, label, id=id or cells.id, options=asked, reading=reading, notes=cells.notes, origin=file_name(path)
+        )
 
 
 @overload
