@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbary.data.agreed import agreed_reading
 from fedbary.data.columns import naming
-from fedbary.data.formats import chunks, opened
+from fedbary.data.formats import chunks, decoding, opened
 from fedbary.data.formats.cells import Cells
 from fedbary.data.formats.json_lines import JSON
 from fedbary.data.options import ReadOptions
@@ -134,10 +134,16 @@ class _Parts:
         return table.replace(labels=table.labels.astype(float)) if plan.label_kinds > {"f"} else table
 
     def _read(self, cells: Cells, reading: Reading) -> Table:
-        table = Table.from_frame(
-            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=file_name(self.source)
-        )
-        return table.replace(notes=(*cells.notes, *table.notes))
+        with decoding(self.source):
+            return Table.from_frame(
+                cells.frame,
+                self.label,
+                id=self.id or cells.id,
+                options=self.options,
+                reading=reading,
+                notes=cells.notes,
+                origin=file_name(self.source),
+            )
 
 
 def _joined(one: Reading, other: Reading) -> Reading:

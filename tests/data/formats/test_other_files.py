@@ -120,7 +120,7 @@ def test_clients_may_be_folders(tmp_path):
     assert list(read_clients(tmp_path, "label")) == ["north", "south", "west"]
     assert list(read_clients(tmp_path / "south", "label")) == ["south"]
     assert list(read_clients(f"{tmp_path}/*o*th", "label")) == ["north", "south"]
-    assert part_files(tmp_path / "empty") == []
+    assert list(part_files(tmp_path / "empty")) == []
 
 
 def test_records_need_not_have_all_keys(tmp_path):
