@@ -44,7 +44,7 @@ def features_of(
         for place, name in enumerate(frame.columns)
         if str(name) not in told or told[str(name)].kind not in LEFT_OUT
     }
-    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}))
+    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=bool(agreed))
     columns, stated, encoded = columns_of(cells, reading, encoder=options.encoder)
     require_unique(stated.columns())
     left_out = {name: how for name, how in told.items() if name not in stated}

@@ -80,6 +80,7 @@ SENTENCES = {
     "left-out-all-different": say("{columns:quoted} is left out, as its texts are all different and so name rows"),
     "left-out-named-like-ids": say("{columns:quoted} is left out, as whole numbers of that name are identifiers"),
     "left-out-row-numbers": say("{columns:quoted} is left out, as its whole numbers number the rows"),
+    "left-out-unused": say("{columns:quoted} is left out, as it cannot be read and nobody else uses it"),
     "lengths-differ": say(
         "column {column!r} has {rows} rows but there are {labels} labels; pass one label for each row"
     ),

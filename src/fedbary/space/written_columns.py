@@ -24,7 +24,6 @@ _KEYS = {
     "centre": ("scale",),
 }
 _ALL = (*_KEYS, "scale", "may_lack")
-_VECTOR = ColumnReading("vector")
 # Cosines and sines of angles that are anywhere on the circle.
 _CIRCLE = sqrt(0.5)
 
@@ -70,7 +69,7 @@ def written_column(name: str, found: object) -> WrittenColumn:
         truth(found, "date", place)
         return WrittenColumn(ColumnReading("date"), _dates(name, found, place, lacks))
     if what in ("encoder", "width"):
-        reading, width = _encoder(found, place) if what == "encoder" else (_VECTOR, whole(found, "width", place))
+        reading, width = _encoder(found, place) if what == "encoder" else _vector(found, place)
         return WrittenColumn(reading, (_numeric(name, found, place, lacks, kind="block", width=width),))
     return WrittenColumn(ColumnReading("number"), (_numeric(name, found, place, lacks),))
 
@@ -95,6 +94,11 @@ def _dates(name: str, found: Mapping[str, Any], place: str, lacks: bool) -> tupl
     return days, *(
         _numeric(made.format(name), circle, place, lacks, kind="block", width=2) for made in (MONTH, WEEKDAY)
     )
+
+
+def _vector(found: Mapping[str, Any], place: str) -> tuple[ColumnReading, int]:
+    width = whole(found, "width", place)
+    return ColumnReading("vector", width=width), width
 
 
 def _encoder(found: Mapping[str, Any], place: str) -> tuple[ColumnReading, int]:
