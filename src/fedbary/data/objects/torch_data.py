@@ -100,7 +100,7 @@ def _items(data: Any) -> Iterator[Any]:
     data = _in_order(data)
     if not isinstance(data, DataLoader):
         yield from data if _is_endless(data) else (data[place] for place in range(len(data)))
-    elif data.batch_size is None:
+    elif data.batch_sampler is None:
         yield from data
     else:
         for batch in data:
