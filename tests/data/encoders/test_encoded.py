@@ -190,3 +190,9 @@ def test_large_photos_are_made_smaller_first_so_that_a_batch_fits_the_memory():
     photo = Image.new("RGB", (4000, 3000))
     assert encoded([photo], sizes, kind="image", name="photo").block.tolist() == [[2048, 1536]]
     assert photo.size == (4000, 3000)
+
+
+def test_a_table_that_would_fill_the_memory_is_refused_before_it_is_made():
+    agreed = ColumnReading("image", encoder="pixels:256x256x3")
+    with pytest.raises(DataError, check=coded("encoders.too-many-numbers")):
+        encoded([None] * 10_000, kind="image", name="scan", agreed=agreed, alone=True)
