@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from fedbary.checkup.coded import Coded, CodedTable, row_hashes
+from fedbary.data.reading import ColumnReading, columns_made
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError
 from fedbary.notes import Note
@@ -83,8 +84,10 @@ def _different_rows_of_a_class(coded: CodedTable) -> int:
     return int(np.bincount(coded.labels.codes[first]).max())
 
 
-def fit_to_schema(coded: CodedTable, schema: Schema) -> Fit:
+def fit_to_schema(coded: CodedTable, schema: Schema, *, unread: Collection[str] = ()) -> Fit:
     """What a federation with this schema and default settings would refuse, and what it would be told.
+
+    Columns that were ``unread`` are refused already, and nothing is told of a table without them.
 
     Examples
     --------
@@ -95,7 +98,9 @@ def fit_to_schema(coded: CodedTable, schema: Schema) -> Fit:
     ["the column 'age' of the schema is missing (it has 'Age' that the schema does not know): rename or add it."]
     """
     table = coded.table
-    if refusals := _misfits(table, schema):
+    made = {one for name in unread for one in columns_made(name, schema.reading.get(name, ColumnReading("number")))}
+    refusals = _misfits(table, schema, made)
+    if refusals or unread:
         return Fit(tuple(refusals))
     cloud = _cloud(coded, schema)
     try:
@@ -131,12 +136,15 @@ def _known_levels(column: Coded, categories: tuple[str, ...]) -> Coded:
     return Coded(codes[column.codes], np.arange(len(places) + 1))
 
 
-def _misfits(table: Table, schema: Schema) -> list[Note]:
+def _misfits(table: Table, schema: Schema, unread: Collection[str]) -> list[Note]:
     """Everything in which a table does not fit: an embedding stops at the first."""
+    schema = replace(
+        schema, columns=tuple(c for c in schema.columns if c.name not in unread), projection=None, whitening=None
+    )
     present = [column for column in schema.columns if column.name in table.columns]
 
     def fits_in(column: ColumnSpec) -> None:
-        require_columns(table, replace(schema, columns=(column,), projection=None, whitening=None))
+        require_columns(table, replace(schema, columns=(column,)))
         encode_column(table, column, schema.missing)
 
     looks: list[Callable[[], object]] = [partial(check_kind, table.labels, schema.label, where=table.origin)]

@@ -23,6 +23,13 @@ SENTENCES = {
     "few-different-rows": say(
         "{count:counted different row} {count:either is are} fewer than min_group = {least}: add rows"
     ),
+    "fix-over-itself": say("a corrected copy cannot take the place of the table itself: name another file"),
+    "fixed-labels": say("label '{column}': {count:counted cell} {count:either is are} respelled ({changes:listed})"),
+    "fixed-levels": say("column '{column}': {count:counted cell} {count:either is are} respelled ({changes:listed})"),
+    "fixed-missing": say("column '{column}': {count:counted cell} {count:either is are} left empty ({changes:listed})"),
+    "fixed-numbers": say(
+        "column '{column}': {count:counted number} {count:either is are} written plainly ({changes:listed})"
+    ),
     "label-again": say("column '{column}' says the same as the label in every row: leave it out"),
     "label-coding": say(
         "{count:counted row} {count:either has have} the label {found:listed} (did you mean {meant:listed}?): write a class in one way"
@@ -31,6 +38,9 @@ SENTENCES = {
         "column '{column}' has {found:listed} in {count:counted row} (did you mean {meant:listed}?): write a level in one way"
     ),
     "mostly-missing": say("column '{column}' has no value in {count:counted row} ({share:whole_percent})"),
+    "nothing-to-fix": say(
+        "a table that was not read from a file or frame has no cells as they were written to correct"
+    ),
     "one-class": say("all rows are of class {name!r}"),
     "outliers": say(
         "column '{column}' has {count:counted value} far from all others, such as {example} (the others: {low} to {high}): check {count:either it them}"
