@@ -134,8 +134,9 @@ class _Parts:
         return table.replace(labels=table.labels.astype(float)) if plan.label_kinds > {"f"} else table
 
     def _read(self, cells: Cells, reading: Reading) -> Table:
+        known_by, origin = self.id or cells.id, file_name(self.source)
         table = Table.from_frame(
-            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=file_name(self.source)
+            cells.frame, self.label, id=known_by, options=self.options, reading=reading, origin=origin
         )
         return table.replace(notes=(*cells.notes, *table.notes))
 

@@ -57,15 +57,24 @@ def chunks(source: AnyPath, options: ReadOptions, rows: int, *, reading: Reading
         for start in range(0, len(images.frame), rows):
             yield replace(images, frame=images.frame[start : start + rows])
         return
+    for cells in _file_chunks(path, options, rows, reading):
+        yield replace(cells, frame=with_images(cells.frame, _home(path), reading))
+
+
+def _file_chunks(path: Path, options: ReadOptions, rows: int, reading: Reading | None) -> Iterator[Cells]:
     suffix = _suffix(path)
     if suffix in CSV:
-        yield from csv_chunks(path, options, rows, reading)
-    elif suffix in JSON:
-        yield from json_chunks(path, options, rows)
-    elif suffix in EXCEL:
-        yield from excel_chunks(path, options, rows)
-    else:
-        yield from feather_chunks(path, rows) if suffix in FEATHER else parquet_chunks(path, rows)
+        return csv_chunks(path, options, rows, reading)
+    if suffix in JSON:
+        return json_chunks(path, options, rows)
+    if suffix in EXCEL:
+        return excel_chunks(path, options, rows)
+    return feather_chunks(path, rows) if suffix in FEATHER else parquet_chunks(path, rows)
+
+
+def _home(path: Path) -> Path:
+    """From where the paths in a table are meant."""
+    return path if path.is_dir() else path.parent
 
 
 def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
@@ -75,8 +84,7 @@ def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Rea
     if is_image_folder(path):
         return read_image_folder(path, most)
     cells = _file(path, options, most, reading)
-    home = path if path.is_dir() else path.parent
-    return replace(cells, frame=with_images(cells.frame, home, reading))
+    return replace(cells, frame=with_images(cells.frame, _home(path), reading))
 
 
 def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
