@@ -9,7 +9,7 @@ from math import sqrt
 from typing import Any
 
 from fedbary.data.reading import MONTH, WEEKDAY, ColumnReading, ReadKind
-from fedbary.errors import DataError, SchemaError
+from fedbary.errors import DataError, SchemaError, SettingsError
 from fedbary.space.schema import ColumnSpec
 from fedbary.space.written_values import names, numbers, require_known, truth, whole, wrong
 
@@ -106,6 +106,6 @@ def _encoder(found: Mapping[str, Any], place: str) -> tuple[ColumnReading, int]:
     kind: ReadKind = "text" if suits(named, "text") else "image"
     try:
         encoder = encoder_of(named, "text" if kind == "text" else "image")
-    except DataError as error:
+    except (DataError, SettingsError) as error:
         raise wrong("encoder", place, "the name of an encoder that is here", str(error)) from error
     return ColumnReading(kind, encoder=encoder.name, digest=encoder.digest), encoder.width
