@@ -65,6 +65,11 @@ class CodedTable:
     columns: dict[str, Coded]
     labels: Coded
 
+    @cached_property
+    def hashes(self) -> Hashes:
+        """A number for every cell, by column and row, the labels last; see `cell_hashes`."""
+        return cell_hashes([*self.columns.values(), self.labels])
+
     @classmethod
     def of(cls, table: Table) -> CodedTable:
         """Code every column, and the labels by the names of their classes."""
