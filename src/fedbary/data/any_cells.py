@@ -17,12 +17,12 @@ from fedbary.data.column_cells import ColumnCells, TextCells, any_cells_of
 from fedbary.data.columns import LARGEST, Array, naming
 from fedbary.data.formats import opened
 from fedbary.data.frames import label_names, require_column, require_unique, texts
-from fedbary.data.guess import told_reading
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, file_name
 from fedbary.data.read_columns import category_texts, columns_of
 from fedbary.data.reading import LEFT_OUT, Reading
 from fedbary.data.table import Table
+from fedbary.data.told import told_reading
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:

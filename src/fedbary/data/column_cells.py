@@ -10,13 +10,17 @@ import datetime
 import decimal
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbary.data.arrow_texts import Mask, as_arrow, as_mask, matches
 from fedbary.data.columns import ACCEPTED, Array
+from fedbary.data.date_texts import Moments, moments_of, order_of
+from fedbary.data.number_texts import NUMBER_MARKS, NumberTexts
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
@@ -48,6 +52,7 @@ class TextCells:
     levels: Sequence[str]
     codes: npt.NDArray[np.intp]
     declared: Literal["", "category", "ordered"] = ""
+    _moments: dict[str, Moments] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -62,6 +67,46 @@ class TextCells:
     def present(self) -> int:
         """How many cells are not missing."""
         return int((self.codes >= 0).sum())
+
+    @cached_property
+    def arrow(self) -> Any:
+        """The levels as Arrow has them."""
+        return as_arrow(self.levels)
+
+    @cached_property
+    def marks(self) -> Mask:
+        """Which levels say in a column of numbers, dates or truths that a cell is missing."""
+        return self.among(NUMBER_MARKS)
+
+    def among(self, marks: frozenset[str]) -> Mask:
+        """Which levels are some of these, in whatever letters."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return as_mask(pc.is_in(pc.utf8_lower(self.arrow), value_set=pa.array(sorted(marks), pa.large_string())))
+
+    @cached_property
+    def telling(self) -> Sequence[str]:
+        """The levels that are no such marks."""
+        if not self.marks.any():
+            return self.levels
+        return [level for level, mark in zip(self.levels, self.marks, strict=True) if not mark]
+
+    @cached_property
+    def number_texts(self) -> NumberTexts:
+        """The same, taken apart as numbers."""
+        return NumberTexts.of(self.arrow.filter(~self.marks) if self.marks.any() else self.arrow)
+
+    @cached_property
+    def date_order(self) -> str:
+        """Whether the day or the month comes first in them, where they are dates."""
+        return order_of(self.telling)
+
+    def moments(self, order: str) -> Moments:
+        """Their moments, computed once."""
+        if order not in self._moments:
+            self._moments[order] = moments_of(self.telling, order)
+        return self._moments[order]
 
     def counts(self) -> npt.NDArray[np.intp]:
         """How many cells have each level."""
@@ -190,10 +235,11 @@ def _distinct(series: pd.Series[Any]) -> TextCells:
 
 def _stripped(levels: list[str], codes: npt.NDArray[np.intp], declared: Any = "") -> TextCells:
     """Levels without blanks around them; those that only differ by these become one, and empty ones missing."""
+    cells = TextCells(levels, codes, declared)
+    if not matches(cells.arrow, r"(?s:[\s\pZ].*|.*[\s\pZ]|)").any():
+        return cells
     stripped = [level.strip() for level in levels]
     places = {level: place for place, level in enumerate(dict.fromkeys(filter(None, stripped)))}
-    if len(places) == len(levels):
-        return TextCells(stripped, codes, declared)
     new = np.array([*(places.get(level, -1) for level in stripped), -1], dtype=np.intp)
     return TextCells(list(places), new[codes], declared)
 

@@ -251,6 +251,8 @@ def refuse_infinite(name: str, column: Array) -> None:
 def _as_text(name: str, array: Array) -> Array:
     import pandas as pd
 
+    if array.dtype.kind == "O" and pd.api.types.infer_dtype(array, skipna=False) == "string":
+        return array  # nothing is missing
     inferred = pd.api.types.infer_dtype(array, skipna=True)
     if inferred not in {"string", "empty"}:
         raise DataError("data.object-array", column=name, kind=inferred, expected=ACCEPTED)

@@ -5,15 +5,17 @@ Each text is read by itself. Only 03/04/2020 says two things: `order_of` looks f
 
 from __future__ import annotations
 
-import datetime
 import re
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbary.data.arrow_texts import Mask, as_arrow, as_mask, groups, matches
+
 Moments = npt.NDArray[np.datetime64]
+Ints = npt.NDArray[np.int64]
 ORDERS = ("dmy", "mdy")
 
 
@@ -28,10 +30,20 @@ def moments_of(texts: Sequence[str], order: str = "") -> Moments:
     >>> moments_of(["03/04/2020"], "dmy").astype("M8[D]")
     array(['2020-04-03'], dtype='datetime64[D]')
     """
-    found = _iso([text if _ISO.fullmatch(text) else None for text in texts])
-    for place in np.flatnonzero(np.isnat(found)).tolist():
-        if (moment := _written(texts[place], order)) is not None:
-            found[place] = moment
+    written = as_arrow(texts)
+    found = np.full(len(texts), np.datetime64("NaT", "us"))
+    iso = matches(written, _ISO)
+    if iso.any():
+        found[iso] = _iso(written.filter(iso))
+    left = np.flatnonzero(~iso)
+    left = left[matches(written.take(left), _WRITTEN)] if len(left) else left
+    for pattern in (_NUMERIC, *_OTHERS):
+        if not len(left):
+            break
+        fits, parts = groups(written.take(left), pattern)
+        if fits.any():
+            found[left[fits]] = _moments({name: part.filter(fits) for name, part in parts.items()}, order)
+            left = left[~fits]
     return found
 
 
@@ -43,31 +55,31 @@ def order_of(texts: Sequence[str]) -> Literal["", "dmy", "mdy", "both", "unclear
     >>> order_of(["03/04/2020", "13/04/2020"]), order_of(["03/04/2020"]), order_of(["2020-04-03"])
     ('dmy', 'unclear', '')
     """
-    told, unclear = set(), False
-    for text in texts:
-        if (found := _NUMERIC.fullmatch(text)) is None or found[2] == ".":
-            continue
-        first, second = int(found[1]), int(found[3])
-        if first > 12 or second > 12:
-            told.add("dmy" if first > 12 else "mdy")
-        else:
-            unclear |= first != second
-    if len(told) == 2:
-        return "both"
-    return told.pop() if told else "unclear" if unclear else ""  # type: ignore[return-value]
+    written = as_arrow(texts)
+    fits, parts = groups(written.filter(matches(written, _AMBIGUOUS)), _NUMERIC)
+    first, second = (_ints(parts[name].filter(fits)) for name in ("first", "second"))
+    day_first, month_first = bool((first > 12).any()), bool((second > 12).any())
+    if day_first or month_first:
+        return "both" if day_first and month_first else "dmy" if day_first else "mdy"
+    return "unclear" if bool((first != second).any()) else ""
 
 
-_CLOCK = r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?\s*([aApP][mM])?)?"
-_ISO = re.compile(
+_CLOCK = (
+    r"(?:[T ]+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<clock>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
+    r"\s*(?P<half>[aApP][mM])?)?"
+)
+_ISO = (
     r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"
     r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?)?"
 )
-_NUMERIC = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})" + _CLOCK)
+_NUMERIC = (
+    "(?P<first>[0-9]{1,2})(?P<one>[./-])(?P<second>[0-9]{1,2})(?P<other>[./-])(?P<year>[0-9]{4}|[0-9]{2})" + _CLOCK
+)
 _OTHERS = tuple(
-    re.compile(pattern + _CLOCK)
+    pattern + _CLOCK
     for pattern in (
-        r"(?P<year>[0-9]{4})[./-](?P<month>[0-9]{1,2})[./-](?P<day>[0-9]{1,2})",
-        r"(?P<year>[12][0-9]{3})(?:(?P<month>[0-9]{2})(?P<day>[0-9]{2}))?",
+        "(?P<year>[0-9]{4})(?P<one>[./-])(?P<month>[0-9]{1,2})(?P<other>[./-])(?P<day>[0-9]{1,2})",
+        "(?P<year>[12][0-9]{3})(?:(?P<month>[0-9]{2})(?P<day>[0-9]{2}))?",
         r"(?P<day>[0-9]{1,2})\.?[ -](?P<month>[A-Za-z]{3,9})\.?,?[ -](?P<year>[0-9]{4}|[0-9]{2})",
         r"(?P<month>[A-Za-z]{3,9})\.? (?P<day>[0-9]{1,2}),? (?P<year>[0-9]{4})",
     )
@@ -80,44 +92,76 @@ _MONTHS = {name[:length]: place for place, name in enumerate(_NAMES, start=1) fo
 _MONTHS["sept"] = 9
 
 
-def _iso(texts: list[str | None]) -> Moments:
+# What any of these patterns matches, to be looked for at once.
+_WRITTEN = "|".join(f"(?:{re.sub(r'[(][?]P<[a-z]+>', '(?:', pattern)})" for pattern in (_NUMERIC, *_OTHERS))
+# Day or month: with points the day comes first.
+_AMBIGUOUS = "[0-9]{1,2}[/-][0-9]{1,2}[/-].*"
+
+
+def _moments(parts: Mapping[str, Any], order: str) -> Moments:
+    """Moments of texts that all match one pattern; NaT where there is no such day or time."""
+    fits = np.ones(len(parts["year"]), dtype=bool)
+    if "other" in parts:
+        fits &= _equal(parts["one"], parts["other"])
+    if "first" in parts:
+        first, second = _ints(parts["first"]), _ints(parts["second"])
+        day_first = _equal(parts["one"], ".") | (first == second) | (order == "dmy")
+        day_first |= (first > 12) & (order == "")
+        fits &= day_first | (order == "mdy") | (second > 12)
+        day, month = np.where(day_first, first, second), np.where(day_first, second, first)
+    else:
+        day, month = _ints(parts["day"], 1), _months(parts["month"])
+    year = _ints(parts["year"])
+    # Two digits are a year as Python's own %y has it: 69 to 99 are of the last century.
+    short = matches(parts["year"], "..")
+    year = np.where(short, year + np.where(year >= 69, 1900, 2000), year)
+    fits &= (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+    months = (np.where(fits, year, 1970) - 1970) * 12 + np.where(fits, month, 1) - 1
+    days = months.astype("datetime64[M]").astype("datetime64[D]") + (np.where(fits, day, 1) - 1)
+    fits &= days.astype("datetime64[M]").astype(np.int64) == months  # no 31st of April
+    microseconds, possible = _clocks(parts)
+    moments = days.astype("datetime64[us]") + microseconds
+    moments[~fits | ~possible] = np.datetime64("NaT")
+    return np.asarray(moments)
+
+
+def _clocks(parts: Mapping[str, Any]) -> tuple[Any, Mask]:
+    """Times of day, and whether there are such times."""
+    import pyarrow.compute as pc
+
+    hour, minute, second = (_ints(parts[name]) for name in ("hour", "minute", "clock"))
+    named, afternoon = matches(parts["half"], ".+"), matches(parts["half"], "(?i)pm")
+    possible = np.where(named, (hour >= 1) & (hour <= 12), hour < 24) & (minute < 60) & (second < 60)
+    hour = np.where(named, hour % 12 + 12 * afternoon, hour)
+    fraction = _ints(pc.utf8_slice_codeunits(pc.utf8_rpad(parts["fraction"], 6, "0"), 0, 6))
+    total = ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction
+    return total.astype("timedelta64[us]"), possible
+
+
+def _months(names: Any) -> Ints:
+    """Months of their digits or names; 0 for what is none."""
+    coded = names.dictionary_encode()
+    different, place = coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False)
+    numbers = [int(one) if one.isdigit() else 1 if one == "" else _MONTHS.get(one.lower(), 0) for one in different]
+    return np.asarray(np.array(numbers, dtype=np.int64)[place])
+
+
+def _iso(texts: Any) -> Moments:
     import pandas as pd
 
-    moments = pd.to_datetime(pd.Series(texts, dtype=object), format="ISO8601", errors="coerce", utc=True)
-    return moments.dt.tz_localize(None).to_numpy(dtype="datetime64[us]").copy()
+    moments = pd.to_datetime(texts.to_pandas(), format="ISO8601", errors="coerce", utc=True)
+    return np.asarray(moments.dt.tz_localize(None).to_numpy(dtype="datetime64[us]"))
 
 
-def _written(text: str, order: str) -> datetime.datetime | None:
-    if (found := _NUMERIC.fullmatch(text)) is not None:
-        return _ordered(found, order)
-    for pattern in _OTHERS:
-        if (found := pattern.fullmatch(text)) is not None:
-            month = found["month"] or "1"
-            number = int(month) if month.isdigit() else _MONTHS.get(month.lower(), 0)
-            return _moment(found["year"], number, int(found["day"] or 1), found.groups()[3:])
-    return None
+def _ints(digits: Any, empty: int = 0) -> Ints:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    filled = pc.if_else(pc.equal(digits, ""), str(empty), digits)
+    return np.asarray(pc.cast(filled, pa.int64()).to_numpy(zero_copy_only=False))
 
 
-def _ordered(found: re.Match[str], order: str) -> datetime.datetime | None:
-    first, second = int(found[1]), int(found[3])
-    day_first = found[2] == "." or first == second or order == "dmy" or (not order and first > 12)
-    if not day_first and not order and second <= 12:
-        return None
-    day, month = (first, second) if day_first else (second, first)
-    return _moment(found[4], month, day, found.groups()[4:])
+def _equal(part: Any, other: Any) -> Mask:
+    import pyarrow.compute as pc
 
-
-def _moment(year: str, month: int, day: int, clock: tuple[str | None, ...]) -> datetime.datetime | None:
-    # Two digits are a year as Python's own %y has it: 69 to 99 are of the last century.
-    full = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= 69 else 2000)
-    hour, minute, second, fraction, half = clock
-    hours = int(hour or 0)
-    if half is not None:
-        if not 1 <= hours <= 12:
-            return None
-        hours = hours % 12 + (12 if half in ("pm", "PM", "pM", "Pm") else 0)
-    microseconds = int((fraction or "0").ljust(6, "0")[:6])
-    try:
-        return datetime.datetime(full, month, day, hours, int(minute or 0), int(second or 0), microseconds)
-    except ValueError:
-        return None
+    return as_mask(pc.equal(part, other))

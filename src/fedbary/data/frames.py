@@ -11,11 +11,12 @@ import numpy as np
 from fedbary.checks import did_you_mean
 from fedbary.data.column_cells import TextCells, cells_of
 from fedbary.data.columns import ACCEPTED, Array, as_labels
-from fedbary.data.guess import guess_reading, told_reading
+from fedbary.data.guess import guess_reading
 from fedbary.data.number_texts import numbers_of
 from fedbary.data.options import ReadOptions
 from fedbary.data.read_columns import columns_of
 from fedbary.data.reading import LEFT_OUT, Reading
+from fedbary.data.told import told_reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
@@ -104,7 +105,7 @@ def _label_texts(name: str, series: pd.Series[Any], cells: TextCells, decimal: s
                 raise DataError("data.decimal-unclear", column=name, example=next(one for one in names if "," in one))
             return cells.spread(numbers_of(names, "."), np.nan)
         return cells.spread(texts(names), None)
-    _refuse_mixed(name, series)
+    _refuse_mixed(name, series, cells)
     return cells.spread(texts(list(cells.levels)), None)
 
 
@@ -173,15 +174,17 @@ def texts(values: Sequence[str | None]) -> Array:
     return column
 
 
-def _refuse_mixed(name: str, series: pd.Series[Any]) -> None:
+def _refuse_mixed(name: str, series: pd.Series[Any], cells: TextCells) -> None:
     """Texts of which most are numbers, or texts and numbers: some of them are wrong."""
     import pandas as pd
 
-    values = series.to_numpy(dtype=object)
-    texts = np.array([isinstance(value, str) for value in values])
-    numeric = pd.to_numeric(series.astype(object), errors="coerce").notna().to_numpy(dtype=bool)
-    if texts.all() and not len(values) / 2 < numeric.sum() < len(values):
+    numeric = ~np.isnan(numbers_of(cells.levels, "."))
+    share = cells.counts()[numeric].sum() / max(cells.present, 1)
+    inferred = "string" if isinstance(series.dtype, pd.StringDtype) else pd.api.types.infer_dtype(series, skipna=True)
+    only_texts = inferred in ("string", "empty")
+    if only_texts and not 0.5 < share < 1:
         return
-    odd = ~numeric if not numeric.all() else texts
+    values = series.to_numpy(dtype=object)
+    odd = cells.spread(~numeric, False) if not numeric.all() else np.array([isinstance(cell, str) for cell in values])
     row = int(odd.argmax())
     raise DataError("data.mixed-column", column=name, example=repr(values[row]), row=row, kinds="numbers")

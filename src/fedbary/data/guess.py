@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fedbary.checks import did_you_mean
+from fedbary.data.arrow_texts import Mask
 from fedbary.data.column_cells import ColumnCells, Form, TextCells, form_of
 from fedbary.data.columns import Array
-from fedbary.data.date_texts import ORDERS, moments_of, order_of
+from fedbary.data.date_texts import ORDERS, order_of
 from fedbary.data.identifiers import are_row_numbers, is_named_like_an_id, look_like_ids
-from fedbary.data.number_texts import MARKS, NUMBER_MARKS, decimal_of, is_code, numbers_of, units_of
+from fedbary.data.number_texts import MARKS, NUMBER_MARKS
 from fedbary.data.options import Encoder, ReadOptions
 from fedbary.data.read_columns import BOOLEANS
 from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, ReadKind
-from fedbary.errors import DataError, wrong_parameter
+from fedbary.errors import DataError
 from fedbary.notes import Note
 
 # A text column with more different values than this, and than half of the rows, is no list of categories.
@@ -54,75 +54,31 @@ def guess_reading(
     return Reading(guesses.with_texts(found, cells)), guesses.notes()
 
 
-def told_reading(features: Sequence[str], options: ReadOptions, others: Sequence[str] = ()) -> Reading:
-    """What the options alone say about feature columns; names that not even the label or the id has are refused.
-
-    Examples
-    --------
-    >>> told_reading(["size", "zip", "age"], ReadOptions(ordered=("size=S<M<L",), categories=("zip",)))["size"].levels
-    ('S', 'M', 'L')
-    """
-    names, told = (*features, *others), dict[str, ColumnReading]()
-    for one in options.ordered:
-        name, _, levels = one.partition("=")
-        named = tuple(level.strip() for level in levels.split("<") if level.strip())
-        if len(named) < 2 or len(set(named)) < len(named):
-            raise wrong_parameter("ordered", "ReadOptions", "columns with their levels, such as size=S<M<L", one)
-        told[_known("ordered", name.strip(), names)] = ColumnReading("ordered", levels=named)
-    for one in options.dates:
-        name, _, order = one.rpartition("=") if one not in names and one.endswith(ORDERS) else (one, "", "")
-        told[_known("dates", name.strip(), names)] = ColumnReading("date", order=order)
-    for name in options.categories:
-        told[_known("categories", name, names)] = ColumnReading("category")
-    for name in options.numeric:
-        told[_known("numeric", name, names)] = ColumnReading("number", decimal=options.decimal or "")
-    kept = {_known("columns", name, names) for name in options.columns}
-    dropped = {_known("drop", name, names) for name in options.drop}
-    for name in names:
-        if name in dropped or (kept and name not in kept):
-            told[name] = ColumnReading("dropped")
-    return Reading({name: how for name, how in told.items() if name in features})
+def _as_written(name: str, cells: TextCells, known: ColumnReading, options: ReadOptions) -> ColumnReading:
+    """A kind that is known, and how this owner writes it."""
+    if known.kind == "number":
+        return replace(known, decimal=_decimal(name, cells, options, known.decimal))
+    return replace(known, order=known.order or _order(name, cells)) if known.kind == "date" else known
 
 
-def decided_decimal(name: str, levels: Sequence[str], options: ReadOptions, before: str = "") -> str:
+def _decimal(name: str, cells: TextCells, options: ReadOptions, before: str = "") -> str:
     """The decimal point of numbers that are written as text."""
     if options.decimal is not None:
         return options.decimal
-    found = decimal_of(levels)
-    if found == "unclear" and before:
-        return before
-    if found in ("both", "unclear"):
-        example = next(level for level in levels if "," in level)
+    found = cells.number_texts.decimal()
+    if found == "both" or (found == "unclear" and not before):
+        example = next(level for level in cells.telling if "," in level)
         raise DataError("data.decimal-unclear", column=name, example=example)
-    return found or before
+    return before if found in ("", "unclear") else found
 
 
-def decided_order(name: str, levels: Sequence[str], before: str = "") -> str:
+def _order(name: str, cells: TextCells) -> str:
     """Whether the day or the month comes first in dates that are written as text."""
-    found = order_of(levels)
-    if found == "unclear" and before:
-        return before
+    found = cells.date_order
     if found in ("both", "unclear"):
-        example = next(level for level in levels if order_of([level]))
+        example = next(level for level in cells.telling if order_of([level]))
         raise DataError("data.dates-unclear", column=name, example=example)
-    return found or before
-
-
-def _known(option: str, wanted: str, names: Sequence[str]) -> str:
-    if wanted not in names:
-        guess, known = did_you_mean(wanted, names), tuple(names)
-        raise DataError(
-            "data.option-without-column", name=option, wanted=wanted, guess=guess, columns=len(names), names=known
-        )
-    return wanted
-
-
-def _as_written(name: str, cells: TextCells, known: ColumnReading, options: ReadOptions) -> ColumnReading:
-    """A kind that was agreed, and how this owner writes it."""
-    levels = [level for level in cells.levels if level.lower() not in NUMBER_MARKS]
-    if known.kind == "number":
-        return replace(known, decimal=decided_decimal(name, levels, options, known.decimal))
-    return replace(known, order=known.order or decided_order(name, levels)) if known.kind == "date" else known
+    return found
 
 
 @dataclass
@@ -184,7 +140,7 @@ class _Guesses:
 
     def _of_names(self, name: str, cells: TextCells) -> ColumnReading:
         """Categories, names of rows, or free text."""
-        levels = [level for level in cells.levels if level.lower() not in MARKS]
+        levels = [level for level, mark in zip(cells.levels, cells.among(MARKS), strict=True) if not mark]
         sentences = is_free_text(levels, len(cells))
         if not sentences and name not in self.options.columns and look_like_ids(name, levels, cells.present):
             self.columns[_ALL_DIFFERENT].append(name)
@@ -196,26 +152,24 @@ class _Guesses:
 
     def _of_parseable(self, name: str, cells: TextCells) -> ColumnReading | None:
         """Booleans, numbers or dates: kinds that all cells can be read as."""
-        marks = np.array([level.lower() in NUMBER_MARKS for level in cells.levels], dtype=bool)
-        levels = [level for level, mark in zip(cells.levels, marks, strict=True) if not mark]
+        levels = cells.telling
         if not levels:
             return None
-        words = {level.lower() for level in levels}
-        if words <= BOOLEANS.keys() and (len(words) > 1 or max(map(len, words)) > 1):
-            if not words <= {"true", "false"}:
+        if _are_truths(levels):
+            if not {level.lower() for level in levels} <= {"true", "false"}:
                 self.columns["data.read-as-booleans"].append(name)
             return ColumnReading("boolean")
-        counts = cells.counts()[~marks]
-        numbers = _readable_as_numbers(levels, self.options.decimal or "")
-        if numbers.all() and not any(is_code(level) for level in levels) and len(units_of(levels)) <= 1:
-            decimal = decided_decimal(name, levels, self.options)
-            self.columns["data.read-as-numbers"].append(name)
-            return ColumnReading("number", decimal=decimal)
-        moments = ~np.isnat(moments_of(levels, "dmy")) | ~np.isnat(moments_of(levels, "mdy"))
-        if moments.all() and not numbers.all():
+        dates = _readable_as_dates(cells)
+        if dates.all():
             self.columns["data.read-as-dates"].append(name)
-            return ColumnReading("date", order=decided_order(name, levels))
-        for what, read in (("numbers", numbers), ("dates", moments)):
+            return ColumnReading("date", order=_order(name, cells))
+        numbers = _readable_as_numbers(cells, self.options.decimal or "")
+        texts = cells.number_texts
+        if numbers.all() and not texts.have_codes() and len(texts.units()) <= 1:
+            self.columns["data.read-as-numbers"].append(name)
+            return ColumnReading("number", decimal=_decimal(name, cells, self.options))
+        counts = cells.counts()[~cells.marks]
+        for what, read in (("numbers", numbers), ("dates", dates)):
             if not read.all() and counts[read].sum() > counts.sum() / 2:
                 raise _mixed(name, cells, levels[int(np.argmin(read))], what)
         return None
@@ -228,10 +182,10 @@ class _Guesses:
         return False
 
     def _mark(self, name: str, cells: TextCells, marks: frozenset[str]) -> None:
-        found = [level for level in cells.levels if level.lower() in marks]
+        found = np.flatnonzero(cells.among(marks)).tolist()
         if found:
             self.columns[_MARKED].append(name)
-            self.marks.update(dict.fromkeys(found))
+            self.marks.update(dict.fromkeys(cells.levels[place] for place in found))
 
 
 _ROW_NUMBERS = "data.left-out-row-numbers"
@@ -253,12 +207,27 @@ def is_free_text(levels: Sequence[str], rows: int) -> bool:
     return sum(level.count(" ") + 1 for level in levels) >= _SENTENCE * len(levels)
 
 
-def _readable_as_numbers(levels: Sequence[str], decimal: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _are_truths(levels: Sequence[str]) -> bool:
+    """Whether all texts are words for true and false; a single letter alone could be anything."""
+    words = {level.lower() for level in levels[: 10 * len(BOOLEANS)]}
+    return words <= BOOLEANS.keys() and (len(words) > 1 or max(map(len, words)) > 1)
+
+
+def _readable_as_numbers(cells: TextCells, decimal: str) -> Mask:
     """Also 1,234, whichever number that is."""
-    found = ~np.isnan(numbers_of(levels, decimal))
+    found = ~np.isnan(cells.number_texts.numbers(decimal))
     if decimal or found.all():
         return found
-    return found | ~np.isnan(numbers_of(levels, ","))
+    return found | ~np.isnan(cells.number_texts.numbers(","))
+
+
+def _readable_as_dates(cells: TextCells) -> Mask:
+    """Also 03/04/2020, whichever day that is; but 2020 among numbers is one of them."""
+    texts = cells.number_texts
+    if 2 * int((texts.points | texts.commas).sum()) > len(texts.points):
+        return np.zeros(len(texts.points), dtype=bool)
+    orders = ORDERS if cells.date_order in ("both", "unclear") else (cells.date_order,)
+    return np.asarray(np.any([~np.isnat(cells.moments(one)) for one in orders], axis=0))
 
 
 def _mixed(name: str, cells: TextCells, odd: str, what: str) -> DataError:

@@ -5,13 +5,17 @@ Each text is read by itself. Only ``1,234`` says two things: `decimal_of` looks 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from math import isnan
-from typing import Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
+
+from fedbary.data.arrow_texts import Mask, as_arrow, as_mask, as_numbers, groups, matches
+
+Floats = NDArray[np.float64]
 
 # What people write for a missing cell, in small letters; the empty text is missing anyway.
 MARKS = frozenset(
@@ -21,73 +25,109 @@ MARKS = frozenset(
 NUMBER_MARKS = MARKS | {"none", "nil", "missing", "unknown", "not available", "not applicable", "#value!", "#div/0!"}
 
 
-def numbers_of(texts: Sequence[str], decimal: str = "") -> npt.NDArray[np.float64]:
+@dataclass(frozen=True)
+class NumberTexts:
+    """Texts, taken apart once: most are digits with a point or a comma, and only the rest is looked at closely.
+
+    Examples
+    --------
+    >>> texts = NumberTexts.of(as_arrow(["1,5", "1.234,5", "€ 3", "12 %", "13:45", "1e3", "many"]))
+    >>> texts.numbers().tolist()
+    [1.5, 1234.5, 3.0, 12.0, 13.75, 1000.0, nan]
+    >>> sorted(texts.units()), texts.decimal()
+    (['%', 'hours', '€'], ',')
+    """
+
+    written: Any
+    points: Mask
+    commas: Mask
+    others: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, written: Any) -> NumberTexts:
+        """Take texts of Arrow's apart."""
+        points = commas = others = matches(written, _BEGINNING)
+        if others.any():
+            points = matches(written, _SIMPLE["."])
+            commas = others & ~points if points.all() else matches(written, _SIMPLE[","]) & ~points
+            others = others & ~points & ~commas
+        return cls(written, points, commas, np.flatnonzero(others))
+
+    @cached_property
+    def rest(self) -> tuple[Any, Any]:
+        """What is neither: digits without their units, and the units."""
+        return _without_units(self.written.take(self.others))
+
+    def numbers(self, decimal: str = "") -> Floats:
+        """The number of each text, NaN where there is none; without a decimal point each text says it by itself.
+
+        Examples
+        --------
+        >>> texts = NumberTexts.of(as_arrow(["1,234"]))
+        >>> texts.numbers().tolist(), texts.numbers(",").tolist(), texts.numbers(".").tolist()
+        ([nan], [1.234], [1234.0])
+        """
+        found = np.full(len(self.points), np.nan)
+        for simple, own in ((self.points, "."), (self.commas, ",")):
+            if simple.any():
+                found[simple] = _simple(self.written.filter(simple), own, decimal)
+        if len(self.others):
+            body, _ = self.rest
+            rest = _decided(body, decimal)
+            times = as_mask(_is_empty(body))
+            rest[times] = _times(self.written.take(self.others[times]))
+            found[self.others] = rest
+        return found
+
+    def decimal(self) -> Literal["", ".", ",", "both", "unclear"]:
+        """Which decimal point the texts use: empty where no text needs to be told, ``unclear`` where none tells.
+
+        Examples
+        --------
+        >>> columns = (["1,234", "1,5"], ["1,234", "1,234,567"], ["1,234"], ["1.234"])
+        >>> [NumberTexts.of(as_arrow(texts)).decimal() for texts in columns]
+        [',', '.', 'unclear', '']
+        """
+        points, commas, unclear = False, False, False
+        for texts in (self.written.filter(self.points), self.written.filter(self.commas), self.rest[0]):
+            signed = texts.filter(matches(texts, ".*[.,].*"))
+            if len(signed):
+                point, comma = (_fits(signed, one) for one in ".,")
+                points |= bool((point & ~comma).any())
+                commas |= bool((comma & ~point).any())
+                unclear |= bool((point & comma & _have_commas(signed)).any())
+        if points or commas:
+            return "both" if points and commas else "." if points else ","
+        return "unclear" if unclear else ""
+
+    def units(self) -> set[str]:
+        """The units that the numbers are written with."""
+        units = set(self.rest[1].unique().to_pylist())
+        rest = self.written.take(self.others)
+        for pattern, unit in ((_CLOCK, "hours"), (_SPAN, "days")):
+            if len(rest) and matches(rest, pattern).any():
+                units.add(unit)
+        return units - {""}
+
+    def have_codes(self) -> bool:
+        """Whether some digits are a name, as 007 is not 7."""
+        return bool(matches(self.written.filter(self.points), "0[0-9]+").any())
+
+
+def numbers_of(texts: Sequence[str], decimal: str = "") -> Floats:
     """The number of each text, NaN where there is none.
 
     Examples
     --------
-    >>> numbers_of(["1,5", "1.234,5", "€ 3", "12 %", "13:45", "1e3", "many"]).tolist()
-    [1.5, 1234.5, 3.0, 12.0, 13.75, 1000.0, nan]
-    >>> numbers_of(["1,234"]).tolist(), numbers_of(["1,234"], ",").tolist(), numbers_of(["1,234"], ".").tolist()
-    ([nan], [1.234], [1234.0])
+    >>> numbers_of(["1,5", "many"])
+    array([1.5, nan])
     """
-    return np.array([_number(text, decimal) for text in texts], dtype=np.float64)
+    return NumberTexts.of(as_arrow(texts)).numbers(decimal)
 
 
-def decimal_of(texts: Sequence[str]) -> Literal["", ".", ",", "both", "unclear"]:
-    """Which decimal point texts use: empty where none of them needs to be told, ``unclear`` where none of them tells.
-
-    Examples
-    --------
-    >>> decimal_of(["1,234", "1,5"]), decimal_of(["1,234", "1,234,567"]), decimal_of(["1,234"]), decimal_of(["1.234"])
-    (',', '.', 'unclear', '')
-    """
-    told, unclear = set(), False
-    for text in texts:
-        body = _body(text)
-        if "," not in body and "." not in body:
-            continue
-        point, comma = _plain(body, "."), _plain(body, ",")
-        if not isnan(point) and not isnan(comma):
-            unclear |= "," in body
-        elif not isnan(point) or not isnan(comma):
-            told.add("," if isnan(point) else ".")
-    if len(told) == 2:
-        return "both"
-    return told.pop() if told else "unclear" if unclear else ""  # type: ignore[return-value]
-
-
-def units_of(texts: Sequence[str]) -> set[str]:
-    """The units that numbers are written with.
-
-    Examples
-    --------
-    >>> sorted(units_of(["3 kg", "4", "€ 5"]))
-    ['kg', '€']
-    """
-    return {unit for text in texts if (unit := _unit(text))}
-
-
-def is_code(text: str) -> bool:
-    """Whether digits are a name, as 007 is not 7.
-
-    Examples
-    --------
-    >>> is_code("007"), is_code("0"), is_code("0.5"), is_code("70")
-    (True, False, False, False)
-    """
-    return len(text) > 1 and text[0] == "0" and text.isdigit()
-
-
-_NAN = float("nan")
-_STARTS = frozenset("0123456789+-−.,'€$£¥₹~")
-_PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_EXPONENT = "(?:[eE][+-]?[0-9]+)?"
+_SIMPLE = {".": rf"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}", ",": rf"-?(?:[0-9]+|[0-9]*,[0-9]+){_EXPONENT}"}
 _BLANKS = "'’ \u00a0\u2009\u202f"
-_GROUPED = {
-    ".": re.compile(rf"[+-]?[1-9][0-9]{{0,2}}([,{_BLANKS}])[0-9]{{3}}(?:\1[0-9]{{3}})*(?:\.[0-9]+)?"),
-    ",": re.compile(rf"[+-]?[1-9][0-9]{{0,2}}([.{_BLANKS}])[0-9]{{3}}(?:\1[0-9]{{3}})*(?:,[0-9]+)?"),
-}
 _CURRENCIES = "€|\\$|£|¥|₹|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CAD|AUD|CNY|INR"
 _UNITS = (
     "%|‰|kg|g|mg|µg|μg|ug|ng|lbs?|oz|t|m|cm|mm|km|µm|μm|nm|ft|in|inch|inches|mi|miles?|l|L|ml|mL|dl|dL|cl|µl|μl|"
@@ -96,64 +136,114 @@ _UNITS = (
     "mol|mmol|µmol|μmol|nmol|mg/dl|mg/dL|g/dl|g/dL|g/l|g/L|mmol/l|mmol/L|U/l|U/L|IU|IU/l|IU/L|kg/m²|kg/m2|kg/m\\^2|"
     "m²|m2|m³|m3|km²|km2|ha|km/h|mph|m/s|rpm|dB|ppm|ppb|px|pt|pts|pcs"
 )
-_WRITTEN = re.compile(
-    rf"(?P<sign>[+-]?)\s*(?:(?P<before>{_CURRENCIES})\s*)?(?P<body>[0-9.,](?:[0-9.,{_BLANKS}]*[0-9.])?(?:[eE][+-]?[0-9]+)?)"
-    rf"(?:\s*(?P<after>{_CURRENCIES}|{_UNITS}))?"
+_BLANK = rf"[\s{_BLANKS}]*"
+_WRITTEN = (
+    rf"\+?(?P<sign>-?){_BLANK}(?:(?P<before>{_CURRENCIES}){_BLANK})?"
+    rf"(?P<body>[0-9.,](?:[0-9.,{_BLANKS}]*[0-9.])?{_EXPONENT})"
+    rf"(?:{_BLANK}(?P<after>{_CURRENCIES}|{_UNITS}))?"
 )
-_CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])(?::([0-5][0-9](?:\.[0-9]+)?))?(?:\s*([aApP])\.?[mM]\.?)?")
-_SPAN = re.compile(r"([+-]?[0-9]+) days?,? \+?([0-9]{1,2}):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)")
+_CLOCK = (
+    r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:\.[0-9]+)?))?"
+    r"(?:\s*(?P<half>[aApP])\.?[mM]\.?)?"
+)
+_SPAN = (
+    r"(?P<days>[+-]?[0-9]+) days?,? \+?(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9]):(?P<second>[0-5][0-9](?:\.[0-9]+)?)"
+)
+# What a text begins with that could be a number: others are not looked at.
+_BEGINNING = f"(?i)(?:[-+−.,0-9]|{_CURRENCIES}|inf)(?s:.*)"
+_INFINITE = "(?i)(?P<sign>[+-]?)inf(?:inity)?"
 
 
-def _number(text: str, decimal: str) -> float:
-    if decimal != "," and _PLAIN.fullmatch(text):
-        return float(text)
-    if text[:1] not in _STARTS and text[:3] not in _CODES:
-        return float(text) if text.lower() in ("inf", "infinity") else _NAN
-    body = _body(text)
-    if not body:
-        return float("-inf") if text.lower() in ("-inf", "-infinity") else _clock(text)
-    point, comma = (_plain(body, one) if decimal in ("", one) else _NAN for one in ".,")
-    if not isnan(point) and not isnan(comma) and "," in body:
-        return _NAN
-    return comma if isnan(point) else point
+def _grouped(decimal: str) -> str:
+    """Thousands apart, all by the same sign."""
+    other = "," if decimal == "." else r"\."
+    parts = "|".join(f"{one}[0-9]{{3}}(?:{one}[0-9]{{3}})*" for one in (other, *_BLANKS))
+    fraction = rf"(?:\{decimal}[0-9]+)?"
+    return f"-?[1-9][0-9]{{0,2}}(?:{parts}){fraction}"
 
 
-_CODES = frozenset(code for code in _CURRENCIES.split("|") if len(code) == 3)
+_GROUPED = {decimal: _grouped(decimal) for decimal in ".,"}
 
 
-def _plain(body: str, decimal: str) -> float:
-    """A number without its unit, by one decimal point."""
-    simple = _PLAIN if decimal == "." or ("," not in body and "." not in body) else _COMMA
-    if simple.fullmatch(body):
-        return float(body.replace(",", "."))
-    if _GROUPED[decimal].fullmatch(body):
-        kept = "".join(letter for letter in body if letter in "+-0123456789" or letter == decimal)
-        return float(kept.replace(",", "."))
-    return _NAN
+def _without_units(texts: Any) -> tuple[Any, Any]:
+    """The digits of numbers with their sign, empty where there is no number, and their units."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    _, parts = groups(pc.replace_substring(texts, "−", "-"), _WRITTEN)
+    nothing = pa.scalar("", pa.large_string())
+    body = pc.binary_join_element_wise(parts["sign"], parts["body"], nothing)
+    return body, pc.binary_join_element_wise(parts["before"], parts["after"], nothing)
 
 
-def _clock(text: str) -> float:
-    """A time of day in hours, a length of time in days."""
-    if (found := _CLOCK.fullmatch(text)) is not None:
-        hour, minute, second = int(found[1]), int(found[2]), float(found[3] or 0)
-        if found[4]:
-            if not 1 <= hour <= 12:
-                return _NAN
-            hour = hour % 12 + (12 if found[4] in "pP" else 0)
-        return hour + minute / 60 + second / 3600 if hour < 24 else _NAN
-    if (found := _SPAN.fullmatch(text)) is not None:
-        hours = int(found[2]) + int(found[3]) / 60 + float(found[4]) / 3600
-        return int(found[1]) + hours / 24
-    return _NAN
+def _fits(body: Any, decimal: str) -> Mask:
+    return matches(body, f"{_SIMPLE[decimal]}|{_GROUPED[decimal]}")
 
 
-def _body(text: str) -> str:
-    found = _WRITTEN.fullmatch(text.replace("−", "-"))
-    return "" if found is None else found["sign"] + found["body"]
+def _decided(body: Any, decimal: str) -> Floats:
+    """Numbers by one decimal point, or by that which each text allows; NaN for what is none, or could be two."""
+    found = np.full(len(body), np.nan)
+    fits = {one: _fits(body, one) if decimal in ("", one) else np.zeros(len(body), dtype=bool) for one in ".,"}
+    if not decimal:
+        both = fits["."] & fits[","]
+        twofold = both & _have_commas(body) if both.any() else both
+        fits = {".": fits["."] & ~twofold, ",": fits[","] & ~fits["."]}
+    for one, these in fits.items():
+        if these.any():
+            found[these] = _by(body.filter(these), one)
+    return found
 
 
-def _unit(text: str) -> str:
-    found = _WRITTEN.fullmatch(text.replace("−", "-"))
-    if found is not None:
-        return found["before"] or found["after"] or ""
-    return "h" if _CLOCK.fullmatch(text) else "days" if _SPAN.fullmatch(text) else ""
+def _simple(texts: Any, own: str, decimal: str) -> Floats:
+    """Digits with at most one point or comma: by that one, unless another is asked for."""
+    if decimal not in ("", own):
+        return _decided(texts, decimal)
+    found = _by(texts, own)
+    return np.where(matches(texts, _GROUPED["."]), np.nan, found) if (own, decimal) == (",", "") else found
+
+
+def _by(body: Any, decimal: str) -> Floats:
+    """Numbers by one decimal point."""
+    import pyarrow.compute as pc
+
+    grouped = ~matches(body, _SIMPLE[decimal])
+    if grouped.any():
+        body = pc.if_else(grouped, pc.replace_substring_regex(body, f"[^-0-9{decimal}]", ""), body)
+    return as_numbers(pc.replace_substring(body, ",", ".") if decimal == "," else body)
+
+
+def _times(texts: Any) -> Floats:
+    """Times of day in hours, lengths of time in days; and numbers without end."""
+    found = np.full(len(texts), np.nan)
+    is_clock, parts = groups(texts, _CLOCK)
+    if is_clock.any():
+        hour, minute, second = (_or_zero(parts[name]) for name in ("hour", "minute", "second"))
+        half = np.char.lower(parts["half"].to_numpy(zero_copy_only=False).astype(str))
+        named = half != ""
+        is_clock &= np.where(named, (hour >= 1) & (hour <= 12), hour < 24)
+        hour = np.where(named, hour % 12 + 12 * (half == "p"), hour)
+        found[is_clock] = (hour + minute / 60 + second / 3600)[is_clock]
+    is_span, parts = groups(texts, _SPAN)
+    if is_span.any():
+        days, hour, minute, second = (_or_zero(parts[name]) for name in ("days", "hour", "minute", "second"))
+        found[is_span] = (days + (hour + minute / 60 + second / 3600) / 24)[is_span]
+    endless, parts = groups(texts, _INFINITE)
+    if endless.any():
+        found[endless] = np.where(parts["sign"].to_numpy(zero_copy_only=False) == "-", -np.inf, np.inf)[endless]
+    return found
+
+
+def _or_zero(digits: Any) -> Floats:
+    import pyarrow.compute as pc
+
+    return as_numbers(pc.if_else(pc.equal(digits, ""), "0", pc.replace_substring(digits, "+", "")))
+
+
+def _have_commas(body: Any) -> Mask:
+    return matches(body, ".*,.*")
+
+
+def _is_empty(body: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.equal(body, "")

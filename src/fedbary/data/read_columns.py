@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbary.data.arrow_texts import matches
 from fedbary.data.column_cells import ColumnCells, TextCells, written
 from fedbary.data.columns import LARGEST, Array, block_dtype, refuse_infinite
-from fedbary.data.date_texts import Moments, moments_of
-from fedbary.data.number_texts import MARKS, NUMBER_MARKS, numbers_of
+from fedbary.data.date_texts import Moments
+from fedbary.data.number_texts import MARKS
 from fedbary.data.options import Encoder
 from fedbary.data.reading import LEFT_OUT, MONTH, WEEKDAY, ColumnReading, Reading
 from fedbary.errors import DataError
@@ -78,14 +79,17 @@ def category_texts(cells: ColumnCells) -> Array:
     """
     if not isinstance(cells, TextCells):
         cells = _as_texts(cells)
-    names = [None if level.lower() in MARKS else _category(level) for level in cells.levels]
-    return cells.spread(_objects(names), None)
+    names = _objects(list(cells.levels))
+    for place in np.flatnonzero(matches(cells.arrow, r"[+-]?[0-9]+\.0+")):
+        names[place] = _category(names[place])
+    names[cells.among(MARKS)] = None
+    return cells.spread(names, None)
 
 
 def number_values(cells: ColumnCells, decimal: str) -> tuple[npt.NDArray[np.float64], Mask]:
     """The number of each cell, NaN where there is none, and which could not be read."""
     if isinstance(cells, TextCells):
-        return _of_levels(cells, lambda levels: numbers_of(levels, decimal))
+        return _of_levels(cells, cells.number_texts.numbers(decimal))
     if cells.dtype.kind in "biuf":
         return cells.astype(np.float64), np.zeros(len(cells), dtype=bool)
     return np.full(len(cells), np.nan), _present(cells)
@@ -94,7 +98,7 @@ def number_values(cells: ColumnCells, decimal: str) -> tuple[npt.NDArray[np.floa
 def moment_values(cells: ColumnCells, order: str) -> tuple[Moments, Mask]:
     """The moment of each cell, NaT where there is none, and which could not be read."""
     if isinstance(cells, TextCells):
-        return _of_levels(cells, lambda levels: moments_of(levels, order))
+        return _of_levels(cells, cells.moments(order))
     if cells.dtype.kind == "M":
         return cells, np.zeros(len(cells), dtype=bool)
     if cells.dtype.kind in "iuf":
@@ -102,14 +106,12 @@ def moment_values(cells: ColumnCells, order: str) -> tuple[Moments, Mask]:
     return np.full(len(cells), np.datetime64("NaT", "us")), _present(cells)
 
 
-def _of_levels(cells: TextCells, read: Callable[[list[str]], Array]) -> tuple[Array, Mask]:
-    """Read the levels that are no marks of missing cells."""
-    marks = np.array([level.lower() in NUMBER_MARKS for level in cells.levels], dtype=bool)
-    found = read([level for level, mark in zip(cells.levels, marks, strict=True) if not mark])
+def _of_levels(cells: TextCells, found: Array) -> tuple[Array, Mask]:
+    """Spread what was found for the levels that are no marks of missing cells."""
     nothing = np.datetime64("NaT") if found.dtype.kind == "M" else np.nan
-    values = np.full(len(marks), nothing, dtype=found.dtype)
-    values[~marks] = found
-    unread = _unknown(values) & ~marks
+    values = np.full(len(cells.levels), nothing, dtype=found.dtype)
+    values[~cells.marks] = found
+    unread = _unknown(values) & ~cells.marks
     return cells.spread(values, nothing), cells.spread(unread, False)
 
 
@@ -146,7 +148,7 @@ class _Column:
 
     def booleans(self) -> Array:
         if isinstance(self.cells, TextCells):
-            values, unread = _of_levels(self.cells, _truths)
+            values, unread = _of_levels(self.cells, _truths(self.cells.telling))
         else:
             values, unread = number_values(self.cells, "")
             odd = ~np.isnan(values) & ~np.isin(values, (0.0, 1.0))
@@ -234,7 +236,7 @@ def cell_at(cells: ColumnCells, row: int) -> Any:
     return str(cells[row]) if cells.dtype.kind == "M" else cells[row : row + 1].tolist()[0]
 
 
-def _truths(levels: list[str]) -> npt.NDArray[np.float64]:
+def _truths(levels: Sequence[str]) -> npt.NDArray[np.float64]:
     return np.array([BOOLEANS.get(level.lower(), _ZERO_ONE.get(_category(level), np.nan)) for level in levels])
 
 

@@ -66,6 +66,9 @@ SENTENCES = {
         "the id column {name!r} repeats an earlier id in {count:counted row}[[, such as {example!r} in row {row} (counted from 0)]]; make the ids unique or leave them out"
     ),
     "ids-shape": say("the ids {name!r} have shape {shape}; expected one id for each row"),
+    "label-guessed": say(
+        "{column!r} is taken for the label, as the only feature of classes; name another with label=..."
+    ),
     "label-is-id": say("column {column!r} cannot be both the label and the id; choose another id"),
     "labels-kind": say("the label column {name!r} holds [[{kind}|something else]]; expected numbers, booleans or text"),
     "labels-missing": say(
@@ -152,6 +155,7 @@ SENTENCES = {
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"
     ),
     "sparse-projected": say("X is sparse with {columns:,} columns: a fixed public projection made {width:,} of them"),
+    "split-guessed": say("of the splits ({splits:quoted}), {split!r} was taken; pass one of them to choose it"),
     "stream-too-long": say(
         "the {kind} has more than {most:,} rows and does not say how many; pass the first of them (data.take(n), or a list of itertools.islice) or a data set that is not streamed",
         "kind most",

@@ -9,7 +9,7 @@ from PIL import Image
 from codes import coded
 from fedbary.data.encoders import encoded, encoder_of, suits
 from fedbary.data.reading import ColumnReading
-from fedbary.errors import DataError
+from fedbary.errors import DataError, SettingsError
 
 TEXTS = ["dry cough and fever", "no complaint", "Dry cough", "", "fever, fever, fever"]
 
@@ -150,7 +150,8 @@ def test_programs_are_never_started_for_an_image():
     ],
 )
 def test_names_that_are_no_encoder(spec, kind, code):
-    with pytest.raises(DataError, check=coded(code)):
+    error = DataError if code == "encoders.other-kind" else SettingsError
+    with pytest.raises(error, check=coded(code)):
         encoder_of(spec, kind)
 
 

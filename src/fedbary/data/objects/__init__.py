@@ -18,6 +18,7 @@ from fedbary.data.owners import without_column
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,7 +146,8 @@ def _table(
         found = label or _label_column(frame, [likely, "label", data.label])
         require_column([str(column) for column in frame.columns], found, role="label")
         table = Table.from_frame(frame, found, options=options, reading=reading)
-        table = table.replace(notes=(*rows.notes, *table.notes))
+        guessed = () if found in (label, likely, "label") else (Note("data.label-guessed", {"column": found}),)
+        table = table.replace(notes=(*rows.notes, *guessed, *table.notes))
     if len(table) == 0:
         raise DataError("data.no-rows")
     return table

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbary.data.formats.cells import Cells
 from fedbary.data.objects.families import foreign, is_of
 from fedbary.data.objects.frames import arrow_cells
 from fedbary.errors import DataError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +32,13 @@ def is_huggingface(data: object) -> bool:
     return isinstance(data, (datasets.Dataset, datasets.IterableDataset, *splits))
 
 
-def dataset_cells(data: Any, splits: Sequence[str] = OF_CLIENTS) -> pd.DataFrame:
+def dataset_cells(data: Any, splits: Sequence[str] = OF_CLIENTS) -> Cells:
     """The cells of a data set; of several splits the first of ``splits`` that is there, or the only one."""
+    notes: tuple[Note, ...] = ()
     if isinstance(data, Mapping):
-        data = data[_split(data, splits)]
+        names, split = tuple(str(name) for name in data), _split(data, splits)
+        notes = (Note("data.split-guessed", {"split": split, "splits": names}),) if len(names) > 1 else ()
+        data = data[split]
     with foreign(data):
         if not hasattr(data, "num_rows"):
             data = _streamed(data)
@@ -44,7 +49,7 @@ def dataset_cells(data: Any, splits: Sequence[str] = OF_CLIENTS) -> pd.DataFrame
                     cells.isetitem(place, _class_names(cells.iloc[:, place], feature.names))
                 case "Array2D" | "Array3D" | "Array4D" | "Array5D":
                     cells.isetitem(place, _flat(cells.iloc[:, place]))
-    return cells
+    return Cells(cells, notes)
 
 
 def class_label(data: Any) -> str | None:
