@@ -123,10 +123,12 @@ def fit_to_schema(coded: CodedTable, schema: Schema, *, unread: Collection[str] 
 
 def _cloud(coded: CodedTable, schema: Schema) -> Points:
     """Which rows are the same point in the schema's space; where it lies is of no interest here."""
-    columns = [coded.columns[column.name] for column in schema.columns]
     known = [
-        _known_levels(column, spec.categories) if spec.kind == "categorical" else column
-        for column, spec in zip(columns, schema.columns, strict=True)
+        _known_levels(coded.columns[spec.name], spec.categories)
+        if spec.kind == "categorical"
+        else coded.columns[spec.name]
+        for spec in schema.columns
+        if spec.name in coded.columns
     ]
     rows = row_hashes([*known, coded.labels])
     _, point_of_row, counts = np.unique(rows, return_inverse=True, return_counts=True)
