@@ -84,7 +84,7 @@ class ReadOptions:
             raise wrong_parameter("encoder", "ReadOptions", "the name of an encoder, or a function", self.encoder)
         if isinstance(self.encoder, str) and self.encoder.partition(":")[0] not in ENCODERS:
             guess = did_you_mean(self.encoder, ENCODERS)
-            raise SettingsError("encoders.no-encoder", name=self.encoder, guess=guess, known=ENCODERS)
+            raise SettingsError("encoders.no-encoder", name=self.encoder, guess=guess, known=", ".join(ENCODERS))
         for one, other in _APART:
             if both := set(getattr(self, one)) & set(getattr(self, other)):
                 raise SettingsError("settings.column-in-both", column=min(both), first=one, second=other)

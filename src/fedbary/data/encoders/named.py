@@ -53,7 +53,9 @@ def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
         return function_encoder(spec, kind)
     family, _, settings = spec.partition(":")
     if family not in ENCODERS:
-        raise SettingsError("encoders.no-encoder", name=spec, guess=did_you_mean(family, ENCODERS), known=ENCODERS)
+        raise SettingsError(
+            "encoders.no-encoder", name=spec, guess=did_you_mean(family, ENCODERS), known=", ".join(ENCODERS)
+        )
     takes, made = _FAMILIES[family]
     if takes != kind:
         raise DataError("encoders.other-kind", name=spec, takes=f"{takes}s", kind=f"{kind}s", default=DEFAULTS[kind])
