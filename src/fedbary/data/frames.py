@@ -64,7 +64,7 @@ def decided(
         for place, name in enumerate(names)
         if name not in told or told[name].kind not in LEFT_OUT
     }
-    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}))
+    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=bool(agreed))
     return cells, Reading({**reading, **{name: how for name, how in told.items() if name not in cells}}), guessed
 
 
