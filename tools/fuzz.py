@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import argparse
 import copy
+import gzip
+import io
 import os
 import sys
 import tempfile
 import time
 import traceback
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,6 +31,7 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 import numpy as np
 
 import fedbary as fb
+from fedbary.data.any_cells import read_any_cells
 from fedbary.engines.files.message_file import MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
 from fedbary.guard.account import Entry
@@ -49,6 +53,7 @@ from talks import TALKS, halves_of, table, talk
 SLOWEST = 2.0
 # Beyond what the process has before: one damaged input must not fill a machine.
 MOST_MEGABYTES = 1024
+FORMATS = ("csv", "tsv", "csv.gz", "csv.zip", "jsonl", "json", "xlsx", "feather", "arrow", "parquet")
 REFUSED, TAKEN = "refused", "taken"
 Case = Callable[[np.random.Generator], str]
 
@@ -299,12 +304,28 @@ def _file(name: str, write: Callable[[Path], object], read: Callable[[Path], obj
 
 
 def _damaged_file(rng: np.random.Generator, honest: bytes) -> bytes:
+    if rng.random() < 0.7:  # what is packed is damaged inside, too: a checksum would end every other case
+        if honest.startswith(b"\x1f\x8b"):
+            return gzip.compress(_damaged_file(rng, gzip.decompress(honest)), mtime=0)
+        if honest.startswith(b"PK"):
+            return _damaged_member(rng, honest)
     if rng.random() < 0.6:
         try:
             return damaged_text(rng, honest.decode("utf-8")).encode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
             pass
     return damaged_bytes(rng, honest)
+
+
+def _damaged_member(rng: np.random.Generator, honest: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(honest)) as whole, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as damaged:
+        members = {name: whole.read(name) for name in whole.namelist()}
+        large = max(members, key=lambda name: len(members[name]))
+        chosen = large if rng.random() < 0.6 else pick(rng, members)
+        for name, content in members.items():
+            damaged.writestr(name, _damaged_file(rng, content) if name == chosen else content)
+    return packed.getvalue()
 
 
 def _folder(write: Callable[[Path], object], read: Callable[[Path], object]) -> Callable[[], Case]:
@@ -363,11 +384,62 @@ def _write_ledger(path: Path) -> None:
     Ledger(path).head_path.unlink()  # beside which any change is noticed before a line is read
 
 
+def _table(kind: str) -> Callable[[], Case]:
+    """A target: a file with columns of every kind, read whole, in parts, or whatever its cells hold."""
+    ways: tuple[Callable[[Path], object], ...] = (
+        lambda path: fb.read(path, "label", id="id"),
+        lambda path: list(fb.read_batches(path, "label", id="id", rows=16)),
+        lambda path: read_any_cells(path, "label", id="id", reading=_reading()),
+    )
+
+    def target() -> Case:
+        cases = [_file(f"t.{kind}", _write_table, way)() for way in ways]
+        return lambda rng: pick(rng, cases)(rng)
+
+    return target
+
+
+@cache
+def _reading() -> fb.Reading:
+    return fb.Table.from_frame(_frame(), "label", id="id").reading
+
+
 def _frame() -> Any:
     import pandas as pd
 
-    made = table(1, 30)
-    return pd.DataFrame({**made.columns, "label": made.labels})
+    made, rng = table(1, 30), np.random.default_rng(0)
+    more = {
+        "id": [f"p{row}" for row in range(30)],
+        "day": pd.date_range("2024-01-31", periods=30).strftime("%d.%m.%Y"),
+        "paid": [f"{row},5 €" for row in range(30)],
+        "zip": [f"0{row:04}" for row in rng.integers(0, 9999, 30)],
+        "smokes": rng.choice(["yes", "no"], 30),
+    }
+    return pd.DataFrame({**more, **made.columns, "label": made.labels})
+
+
+def _write_table(path: Path) -> None:
+    import pyarrow as pa
+
+    frame, suffix = _frame(), path.suffix
+    if ".csv" in path.suffixes:
+        frame.to_csv(path, index=False, encoding="cp1252", sep=";")
+    elif suffix in (".jsonl", ".json"):
+        frame.to_json(path, orient="records", lines=suffix == ".jsonl")
+    elif suffix == ".arrow":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, pa.Schema.from_pandas(frame)) as stream:
+            stream.write_table(pa.Table.from_pandas(frame))
+    elif suffix == ".tsv":
+        frame.to_csv(path, index=False, sep="\t")
+    else:
+        writers = {".xlsx": frame.to_excel, ".feather": frame.to_feather, ".parquet": frame.to_parquet}
+        writers[suffix](path, **({"index": False} if suffix == ".xlsx" else {}))
+
+
+def _write_parts(folder: Path) -> None:
+    for year, part in enumerate((_frame()[:15], _frame()[15:]), start=2023):
+        (folder / f"year={year}").mkdir()
+        part.to_parquet(folder / f"year={year}" / "part-0.parquet")
 
 
 TARGETS: dict[str, Callable[[], Case]] = {
@@ -388,9 +460,11 @@ TARGETS: dict[str, Callable[[], Case]] = {
     "ledger.jsonl": _file("ledger.jsonl", _write_ledger, lambda path: Ledger(path).read()),
     "result folder": _folder(lambda folder: _result().save(folder), fb.Valuation.load),
     "owner folder": _folder(_write_owner, load_owner_view),
-    "table.csv": _file("t.csv", lambda p: _frame().to_csv(p, index=False), lambda p: fb.read(p, "label")),
-    "table.csv.gz": _file("t.csv.gz", lambda p: _frame().to_csv(p, index=False), lambda p: fb.read(p, "label")),
-    "table.parquet": _file("t.parquet", lambda p: _frame().to_parquet(p), lambda p: fb.read(p, "label")),
+    **{
+        f"table.{kind}": _table(kind)
+        for kind in ("csv", "tsv", "csv.gz", "csv.zip", "jsonl", "json", "xlsx", "feather", "arrow", "parquet")
+    },
+    "table folder": _folder(_write_parts, lambda folder: fb.read(folder, "label")),
 }
 
 

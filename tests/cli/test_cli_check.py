@@ -1,5 +1,8 @@
 """`fedbary check`: what an owner sees before taking part."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -109,7 +112,7 @@ def test_findings_are_told_before_anybody_else_sees_them(fedbary, spoil, schema)
         (lambda f: f.drop(columns="city"), "schema.columns-missing"),
         (lambda f: f.assign(ill=f["ill"].str.upper()), "schema.no-known-label"),
         (lambda f: f.assign(ill=np.arange(len(f)) / 7), "schema.label-holds-fractions"),
-        (lambda f: f.assign(age="young"), "schema.column-holds-text"),
+        (lambda f: f.assign(age="young"), "data.cell-does-not-fit"),
         (lambda f: f.drop(columns="ill"), "data.no-such-column"),
     ],
 )
@@ -120,3 +123,26 @@ def test_a_table_that_does_not_fit_ends_with_2_and_names_the_file(refused, spoil
 
 def test_a_schema_that_is_none_is_refused(refused, sites):
     assert refused("check", sites / "north.csv", "--schema", "reference.csv").code == "schema.not-a-schema"
+
+
+def test_a_corrected_copy_and_a_page_are_written_and_the_table_stays(fedbary, spoil, schema):
+    path = spoil("odd", lambda f: f.assign(ill=f["ill"].where(f.index > 3, f["ill"].str.upper())))
+    before = path.read_bytes()
+    options = ("--id", "id", "--schema", schema, "--fix", "fixed.csv", "--html", "check.html")
+    code, out, err = fedbary("check", path, *options)
+    assert (code, err) == (0, "")
+    assert "label 'ill': 4 cells are respelled" in " ".join(out.split())
+    assert path.read_bytes() == before
+    code, out, _ = fedbary("check", "fixed.csv", *options[:4], "--json")
+    content = json.loads(out)
+    assert (code, content["findings"], content["fixed"]) == (0, [], [])
+    assert "FedBary: a check of odd.csv" in Path("check.html").read_text()
+
+
+def test_how_it_was_read_is_told_and_options_decide(fedbary, spoil):
+    path = spoil("read", lambda f: f.assign(born=f["age"].map(lambda age: f"{2020 - round(age)}-03-01"), zip=range(30)))
+    code, out, _ = fedbary("check", path, "--label", "ill", "--id", "id", "--drop", "zip")
+    told = " ".join(out.split())
+    assert (code, "'born' is read as dates" in told) == (0, True)
+    assert "zip dropped – left out" in told
+    assert "born date 0 19" in told

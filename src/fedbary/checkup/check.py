@@ -18,6 +18,7 @@ from fedbary.checkup.numbers import odd_numbers
 from fedbary.checkup.readable import readable_table
 from fedbary.checkup.refusals import fit_to_schema, refused_by_anybody
 from fedbary.checkup.result import Checkup
+from fedbary.checkup.subject import Subject
 from fedbary.data.formats import opened
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
@@ -72,6 +73,8 @@ def check(
     40 rows, 2 feature columns. A federation would take this table.
     - note: column 'ward' is 7 in every row: fine, if other clients have something else
     """
+    import pandas as pd
+
     agreed = Schema.load(Path(schema)) if isinstance(schema, str | PathLike) else schema
     name = label or (agreed.label.name if agreed else "label")
     reading = None if agreed is None else agreed.reading
@@ -82,13 +85,17 @@ def check(
         other = other.replace(origin=other.origin or "the reference")
         agreed, reading = fit_schema(other, Sketch().space(None)), other.reading
     table, refusals = _table(data, name, id=id, options=options, reading=reading)
-    return examined(table, refusals, agreed, said=_said(options, reading))
+    found = examined(table, refusals, agreed, said=_said(options, reading))
+    if not isinstance(data, str | PathLike | pd.DataFrame):
+        return found
+    return replace(found, subject=Subject(data, name, options or ReadOptions(), table.reading, agreed))
 
 
 def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *, said: frozenset[str]) -> Checkup:
     """Everything that is found in a table of which ``refusals`` were not read."""
     coded = CodedTable.of(table)
-    fit = refused_by_anybody(coded, whole=not refusals) if schema is None else fit_to_schema(coded, schema)
+    unread = {str(note.facts["column"]) for note in refusals if "column" in note.facts}
+    fit = refused_by_anybody(coded, whole=not unread) if schema is None else fit_to_schema(coded, schema, unread=unread)
     columns = described_columns(coded, said)
     findings = [Finding(note, Severity.REFUSED) for note in (*refusals, *fit.refusals)]
     for look in _LOOKS:

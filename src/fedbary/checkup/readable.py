@@ -32,10 +32,10 @@ def readable_table(
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"age": [31, 1, "old"], "city": list("aba"), "label": ["x", None, "y"]})
+    >>> frame = pd.DataFrame({"age": [31, 1, "old", 7], "city": list("abab"), "label": ["x", None, "y", "x"]})
     >>> table, refusals = readable_table(frame, "label", id=None, options=None, reading=None, origin="")
     >>> table, [note.code for note in refusals]
-    (Table(2 rows, 1 columns, label 'label'), ['data.labels-missing', 'data.mixed-column'])
+    (Table(3 rows, 1 columns, label 'label'), ['data.labels-missing', 'data.mixed-column'])
     """
     refusals: list[DataError] = []
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedbary.checkup.described import ColumnFacts, LabelFacts
 from fedbary.checkup.finding import Finding, Severity
+from fedbary.checkup.subject import Subject
+from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.wording import PYTHON, Dialect, counted, dash, listed, number, on_one_line
+
+if TYPE_CHECKING:
+    from fedbary.checkup.corrections import Correction
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Checkup:
     read: tuple[Note, ...] = ()
     schema: str | None = None
     told: tuple[Note, ...] = ()
+    subject: Subject | None = field(default=None, compare=False)
 
     @property
     def refused(self) -> bool:
@@ -58,6 +64,18 @@ class Checkup:
 
     def __repr__(self) -> str:
         return "\n".join([headline(self), *(f"- {finding.severity}: {finding}" for finding in self.findings)])
+
+    def fix(self, path: str | Path) -> tuple[Correction, ...]:
+        """Write a copy in which what is certain is corrected, and say what: nothing else changes.
+
+        Labels and levels get the spelling of the schema's; numbers that are written with a decimal comma, groups of
+        digits or a unit are written plainly; what stands for a missing cell goes.
+        """
+        from fedbary.checkup.fix import fix
+
+        if self.subject is None:
+            raise DataError("checkup.nothing-to-fix", where=self.origin)
+        return fix(self.subject, path)
 
     def report(self, path: str | Path) -> Path:
         """Write the checkup as a page of HTML, for the table's owner; it loads nothing and sends nothing."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 _BETWEEN_WORDS = re.compile(r"[\s_]+|(?<=\w)-(?=\w)")
-# Letters that a name must have for its case to mean nothing: Aa, AA and aa are three genotypes.
+# Letters that a name must have for its case to mean nothing, unless it is known: Aa, AA and aa are three genotypes.
 _LEAST_LETTERS = 3
 _ALIKE = 0.8
 
@@ -17,26 +17,24 @@ def spelling(name: str) -> str:
 
     Examples
     --------
-    >>> spelling(" Never-Married"), spelling("never_married"), spelling("A-"), spelling("Aa")
-    ('never married', 'never married', 'A-', 'Aa')
+    >>> spelling(" Never-Married"), spelling("never_married"), spelling("A-")
+    ('never married', 'never married', 'a-')
     """
-    plain = name.strip()
-    if sum(letter.isalpha() for letter in plain) < _LEAST_LETTERS:
-        return plain
-    return _BETWEEN_WORDS.sub(" ", plain).casefold()
+    return _BETWEEN_WORDS.sub(" ", name.strip()).casefold()
 
 
 def written_differently(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
-    """Names of one spelling, the most frequent first, for each spelling of several.
+    """Names of one spelling, the most frequent first, for each spelling of several; short ones may be codes.
 
     Examples
     --------
-    >>> written_differently({"Male": 3, "female": 9, "male": 7})
+    >>> written_differently({"Male": 3, "female": 9, "male": 7, "Aa": 1, "aa": 1})
     [('male', 'Male')]
     """
     groups: dict[str, list[str]] = {}
     for name in counts:
-        groups.setdefault(spelling(name), []).append(name)
+        if sum(letter.isalpha() for letter in name) >= _LEAST_LETTERS:
+            groups.setdefault(spelling(name), []).append(name)
     return [tuple(sorted(names, key=lambda one: -counts[one])) for names in groups.values() if len(names) > 1]
 
 
@@ -45,13 +43,14 @@ def respelled(names: Iterable[str], known: Sequence[str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> respelled(["OSLO", "Rome"], ["Oslo", "Bern"])
-    {'OSLO': 'Oslo'}
+    >>> respelled(["OSLO", "Rome"], ["Oslo", "Bern"]), respelled(["aa"], ["AA", "Aa"])
+    ({'OSLO': 'Oslo'}, {})
     """
     by_spelling: dict[str, list[str]] = {}
+    as_it_is = set(known)
     for name in known:
         by_spelling.setdefault(spelling(name), []).append(name)
-    found = ((name, by_spelling.get(spelling(name), [])) for name in names if name not in set(known))
+    found = ((name, by_spelling.get(spelling(name), [])) for name in names if name not in as_it_is)
     return {name: same[0] for name, same in found if len(same) == 1}
 
 

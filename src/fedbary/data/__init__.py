@@ -19,6 +19,7 @@ _HOMES = {
     "flip_labels": "corruptions",
     "paper_case": "partitions",
     "read": "files",
+    "read_batches": "batches",
     "read_clients": "files",
     "repeat_row": "corruptions",
     "write": "export",
@@ -39,6 +40,7 @@ __all__ = [
     "of_flower",
     "paper_case",
     "read",
+    "read_batches",
     "read_clients",
     "repeat_row",
     "write",
@@ -46,6 +48,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from fedbary.data import datasets
+    from fedbary.data.batches import read_batches
     from fedbary.data.corruptions import add_noise, duplicate_rows, flip_labels, repeat_row
     from fedbary.data.datasets import Dataset
     from fedbary.data.export import write

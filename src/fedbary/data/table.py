@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from fedbary.data.frames import (
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
 from fedbary.data.sparse import dense, is_sparse
-from fedbary.errors import DataError
+from fedbary.errors import DataError, wrong_parameter
 from fedbary.notes import Note
 
 if TYPE_CHECKING:
@@ -222,6 +222,25 @@ class Table:
             labels=self.labels[chosen],
             ids=None if self.ids is None else self.ids[chosen],
         )
+
+    def batches(self, rows: int = 65_536) -> Iterator[Table]:
+        """Cut the table into parts of so many rows, in order; they share its memory.
+
+        Examples
+        --------
+        >>> table = Table({"age": [31, 45, 52]}, labels=["yes", "no", "no"])
+        >>> [len(part) for part in table.batches(rows=2)]
+        [2, 1]
+        """
+        if rows < 1:
+            raise wrong_parameter("rows", "batches", "at least 1", rows)
+        for start in range(0, len(self), rows):
+            part = slice(start, start + rows)
+            yield self.replace(
+                columns={name: column[part] for name, column in self.columns.items()},
+                labels=self.labels[part],
+                ids=None if self.ids is None else self.ids[part],
+            )
 
     def replace(self, **changes: Any) -> Table:
         """Return a copy with some fields changed."""

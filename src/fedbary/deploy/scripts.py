@@ -99,8 +99,11 @@ KEPT="${FEDBARY_KEPT:-$HERE}"   # for what the node remembers, and for the resul
 export FLWR_HOME="$KEPT/flwr"
 [ $# -gt 0 ] || { echo "usage: $0 DATA-FILE ['key=value' ...], for example 'label=\\"diagnosis\\"'" >&2; exit 2; }
 command -v flower-supernode > /dev/null || { echo "flower-supernode is not on the PATH" >&2; exit 2; }
-data="$(cd -- "$(dirname -- "$1")" && pwd -P)/$(basename -- "$1")"; shift
-[ -r "$data" ] || { echo "cannot read $data" >&2; exit 2; }
+case "$1" in
+  *://*) data="$1" ;;   # a database
+  *) data="$(cd -- "$(dirname -- "$1")" && pwd -P)/$(basename -- "$1")"
+     [ -r "$data" ] || { echo "cannot read $data" >&2; exit 2; } ;;
+esac; shift
 TABLE="${FEDBARY_TABLE:-@node@}"   # what was asked of a table is kept under its name, whatever its file is called
 case "$data$KEPT$TABLE" in *[\\"\\\\]*) echo "quotes and backslashes cannot stand in a path here" >&2; exit 2 ;; esac
 exec flower-supernode --superlink "@address@" --root-certificates "$HERE/ca.crt" \\

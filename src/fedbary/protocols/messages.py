@@ -280,4 +280,7 @@ def reply_notes(reply: Reply) -> tuple[Note, ...]:
     """
     public = [note.redacted() for note in reply.notes if note.code in FIT_CODES]
     own = {(note.code, str(note.facts.get("column"))): note for note in public if is_plausible(note)}
-    return tuple(list(own.values())[: len(FIT_CODES) - 1 + MOST_COLUMNS])
+    by_code: dict[str, list[Note]] = {}
+    for note in own.values():
+        by_code.setdefault(note.code, []).append(note)
+    return tuple(note for notes in by_code.values() for note in notes[:MOST_COLUMNS])

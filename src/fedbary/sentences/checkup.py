@@ -9,6 +9,7 @@ SENTENCES = {
     "beyond-schema": say(
         "column '{column}' has {count:counted value} beyond anything in the reference[[, about {times:number} times its middle]] (expected: {low} to {high}): check the unit and the cells"
     ),
+    "column-name": say("column '{column}' is not in the schema (did you mean {meant!r}?): rename it"),
     "constant": say("column '{column}' is {value} in every row: fine, if other clients have something else"),
     "copies": say("{count:counted row} {count:either repeats repeat} an earlier one in every cell: keep one of each"),
     "copies-but-one-column": say(
@@ -20,8 +21,18 @@ SENTENCES = {
     "copies-with-other-labels": say(
         "{count:counted row} {count:either has have} the same features as another and another label: check their labels"
     ),
+    "empty-rows": say(
+        "{count:counted row} {count:either has have} no value in any column: leave {count:either it them} out"
+    ),
     "few-different-rows": say(
         "{count:counted different row} {count:either is are} fewer than min_group = {least}: add rows"
+    ),
+    "fix-over-itself": say("a corrected copy cannot take the place of the table itself: name another file"),
+    "fixed-labels": say("label '{column}': {count:counted cell} {count:either is are} respelled ({changes:listed})"),
+    "fixed-levels": say("column '{column}': {count:counted cell} {count:either is are} respelled ({changes:listed})"),
+    "fixed-missing": say("column '{column}': {count:counted cell} {count:either is are} left empty ({changes:listed})"),
+    "fixed-numbers": say(
+        "column '{column}': {count:counted number} {count:either is are} written plainly ({changes:listed})"
     ),
     "label-again": say("column '{column}' says the same as the label in every row: leave it out"),
     "label-coding": say(
@@ -31,6 +42,9 @@ SENTENCES = {
         "column '{column}' has {found:listed} in {count:counted row} (did you mean {meant:listed}?): write a level in one way"
     ),
     "mostly-missing": say("column '{column}' has no value in {count:counted row} ({share:whole_percent})"),
+    "nothing-to-fix": say(
+        "a table that was not read from a file or frame has no cells as they were written to correct"
+    ),
     "one-class": say("all rows are of class {name!r}"),
     "outliers": say(
         "column '{column}' has {count:counted value} far from all others, such as {example} (the others: {low} to {high}): check {count:either it them}"

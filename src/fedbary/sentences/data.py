@@ -66,6 +66,9 @@ SENTENCES = {
         "the id column {name!r} repeats an earlier id in {count:counted row}[[, such as {example!r} in row {row} (counted from 0)]]; make the ids unique or leave them out"
     ),
     "ids-shape": say("the ids {name!r} have shape {shape}; expected one id for each row"),
+    "label-guessed": say(
+        "{column!r} is taken for the label, as the only feature of classes; name another with label=..."
+    ),
     "label-is-id": say("column {column!r} cannot be both the label and the id; choose another id"),
     "labels-kind": say("the label column {name!r} holds [[{kind}|something else]]; expected numbers, booleans or text"),
     "labels-missing": say(
@@ -77,6 +80,7 @@ SENTENCES = {
     "left-out-all-different": say("{columns:quoted} is left out, as its texts are all different and so name rows"),
     "left-out-named-like-ids": say("{columns:quoted} is left out, as whole numbers of that name are identifiers"),
     "left-out-row-numbers": say("{columns:quoted} is left out, as its whole numbers number the rows"),
+    "left-out-unused": say("{columns:quoted} is left out, as it cannot be read and nobody else uses it"),
     "lengths-differ": say(
         "column {column!r} has {rows} rows but there are {labels} labels; pass one label for each row"
     ),
@@ -107,9 +111,9 @@ SENTENCES = {
     ),
     "no-rows": say("the table has no rows; expected at least one"),
     "no-such-column": say(
-        "there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: pass one of them as {role}=...",
+        "there is no {role} column {wanted!r}{guess}; the {columns:counted column} {columns:either is are} {names:quoted}: pass one of them as {role}=...",
         "role",
-        command="there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: name one of them with --{role}",
+        command="there is no {role} column {wanted!r}{guess}; the {columns:counted column} {columns:either is are} {names:quoted}: name one of them with --{role}",
     ),
     "no-table": say("there is no table to put together; pass at least one"),
     "not-a-frame": say(
@@ -134,9 +138,9 @@ SENTENCES = {
     "openml-failed": say("OpenML did not give {name!r} ({why})"),
     "openml-slow": say("OpenML did not answer within {seconds:.0f} s (try again)"),
     "option-without-column": say(
-        "{name} names a column {wanted!r} that is not there{guess}; the {columns} columns are {names:quoted}",
+        "{name} names a column {wanted!r} that is not there{guess}; the {columns:counted column} {columns:either is are} {names:quoted}",
         "name",
-        command="{option} names a column {wanted!r} that is not there{guess}; the {columns} columns are {names:quoted}",
+        command="{option} names a column {wanted!r} that is not there{guess}; the {columns:counted column} {columns:either is are} {names:quoted}",
     ),
     "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
     "query-failed": say("the query failed ({why}); correct it"),
@@ -152,6 +156,7 @@ SENTENCES = {
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"
     ),
     "sparse-projected": say("X is sparse with {columns:,} columns: a fixed public projection made {width:,} of them"),
+    "split-guessed": say("of the splits ({splits:quoted}), {split!r} was taken; pass one of them to choose it"),
     "stream-too-long": say(
         "the {kind} has more than {most:,} rows and does not say how many; pass the first of them (data.take(n), or a list of itertools.islice) or a data set that is not streamed",
         "kind most",

@@ -23,6 +23,7 @@ SENTENCES = {
         "{share:whole_percent} of its rows lie beyond anything in the reference in column '{column}'[[; its median is {times:number} times the reference's]]",
         "column share times",
     ),
+    "column-lacks": say("{share:whole_percent} of its cells are missing in column '{column}'", "column share"),
     "columns-missing": say(
         "the {count:either column columns} {missing:quoted} of the schema {count:either is are} missing[[ (it has {extra:quoted} that the schema does not know)]]: rename or add {count:either it them}.",
         "missing count",
@@ -120,6 +121,9 @@ SENTENCES = {
     "other-version": say(
         "The schema has version {version}, this fedbary reads version {own}: install the same fedbary on every machine of the federation.",
         "version own",
+    ),
+    "pooled-levels": say(
+        "{count:counted rare level} of column '{column}' {count:either counts count} as any other level", "column count"
     ),
     "read-otherwise": say(
         "column '{column}' is read as {own}, by [[{others:counted other client}|{whom}]] as {agreed}[[ (and {more:counted column} more)]][[: ask for fb.ReadOptions({name}={value!r})|: use the same columns]].",

@@ -16,6 +16,7 @@ from fedbary.errors import DataError, SchemaError
 from fedbary.space.encode import category_texts, column_kind
 from fedbary.space.k_anonymous import refuse_few
 from fedbary.space.labels import class_names, label_kind
+from fedbary.space.levels import named_levels
 from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
 from fedbary.space.schema_bounds import KINDS, LONGEST_CLASS, is_made_of, is_reading_of
@@ -205,8 +206,7 @@ def _describe_column(table: Table, different: Table, name: str, min_group: int) 
     lacks = int(missing_rows(different.columns[name]).sum()) >= max(min_group, 1)
     if kind == "categorical":
         often = Counter(text for text in category_texts(different.columns[name]) if text is not None)
-        frequent = tuple(sorted(text for text, count in often.items() if count >= min_group))
-        return ColumnDescription(name, kind, 1, categories=frequent, lacks=lacks)
+        return ColumnDescription(name, kind, 1, categories=named_levels(often, min_group), lacks=lacks)
     numbers = without_rare_values(np.asarray(values, dtype=np.float64).reshape(len(table), -1), min_group)
     holes = np.isnan(numbers)
     present = (~holes).sum(axis=0)

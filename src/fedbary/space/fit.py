@@ -17,7 +17,8 @@ from fedbary.data.table import Table
 from fedbary.errors import SchemaError, SettingsError
 from fedbary.notes import Note
 from fedbary.space.description import ColumnDescription, Description, describe
-from fedbary.space.encode import encode, read_otherwise
+from fedbary.space.encode import category_texts, encode, read_otherwise
+from fedbary.space.levels import named_levels
 from fedbary.space.limits import limits
 from fedbary.space.moments import Moments, merged, table_moments
 from fedbary.space.options import Space
@@ -38,7 +39,8 @@ _FULL_COVARIANCE_LIMIT = 64
 def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0, min_group: int = 5) -> Schema:
     """Fit the schema on one table, the server's validation rows.
 
-    The middle and the limits of its numbers are told as means of ``min_group`` cells, never as a cell.
+    The middle and the limits of its numbers are told as means of ``min_group`` cells, never as a cell, and levels of
+    fewer rows count as any other.
 
     Examples
     --------
@@ -49,7 +51,8 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     """
     settings = (settings or Space()).with_defaults(metric="euclidean", labels="gaussian")
     draft = _draft([describe(reference, settings)], settings)
-    draft = replace(draft, columns=tuple(_with_limits(column, reference, min_group) for column in draft.columns))
+    columns = tuple(_by_reference(column, reference, min_group) for column in draft.columns)
+    draft = replace(draft, columns=columns, notes=(*draft.notes, *_pooled(reference, columns)))
     width = _projected_width(draft, settings)
     if width is not None:
         draft = replace(draft, projection=principal_directions(encode(reference, draft), width, seed))
@@ -145,13 +148,14 @@ def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list
     # Medians over the parties: one with other units, or with nonsense, must not set everybody's scale.
     means = np.array([part.mean for part in parts])
     mean = np.median(means, axis=0)
-    variance = np.median(np.array([part.variance for part in parts]) + (means - mean) ** 2, axis=0)
-    # What rounding leaves of a constant column's variance is noise, not spread.
-    variance = np.where(variance > (1e-10 * mean) ** 2, variance, 0.0)
+    spreads = np.array([part.variance for part in parts]) + (means - mean) ** 2
+    variance, together = (_spread(found, mean) for found in (np.median(spreads, axis=0), spreads.mean(axis=0)))
     scale, centre = np.ones_like(mean), np.zeros_like(mean)
     if settings.scaling != "none":
         if settings.scaling == "standard":  # a single column is a block of one
-            variance = np.full_like(variance, variance.mean())
+            variance, together = np.full_like(variance, variance.mean()), np.full_like(variance, together.mean())
+        # What is constant with most of them, and not with all, has the spread that all have together.
+        variance = np.where(variance > 0, variance, together)
         if first.kind != "block" and variance[0] == 0.0:
             notes.append(Note("schema.constant-column", {"column": first.name}))
         scale, centre = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0), mean
@@ -167,16 +171,36 @@ def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list
     )
 
 
-def _with_limits(column: ColumnSpec, reference: Table, min_group: int) -> ColumnSpec:
-    """What only a reference can say of a column: its middle, its limits, and whether it lacks cells in enough rows."""
+def _spread(variance: Floats, mean: Floats) -> Floats:
+    """What rounding leaves of a constant column's variance is noise, not spread."""
+    return np.where(variance > (1e-10 * mean) ** 2, variance, 0.0)
+
+
+def _by_reference(column: ColumnSpec, reference: Table, min_group: int) -> ColumnSpec:
+    """What only a reference can say of a column: its middle, its limits, its levels, and whether it lacks cells."""
     values = reference.columns[column.name]
     may_lack = int(missing_rows(values).sum()) >= max(min_group, 1)
     if column.kind == "categorical":
-        return replace(column, may_lack=may_lack)
+        return replace(column, may_lack=may_lack, categories=named_levels(_levels(values), min_group))
     numbers = np.asarray(values, dtype=np.float64).reshape(len(reference), -1)
     found = limits(numbers, min_group=min_group)
     low, high = ((0.0,), (1.0,)) if column.kind == "boolean" else (found.low.tolist(), found.high.tolist())
     return replace(column, middle=tuple(found.middle.tolist()), low=tuple(low), high=tuple(high), may_lack=may_lack)
+
+
+def _pooled(reference: Table, columns: Sequence[ColumnSpec]) -> list[Note]:
+    """Columns with levels that have no coordinate of their own, and how many."""
+    categorical = [column for column in columns if column.kind == "categorical"]
+    rare = {one.name: len(_levels(reference.columns[one.name])) - len(one.categories) for one in categorical}
+    return [
+        Note("schema.pooled-levels", {"column": on_one_line(name), "count": count})
+        for name, count in rare.items()
+        if count > 1  # one level that counts as any other is the same as before
+    ]
+
+
+def _levels(values: NDArray[np.generic]) -> Counter[str]:
+    return Counter(text for text in category_texts(values) if text is not None)
 
 
 def _with_absence(draft: Schema, spread: Floats) -> tuple[ColumnSpec, ...]:

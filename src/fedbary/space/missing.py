@@ -9,6 +9,8 @@ which columns lack cells.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,13 +36,39 @@ def missing_by_column(table: Table, schema: Schema) -> Integers:
     return np.column_stack([_missing(table.columns[column.name], column) for column in schema.columns])
 
 
+def told_missing(
+    table: Table, schema: Schema, *, different: Callable[[NDArray[np.bool_]], int], least: int
+) -> dict[str, float]:
+    """The share of cells without a value in each column, where no fewer than ``least`` different rows say it.
+
+    Where fewer lack a value none does, and where fewer have one all do.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "size": [1.0, 2.0]}, ["a", "b"]))
+    >>> rows = fb.Table({"age": [np.nan, np.nan, 3.0, 4.0], "size": [np.nan, 2.0, 3.0, 4.0]}, ["a"] * 4)
+    >>> told_missing(rows, schema, different=np.sum, least=2)
+    {'age': 0.5, 'size': 0.0}
+    """
+    told = {}
+    for column, missing in zip(schema.columns, missing_by_column(table, schema).T, strict=True):
+        share = float(missing.sum()) / (column.width * len(table))
+        if different(missing < column.width) < least:
+            share = 1.0
+        elif different(missing > 0) < least:
+            share = 0.0
+        told[column.name] = share
+    return told
+
+
 def missing_coordinates(table: Table, schema: Schema) -> NDArray[np.bool_]:
     """Which coordinates of `fedbary.space.encode.encode` stand for cells without a value.
 
     Examples
     --------
     >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "city": ["Rome", "Oslo"]}, ["a", "b"]))
+    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "city": ["Rome", "Oslo"]}, ["a", "b"]), min_group=1)
     >>> missing_coordinates(fb.Table({"age": [np.nan, 40.0], "city": [None, "Rome"]}, ["a", "b"]), schema)
     array([[ True,  True,  True,  True],
            [False, False, False, False]])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from functools import partial
 from math import log10
 
 import numpy as np
@@ -14,6 +16,7 @@ from fedbary.notes import Note
 from fedbary.space.label_coding import other_coding
 from fedbary.space.labels import class_names
 from fedbary.space.limits import limits
+from fedbary.space.missing import told_missing
 from fedbary.space.points import Points, embed
 from fedbary.space.schema import ColumnSpec, Schema
 from fedbary.wording import on_one_line
@@ -22,6 +25,7 @@ from fedbary.wording import on_one_line
 FIT_CODES = frozenset(
     {
         "schema.column-beyond",
+        "schema.column-lacks",
         "schema.ignores-columns",
         "schema.lacks-classes",
         "schema.lacks-every-class",
@@ -31,13 +35,23 @@ FIT_CODES = frozenset(
     }
 )
 # Those that say what is wrong with rows; an owner may withhold them. Unknown classes give another coding away.
-FINDINGS = frozenset({"schema.column-beyond", "schema.many-copies", "schema.other-coding", "schema.unknown-classes"})
-# Columns of which a client says that they lie beyond the reference.
+FINDINGS = frozenset(
+    {
+        "schema.column-beyond",
+        "schema.column-lacks",
+        "schema.many-copies",
+        "schema.other-coding",
+        "schema.unknown-classes",
+    }
+)
+# Columns of which a client says that they lie beyond the reference, and of which it says that they lack cells.
 MOST_COLUMNS = 5
 # Names in a note; there may be thousands of classes.
 _MOST_NAMED = 20
 # A column is odd from this share of its rows on, as a client is; so many of a heavy tail lie beyond no reference.
 _LEAST_BEYOND = 0.05
+# From this share of its cells on it is worth a word that a column lacks them.
+_LEAST_LACKING = 0.05
 # Letters of a name in a note, and the largest number.
 _LONGEST_NAME, _LARGEST = 1000, 1e300
 # Copies are worth a word where fewer rows than this share are different.
@@ -48,10 +62,9 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
     """Ordinary but noteworthy facts, and findings: of columns, of labels, of copies.
 
     These notes leave the owner's machine, so a class is told apart from an absent one only from ``min_group`` different
-    rows on, be it the target's or unknown to it, and so many must lie beyond the limits of a column (all do, where
-    fewer do not); shares have two digits, that of different rows in steps of so many, and how a median differs is a
-    power of ten. ``cloud`` is the table's embedding, if it is at hand; it knows
-    which rows are equal.
+    rows on, be it the target's or unknown to it, and so many must lie beyond the limits of a column or lack its cells
+    (all do, where fewer do not); shares have two digits, that of different rows in steps of so many, and how a median
+    differs is a power of ten. ``cloud`` is the table's embedding, if it is at hand; it knows which rows are equal.
 
     Examples
     --------
@@ -73,11 +86,27 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
     if schema.label.kind == "classes" and schema.label.classes:
         notes += _class_notes(_label_counts(table, cloud, min_group), schema.label.classes, min_group)
     notes += _column_notes(table, schema, cloud, min_group)
+    notes += lacking_notes(told_missing(table, schema, different=partial(_different, cloud), least=min_group))
     if cloud.distinct < _FEW_DIFFERENT * cloud.rows:
         # One row more or less must not show, whatever a server takes for equal.
         different = cloud.distinct - cloud.distinct % max(min_group, 1)
         notes.append(Note("schema.many-copies", {"share": round(different / cloud.rows, 2)}))
     return tuple(notes)
+
+
+def lacking_notes(shares: Mapping[str, float]) -> list[Note]:
+    """Columns that lack many cells, the worst first, by the share that each lacks.
+
+    Examples
+    --------
+    >>> [str(note) for note in lacking_notes({"age": 0.31, "city": 0.01})]
+    ["31 % of its cells are missing in column 'age'"]
+    """
+    many = sorted((name for name in shares if shares[name] >= _LEAST_LACKING), key=lambda name: -shares[name])
+    return [
+        Note("schema.column-lacks", {"column": on_one_line(name), "share": round(shares[name], 2)})
+        for name in many[:MOST_COLUMNS]
+    ]
 
 
 def is_plausible(note: Note) -> bool:

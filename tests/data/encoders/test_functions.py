@@ -7,7 +7,7 @@ from PIL import Image
 from codes import coded
 from fedbary.data.encoders import encoded, encoder_of
 from fedbary.data.reading import ColumnReading
-from fedbary.errors import DataError
+from fedbary.errors import DataError, SettingsError
 
 TEXTS = ["dry cough", "no complaint", "fever"]
 
@@ -61,7 +61,7 @@ def test_images_come_as_images():
     ],
 )
 def test_functions_that_cannot_be_used(function, code):
-    with pytest.raises(DataError, check=coded(code)):
+    with pytest.raises(SettingsError, check=coded(code)):
         encoder_of(function, "text")
 
 
@@ -94,5 +94,5 @@ def test_a_torch_model_is_a_function():
     alone = encoded(cells, embedding(model(0.5).eval()), kind="image", name="scan", alone=True)
     assert (ours.block.shape, ours.digest) == ((9, 5), alone.digest)
     np.testing.assert_allclose(ours.block, alone.block, atol=1e-6)
-    with pytest.raises(DataError, check=coded("encoders.depends-on-batch")):
+    with pytest.raises(SettingsError, check=coded("encoders.depends-on-batch")):
         encoder_of(embedding(model(0.5).train()), "image")

@@ -11,7 +11,7 @@ from codes import coded
 from fedbary.data.encoders import encoded, encoder_of, sentence_models, vision_models
 from fedbary.data.encoders.vision_models import _without_classes
 from fedbary.data.reading import ColumnReading
-from fedbary.errors import DataError
+from fedbary.errors import DataError, SettingsError
 
 torch = pytest.importorskip("torch")
 
@@ -96,7 +96,7 @@ def test_weights_that_are_not_there_are_not_fetched(tmp_path):
     pytest.importorskip("sentence_transformers")
     (tmp_path / "empty").mkdir()
     for name in ("no-such/model-anywhere", str(tmp_path / "empty")):
-        with pytest.raises(DataError, check=coded("encoders.no-weights")) as raised:
+        with pytest.raises(SettingsError, check=coded("encoders.no-weights")) as raised:
             encoder_of(f"sentence-transformers:{name}", "text")
         assert "SentenceTransformer(" in raised.value.private["fetch"]
 
@@ -104,11 +104,11 @@ def test_weights_that_are_not_there_are_not_fetched(tmp_path):
 @pytest.mark.parametrize("family", ["timm", "torchvision", "sentence-transformers"])
 def test_what_to_type_where_a_package_or_a_name_is_missing(family, monkeypatch):
     kind = "text" if family == "sentence-transformers" else "image"
-    with pytest.raises(DataError, check=coded("encoders.model-without-name")):
+    with pytest.raises(SettingsError, check=coded("encoders.model-without-name")):
         encoder_of(family, kind)
     for module in (family.replace("-", "_"), "torchvision.models", "timm.data"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(DataError, check=coded("encoders.no-package")) as raised:
+    with pytest.raises(SettingsError, check=coded("encoders.no-package")) as raised:
         encoder_of(f"{family}:some-model", kind)
     assert raised.value.public["install"].startswith("pip install ")
 
@@ -119,7 +119,7 @@ def test_a_package_that_is_there_but_fails_is_named(monkeypatch, tmp_path):
     for module in ("torchvision", "torchvision.models"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(DataError, check=coded("encoders.package-fails")) as raised:
+    with pytest.raises(SettingsError, check=coded("encoders.package-fails")) as raised:
         encoder_of("torchvision:resnet18", "image")
     assert "nms" in raised.value.private["why"]
 
@@ -165,7 +165,7 @@ def test_a_vision_model_encodes_images_each_by_itself():
     with torch.inference_mode():
         expected = small_net(0).eval()(torch.stack([to_tensor(Image.fromarray(image)) for image in IMAGES]))
     np.testing.assert_allclose(found.block, expected, atol=1e-6)
-    with pytest.raises(DataError, check=coded("encoders.no-weights")):
+    with pytest.raises(SettingsError, check=coded("encoders.no-weights")):
         encoder_of("timm:large", "image")
 
 
@@ -183,9 +183,9 @@ def test_torchvision_is_asked_only_for_weights_that_are_here(monkeypatch, tmp_pa
     monkeypatch.setitem(sys.modules, "torchvision", package)
     monkeypatch.setitem(sys.modules, "torchvision.models", models)
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    with pytest.raises(DataError, check=coded("encoders.no-model")):
+    with pytest.raises(SettingsError, check=coded("encoders.no-model")):
         encoder_of("torchvision:large", "image")
-    with pytest.raises(DataError, check=coded("encoders.no-weights")):
+    with pytest.raises(SettingsError, check=coded("encoders.no-weights")):
         encoder_of("torchvision:small", "image")
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "small-1.pth").touch()

@@ -55,12 +55,12 @@ def test_the_most_frequent_words_are_kept(tmp_path):
 )  # fmt: skip
 def test_files_that_are_no_vocabulary(content, tmp_path):
     (tmp_path / "words.json").write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(DataError, check=coded("encoders.no-vocabulary")):
+    with pytest.raises(SettingsError, check=coded("encoders.no-vocabulary")):
         encoder_of(f"tfidf:{tmp_path / 'words.json'}", "text")
 
 
 def test_what_to_type_where_there_is_no_file():
-    with pytest.raises(DataError, check=coded("encoders.tfidf-without-file")):
+    with pytest.raises(SettingsError, check=coded("encoders.tfidf-without-file")):
         encoder_of("tfidf", "text")
-    with pytest.raises(DataError, check=coded("encoders.no-vocabulary-file")):
+    with pytest.raises(SettingsError, check=coded("encoders.no-vocabulary-file")):
         encoder_of("tfidf:nowhere.json", "text")

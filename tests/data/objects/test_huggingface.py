@@ -7,7 +7,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.data import as_table
-from fedbary.data.objects import huggingface
+from fedbary.data.objects import families
 from fedbary.errors import DataError
 
 datasets = pytest.importorskip("datasets")
@@ -54,7 +54,10 @@ def test_a_data_set_is_the_table_of_its_frame_and_classes_have_names():
 
 
 def test_the_only_feature_of_classes_is_the_label_where_nobody_names_one():
-    assert as_table(dataset()).label_name == "diagnosis"
+    table = as_table(dataset())
+    assert table.label_name == "diagnosis"
+    assert fb.Note("data.label-guessed", {"column": "diagnosis"}) in table.notes
+    assert as_table(dataset(), label="diagnosis").notes == as_table(dataset(), likely="diagnosis").notes == ()
     with pytest.raises(DataError, check=coded("data.frame-without-label")):
         as_table(dataset().remove_columns("diagnosis"))
 
@@ -66,7 +69,7 @@ def test_rows_that_were_selected_or_shuffled_come_as_they_were():
 
 def test_a_stream_is_the_table_of_its_data_set_and_may_not_be_endless(monkeypatch):
     assert_same(as_table(dataset().to_iterable_dataset()), expected())
-    monkeypatch.setattr(huggingface, "MOST_STREAMED", 59)
+    monkeypatch.setattr(families, "MOST_STREAMED", 59)
     with pytest.raises(DataError, check=coded("data.stream-too-long")):
         as_table(dataset().to_iterable_dataset())
     assert len(as_table(dataset().to_iterable_dataset().take(59))) == 59
@@ -97,6 +100,8 @@ def test_arrays_of_several_dimensions_are_blocks():
 def test_of_several_splits_clients_have_train_and_the_reference_what_validates():
     splits = datasets.DatasetDict(train=dataset(60), validation=dataset(80, 1), test=dataset(90, 2))
     assert len(as_table(splits)) == 60
+    guessed = fb.Note("data.split-guessed", {"split": "train", "splits": ("train", "validation", "test")})
+    assert as_table(splits, label="diagnosis").notes == (guessed,)
     result = fb.value({"a": splits}, splits, seed=0)
     again = fb.value({"a": splits["train"]}, splits["validation"], seed=0)
     assert result.clients["distance"].tolist() == again.clients["distance"].tolist()

@@ -33,6 +33,10 @@ def check(
     reference: Annotated[
         str | None, typer.Option(metavar="FILE", help="Rows like the coordinator's, where there is no schema.")
     ] = None,
+    fix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a copy in which what is certain is corrected, and list each change."),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the check as a page, too, for yourself alone.")
     ] = None,
@@ -44,24 +48,29 @@ def check(
     TABLE is your file, folder of images or database. Of each column the check says how it is read, what is missing,
     and what stands out: codes for missing values, numbers in another unit, categories and labels in another spelling,
     rows that repeat others. With the federation's schema it also says what the coordinator would be told. The exit
-    code is 2 where a federation would refuse the table, and 0 otherwise. Nothing is sent: the check runs on this
-    machine only.
+    code is 2 where a federation would refuse the table, and 0 otherwise; --fix leaves the table as it is, and so does
+    everything else. Nothing is sent: the check runs on this machine only.
     """
     from fedbary.checkup.check import check as check_table
     from fedbary.cli.ui.table_view import show_checkup
-    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.tables import bulleted, screen
     from fedbary.cli.ui.terminal_text import visible
     from fedbary.wording import COMMAND
 
     found = check_table(table, label, id=row_id, schema=schema, reference=reference, options=reading)
+    fixed = [] if fix is None else [one.note.text(COMMAND) for one in found.fix(fix)]
     written = {} if html is None else {"report": found.report(html)}
     if json:
-        write_json(found.to_json(COMMAND) | {"written": written})
+        write_json(found.to_json(COMMAND) | {"fixed": fixed, "written": written | ({"copy": fix} if fix else {})})
         raise typer.Exit(_REFUSED if found.refused else 0)
     console = screen()
     show_checkup(console, found)
-    for what, place in written.items():
-        console.print(f"\n{what}  {visible(place)}", soft_wrap=True)
+    if fix is not None:
+        console.print("\nCorrected" if fixed else "\nThere was nothing to correct that is certain.", style="bold")
+        console.print(bulleted(fixed))
+        console.print(f"\ncopy    {visible(fix)}", soft_wrap=True)
+    if html is not None:
+        console.print(f"\nreport  {visible(html)}", soft_wrap=True)
     console.print("\nNothing was sent: the check ran on this machine only.")
     if found.refused:
         raise _refusal(found)

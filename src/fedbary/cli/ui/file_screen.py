@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fedbary.cli.ui.tables import screen, table
 from fedbary.cli.ui.terminal_text import one_line
 from fedbary.errors import FedbaryError
-from fedbary.wording import counted, listed
+from fedbary.wording import counted, headline_percent, listed
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from fedbary.data.reading import Reading
     from fedbary.engines.files.message_file import MessageFile
     from fedbary.protocols.cards.card import CardColumn
     from fedbary.space.schema import ColumnSpec, LabelSpec
@@ -124,12 +125,14 @@ def _schema(text: str) -> dict[str, str]:
 
 def _card(file: MessageFile) -> dict[str, str]:
     from fedbary.engines.files.card_file import CardFile
+    from fedbary.protocols.cards.placing import missing_by_column
 
     try:
         card = CardFile.of(file, "the card").card
     except FedbaryError as error:
         return {"card": str(error)}
-    columns = [_column_of_card(column) for column in card.columns]
+    lacks = missing_by_column(card)
+    columns = [_column_of_card(column, lacks[column.name], card.reading) for column in card.columns]
     said = {"rows": f"{card.rows:,}"}
     if card.schema is None:
         said["columns"] = f"{counted(len(columns), 'column')}: {listed(columns, _MOST_NAMES)}"
@@ -155,12 +158,14 @@ def _card(file: MessageFile) -> dict[str, str]:
     return said
 
 
-def _column_of_card(column: CardColumn) -> str:
-    lacks = ", with missing cells" if column.lacks else ""
+def _column_of_card(column: CardColumn, missing: float, reading: Reading) -> str:
+    lacks = f"{headline_percent(missing)} missing" if column.lacks else ""
     if column.kind == "categorical":
-        return f"{column.name} ({listed(column.levels, 6) or 'no level'}{lacks})"
-    width = "" if column.width == 1 else f"{column.width} numbers"
-    inside = f"{width}{lacks}".removeprefix(", ")
+        said = [listed(column.levels, 6) or "no level", lacks]
+    else:
+        read_as = reading[column.name].kind if column.name in reading else "number"
+        said = ["" if read_as == "number" else read_as, "" if column.width == 1 else f"{column.width} numbers", lacks]
+    inside = ", ".join(filter(None, said))
     return f"{column.name} ({inside})" if inside else column.name
 
 

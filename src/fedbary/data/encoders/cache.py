@@ -101,6 +101,9 @@ def _connected(folder: Path) -> sqlite3.Connection | None:
 def _opened(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=_SECONDS)
     try:
+        # Written behind, as each cell that is encoded alone is one change; nothing is lost but time.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
         with connection:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS encoded (key BLOB PRIMARY KEY, numbers BLOB, at REAL) WITHOUT ROWID"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fedbary.data.encoders.encoder import CellKind
 from fedbary.data.encoders.probe import alike, fingerprint, probe
-from fedbary.errors import DataError
+from fedbary.errors import DataError, SettingsError
 
 # More than rounding on any device: dropout, or batch statistics.
 _TOLERANCE = 1e-3
@@ -49,12 +49,15 @@ def function_encoder(function: Callable[[Any], Any], kind: CellKind) -> Function
     2
     """
     examples = probe(kind)
-    alone = np.concatenate([_called(function, [example], kind) for example in examples])
+    try:
+        alone = np.concatenate([_called(function, [example], kind) for example in examples])
+        together = _called(function, examples, kind)
+    except DataError as error:
+        raise SettingsError(error.code, **error.note.facts) from error.__cause__
     if not np.isfinite(alone).all():
-        raise DataError("encoders.no-numbers", kind=kind)
-    together = _called(function, examples, kind)
+        raise SettingsError("encoders.no-numbers", kind=kind)
     if together.shape != alone.shape or not alike(together, alone, _TOLERANCE):
-        raise DataError("encoders.depends-on-batch")
+        raise SettingsError("encoders.depends-on-batch")
     own = getattr(function, "digest", None)
     return Function(function, kind, alone.shape[1], own if isinstance(own, str) and own else fingerprint(alone))
 

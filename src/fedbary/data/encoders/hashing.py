@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbary.data.encoders.encoder import Block, digest_of
-from fedbary.errors import DataError
+from fedbary.errors import SettingsError
 
 _VERSION = 1
 _LEAST, _MOST = 2, 4096
@@ -60,5 +60,5 @@ def hashing_of(settings: str) -> Hashing:
     if not settings:
         return Hashing()
     if not (settings.isascii() and settings.isdigit() and len(settings) < 6 and _LEAST <= int(settings) <= _MOST):
-        raise DataError("encoders.hashing-width", width=settings, least=_LEAST, most=_MOST)
+        raise SettingsError("encoders.hashing-width", width=settings, least=_LEAST, most=_MOST)
     return Hashing(int(settings))

@@ -13,7 +13,8 @@ from fedbary.data.encoders.pixels import pixels_of
 from fedbary.data.encoders.sentence_models import sentence_model_of
 from fedbary.data.encoders.tfidf import tfidf_of
 from fedbary.data.encoders.vision_models import timm_model_of, torchvision_model_of
-from fedbary.errors import DataError
+from fedbary.data.options import ENCODERS
+from fedbary.errors import DataError, SettingsError
 
 Spec: TypeAlias = "str | Callable[[Any], Any]"
 
@@ -35,8 +36,10 @@ def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
 
     Raises
     ------
+    SettingsError
+        Where there is none of that name, its package or weights are not there, or a function is none.
     DataError
-        Where there is none of that name, it is for the other kind, or its package or weights are not there.
+        Where it is for the other kind.
 
     Examples
     --------
@@ -44,13 +47,15 @@ def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
     128
     >>> encoder_of("pixel", "image")
     Traceback (most recent call last):
-    fedbary.errors.DataError: there is no encoder 'pixel' (did you mean 'pixels'?); choose from ...
+    fedbary.errors.SettingsError: there is no encoder 'pixel' (did you mean 'pixels'?); choose from ...
     """
     if not isinstance(spec, str):
         return function_encoder(spec, kind)
     family, _, settings = spec.partition(":")
-    if family not in _FAMILIES:
-        raise DataError("encoders.no-encoder", name=spec, guess=did_you_mean(family, _FAMILIES), known=tuple(_FAMILIES))
+    if family not in ENCODERS:
+        raise SettingsError(
+            "encoders.no-encoder", name=spec, guess=did_you_mean(family, ENCODERS), known=", ".join(ENCODERS)
+        )
     takes, made = _FAMILIES[family]
     if takes != kind:
         raise DataError("encoders.other-kind", name=spec, takes=f"{takes}s", kind=f"{kind}s", default=DEFAULTS[kind])

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbary.data.encoders.encoder import Block, digest_of
 from fedbary.data.encoders.images import most_frequent_shape
-from fedbary.errors import DataError
+from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -79,10 +79,10 @@ def pixels_of(settings: str) -> Pixels:
         return Pixels()
     parts = settings.split("x")
     if not (2 <= len(parts) <= 3 and all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts)):
-        raise DataError("encoders.pixel-shape", shape=settings, most=_LARGEST_SIDE)
+        raise SettingsError("encoders.pixel-shape", shape=settings, most=_LARGEST_SIDE)
     height, width, colours = (*map(int, parts), 3)[:3]
     if not (1 <= height <= _LARGEST_SIDE and 1 <= width <= _LARGEST_SIDE and colours in (1, 3)):
-        raise DataError("encoders.pixel-shape", shape=settings, most=_LARGEST_SIDE)
+        raise SettingsError("encoders.pixel-shape", shape=settings, most=_LARGEST_SIDE)
     return Pixels(height, width, colours)
 
 

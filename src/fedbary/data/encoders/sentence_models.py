@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fedbary.data.encoders.encoder import digest_of
 from fedbary.data.encoders.probe import fingerprint, probe
 from fedbary.data.encoders.weights import device, no_network, package, same_numbers_everywhere, state_of, weights_digest
-from fedbary.errors import DataError
+from fedbary.errors import SettingsError
 
 _VERSION = 1
 _INSTALL = "pip install 'fedbary[text]'"
@@ -44,7 +44,7 @@ class SentenceModel:
 def sentence_model_of(settings: str) -> SentenceModel:
     """The encoder of ``sentence-transformers:NAME``, or of a folder with a saved model."""
     if not settings:
-        raise DataError("encoders.model-without-name", family="sentence-transformers", example="all-MiniLM-L6-v2")
+        raise SettingsError("encoders.model-without-name", family="sentence-transformers", example="all-MiniLM-L6-v2")
     folder = Path(settings)
     return _loaded(settings, state_of(folder) if folder.is_dir() else ())
 
@@ -58,7 +58,7 @@ def _loaded(settings: str, state: tuple[tuple[str, int, int], ...]) -> SentenceM
             model = library.SentenceTransformer(settings, device=device(), local_files_only=True)
     except Exception as error:  # the library says in many ways that files are missing or damaged
         fetch = f"from sentence_transformers import SentenceTransformer; SentenceTransformer({settings!r})"
-        raise DataError(
+        raise SettingsError(
             "encoders.no-weights",
             name=settings,
             library="sentence-transformers",

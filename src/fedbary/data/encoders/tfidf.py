@@ -14,7 +14,7 @@ import numpy as np
 from fedbary.checks import whole
 from fedbary.data.atomic import write_atomically
 from fedbary.data.encoders.encoder import Block, digest_of
-from fedbary.errors import DataError
+from fedbary.errors import DataError, SettingsError
 from fedbary.strict_json import read_json
 from fedbary.wording import is_clean
 
@@ -106,10 +106,10 @@ def public_vocabulary(texts: Iterable[str], path: str | PathLike[str], *, most: 
 def tfidf_of(settings: str) -> Tfidf:
     """The encoder of ``tfidf:FILE``."""
     if not settings:
-        raise DataError("encoders.tfidf-without-file")
+        raise SettingsError("encoders.tfidf-without-file")
     path = Path(settings)
     if not path.is_file():
-        raise DataError("encoders.no-vocabulary-file", file=settings)
+        raise SettingsError("encoders.no-vocabulary-file", file=settings)
     try:
         content = read_json(path.read_text(encoding="utf-8"), longest=_MOST_BYTES)
         weights = content["weights"] if content["version"] == _VERSION else None
@@ -117,7 +117,7 @@ def tfidf_of(settings: str) -> Tfidf:
             raise ValueError("no weights")
         return Tfidf(path.name, {_term(term): _number(weight) for term, weight in weights.items()})
     except (ValueError, KeyError, TypeError, OSError) as error:
-        raise DataError("encoders.no-vocabulary", file=settings, most=_MOST_TERMS) from error
+        raise SettingsError("encoders.no-vocabulary", file=settings, most=_MOST_TERMS) from error
 
 
 def _weight(texts: int, texts_with: int) -> float:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fedbary.data.encoders.encoder import digest_of
 from fedbary.data.encoders.probe import fingerprint, probe
 from fedbary.data.encoders.weights import device, no_network, package, same_numbers_everywhere, state_of, weights_digest
-from fedbary.errors import DataError
+from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -48,7 +48,7 @@ class VisionModel:
 def timm_model_of(settings: str) -> VisionModel:
     """The encoder of ``timm:NAME``, or of a folder with a saved model."""
     if not settings:
-        raise DataError("encoders.model-without-name", family="timm", example="resnet18.a1_in1k")
+        raise SettingsError("encoders.model-without-name", family="timm", example="resnet18.a1_in1k")
     folder = Path(settings)
     return _timm(settings, state_of(folder) if folder.is_dir() else ())
 
@@ -56,7 +56,7 @@ def timm_model_of(settings: str) -> VisionModel:
 def torchvision_model_of(settings: str) -> VisionModel:
     """The encoder of ``torchvision:NAME``, with the weights that torchvision holds for its best."""
     if not settings:
-        raise DataError("encoders.model-without-name", family="torchvision", example="resnet18")
+        raise SettingsError("encoders.model-without-name", family="torchvision", example="resnet18")
     return _torchvision(settings)
 
 
@@ -70,7 +70,7 @@ def _timm(settings: str, state: tuple[tuple[str, int, int], ...]) -> VisionModel
             model = timm.create_model(found, pretrained=True, num_classes=0)
     except Exception as error:  # no such model, no weights, or damaged ones
         fetch = f"import timm; timm.create_model({settings!r}, pretrained=True)"
-        raise DataError(
+        raise SettingsError(
             "encoders.no-weights",
             name=settings,
             library="timm",
@@ -91,10 +91,10 @@ def _torchvision(settings: str) -> VisionModel:
     try:
         weights = models.get_model_weights(settings).DEFAULT
     except (ValueError, AttributeError) as error:
-        raise DataError("encoders.no-model", name=settings, library="torchvision") from error
+        raise SettingsError("encoders.no-model", name=settings, library="torchvision") from error
     file = Path(torch.hub.get_dir()) / "checkpoints" / str(weights.url).rpartition("/")[2]
     fetch = f"import torchvision; torchvision.models.get_model({settings!r}, weights='DEFAULT')"
-    missing = DataError("encoders.no-weights", name=settings, library="torchvision", fetch=f'python -c "{fetch}"')
+    missing = SettingsError("encoders.no-weights", name=settings, library="torchvision", fetch=f'python -c "{fetch}"')
     if not file.is_file():  # torchvision would fetch it
         raise missing
     try:

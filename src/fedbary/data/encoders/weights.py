@@ -11,18 +11,19 @@ from types import ModuleType
 from typing import Any
 
 from fedbary.data.encoders.encoder import digest_of
-from fedbary.errors import DataError
+from fedbary.errors import SettingsError
 
 
 def package(name: str, install: str) -> ModuleType:
     """A package of an extra, or the sentence that says what to type."""
+    shown = name.replace("_", "-")
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        raise DataError("encoders.no-package", package=name.replace("_", "-"), install=install) from error
+        raise SettingsError("encoders.no-package", package=shown, install=install) from error
     except Exception as error:  # a build for another PyTorch fails in its own ways
         why = " ".join(str(error).split())[:160]
-        raise DataError("encoders.package-fails", package=name.replace("_", "-"), why=why, install=install) from error
+        raise SettingsError("encoders.package-fails", package=shown, why=why, install=install) from error
 
 
 @contextmanager

@@ -6,10 +6,13 @@ one is read. Where nobody has said how to read a column, numbers that begin with
 
 from __future__ import annotations
 
+import csv
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -63,6 +66,16 @@ def csv_chunks(path: Path, options: ReadOptions, rows: int, reading: Reading | N
                 if chunk is None:
                     return
                 yield Cells(layout.named(chunk), (*layout.notes, *found))
+
+
+@contextmanager
+def written_rows(path: Path, options: ReadOptions) -> Iterator[tuple[str, list[str], Iterator[list[str]]]]:
+    """What separates cells, the names of the columns, and all lines from the header on, each cell as it is written."""
+    with readable(path, "CSV"):
+        layout = _layout(path, options, None)
+    with layout.file.text() as text, encoding_notes():
+        lines = islice(csv.reader(text, delimiter=layout.separator), layout.skipped, None)
+        yield layout.separator, layout.names, dropwhile(lambda line: not line, lines)
 
 
 @dataclass(frozen=True)

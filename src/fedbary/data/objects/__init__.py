@@ -18,6 +18,7 @@ from fedbary.data.owners import without_column
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,14 +146,15 @@ def _table(
         found = label or _label_column(frame, [likely, "label", data.label])
         require_column([str(column) for column in frame.columns], found, role="label")
         table = Table.from_frame(frame, found, options=options, reading=reading)
-        table = table.replace(notes=(*rows.notes, *table.notes))
+        guessed = () if found in (label, likely, "label") else (Note("data.label-guessed", {"column": found}),)
+        table = table.replace(notes=(*rows.notes, *guessed, *table.notes))
     if len(table) == 0:
         raise DataError("data.no-rows")
     return table
 
 
 def _of_pair(X: Any, y: Any, options: ReadOptions, reading: Reading | None) -> Table:
-    kind = encodable(X, options)
+    kind = encodable(X, options, reading)
     if kind is not None:
         return encoded_table(X, y, kind, options, reading)
     return Table.from_arrays(X, y, options=options, reading=reading)

@@ -41,7 +41,7 @@ def is_labels(y: object) -> bool:
 def features_of(X: Any) -> Any:
     """X as a pandas frame, or as what NumPy takes."""
     if is_huggingface(X):
-        return dataset_cells(X)
+        return dataset_cells(X).frame
     return frame_cells(X) if is_frame(X) else _listed(array(X))
 
 

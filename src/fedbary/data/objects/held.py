@@ -33,7 +33,7 @@ def held(data: Any, splits: Sequence[str] = OF_CLIENTS) -> Held:
         return data
     check_type(data)
     if is_huggingface(data):
-        return Held(Cells(dataset_cells(data, splits)), class_label(data))
+        return Held(dataset_cells(data, splits), class_label(data))
     if is_torch_data(data):
         data = torch_rows(data)
     if _is_pair(data):

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.objects.families import foreign, is_of
+from fedbary.data.formats.cells import Cells
+from fedbary.data.objects.families import foreign, is_of, streamed
 from fedbary.data.objects.frames import arrow_cells
 from fedbary.errors import DataError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# A stream does not say how long it is.
-MOST_STREAMED = 100_000
 OF_CLIENTS, OF_REFERENCE = ("train",), ("validation", "test")
 
 
@@ -30,13 +29,16 @@ def is_huggingface(data: object) -> bool:
     return isinstance(data, (datasets.Dataset, datasets.IterableDataset, *splits))
 
 
-def dataset_cells(data: Any, splits: Sequence[str] = OF_CLIENTS) -> pd.DataFrame:
+def dataset_cells(data: Any, splits: Sequence[str] = OF_CLIENTS) -> Cells:
     """The cells of a data set; of several splits the first of ``splits`` that is there, or the only one."""
+    notes: tuple[Note, ...] = ()
     if isinstance(data, Mapping):
-        data = data[_split(data, splits)]
+        names, split = tuple(str(name) for name in data), _split(data, splits)
+        notes = (Note("data.split-guessed", {"split": split, "splits": names}),) if len(names) > 1 else ()
+        data = data[split]
     with foreign(data):
         if not hasattr(data, "num_rows"):
-            data = _streamed(data)
+            data = _in_memory(data)
         cells = arrow_cells(data.with_format("arrow")[:])
         for place, feature in enumerate(data.features[name] for name in cells.columns):
             match getattr(feature, "_type", type(feature).__name__):
@@ -44,7 +46,7 @@ def dataset_cells(data: Any, splits: Sequence[str] = OF_CLIENTS) -> pd.DataFrame
                     cells.isetitem(place, _class_names(cells.iloc[:, place], feature.names))
                 case "Array2D" | "Array3D" | "Array4D" | "Array5D":
                     cells.isetitem(place, _flat(cells.iloc[:, place]))
-    return cells
+    return Cells(cells, notes)
 
 
 def class_label(data: Any) -> str | None:
@@ -63,17 +65,14 @@ def _split(data: Mapping[str, Any], splits: Sequence[str]) -> str:
     return found[0]
 
 
-def _streamed(data: Any) -> Any:
+def _in_memory(data: Any) -> Any:
     import datasets
 
     features = data.features
     for name, feature in (features or {}).items():
         if isinstance(feature, datasets.Image):
             data = data.cast_column(name, datasets.Image(decode=False))
-    rows = list(islice(data, MOST_STREAMED + 1))
-    if len(rows) > MOST_STREAMED:
-        raise DataError("data.stream-too-long", kind=type(data).__name__, most=MOST_STREAMED)
-    return datasets.Dataset.from_list(rows, features=features)
+    return datasets.Dataset.from_list(streamed(data, type(data).__name__), features=features)
 
 
 def _class_names(codes: pd.Series[Any], names: Sequence[str]) -> Any:

@@ -1,4 +1,4 @@
-"""What stands out in a card beside the others': a column in another unit, labels in another coding."""
+"""What stands out in a card: a column in another unit than the others', labels in another coding, missing cells."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from fedbary.notes import Fact, Note
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.protocols.cards.placing import missing_by_column
 from fedbary.protocols.cards.repair import repaired
 from fedbary.space.label_coding import other_coding
-from fedbary.space.notes import MOST_COLUMNS
+from fedbary.space.notes import MOST_COLUMNS, lacking_notes
 from fedbary.space.schema import Schema
 from fedbary.valuation.verdict import COLUMN_OFF
 
@@ -53,7 +54,8 @@ class Findings:
     def of(self, name: str) -> list[Note]:
         """Those of one client."""
         coding = self._coding(name) if self._schema.label.kind == "classes" else None
-        return [*([] if coding is None else [coding]), *self._columns_off(name)]
+        lacking = lacking_notes(missing_by_column(self._cards[name]))
+        return [*([] if coding is None else [coding]), *self._columns_off(name), *lacking]
 
     def _coding(self, name: str) -> Note | None:
         """Labels of which no other client has any, and that look like theirs in other clothes."""

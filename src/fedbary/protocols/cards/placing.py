@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,13 @@ MOST_CLASSES, MOST_LEVELS = 1000, 2000
 
 
 def agreed_schema(
-    cards: Mapping[str, Card], space: Space, *, reference: Card | None = None
+    cards: Mapping[str, Card], space: Space, *, reference: Card | None = None, min_group: int = 1
 ) -> tuple[Schema, dict[str, Note]]:
     """The schema of the cards, and why some cards have no place in it.
 
     Cards whose columns differ from the reference's are left out, without one those that differ from the majority's.
-    Where cards come in public coordinates, these are the schema.
+    Levels that fewer than ``min_group`` rows of all together have count as any other. Where cards come in public
+    coordinates, these are the schema.
     """
     public = {name: card for name, card in cards.items() if card.schema is not None}
     if len(public) * 2 > len(cards):
@@ -55,7 +57,9 @@ def agreed_schema(
     described = described or {name: _described(card) for name, card in cards.items() if name not in public}
     settings = Space(task=space.task, scaling=space.scaling, projection="none", labels="onehot")
     schema, unlike = agree(described, settings, reference=None if reference is None else _described(reference))
-    return schema, {**reasons, **unlike}
+    out = {**reasons, **unlike}
+    within = [card for name, card in cards.items() if name not in out]
+    return _without_rare_levels(schema, [*within, *([] if reference is None else [reference])], min_group), out
 
 
 def placed(card: Card, schema: Schema) -> ClassMoments:
@@ -84,13 +88,27 @@ def missing_share(card: Card) -> float:
         noise = 0.0 if card.release is None else card.release.sigma * np.sqrt(len(card.classes) * (widths @ widths))
         seen = found > _DEVIATIONS * noise / max(card.rows, 1)
         return float(np.clip(found / widths.sum(), 0.0, 1.0)) if seen else 0.0
-    missing, cells, start, rows = 0.0, 0, 0, float(card.counts.sum())
-    means = card.centre + card.sums.sum(axis=0) / max(rows, 1.0)
+    shares = missing_by_column(card)
+    cells = sum(column.width for column in card.columns)
+    return sum(shares[column.name] * column.width for column in card.columns) / max(cells, 1)
+
+
+def missing_by_column(card: Card) -> dict[str, float]:
+    """The share of cells without a value in each column; of cards in public coordinates nothing is said of columns.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.protocols.cards.exact_card import exact_card
+    >>> missing_by_column(exact_card(fb.Table({"age": [30.0, np.nan], "size": [1.0, 2.0]}, ["a", "b"])))
+    {'age': 0.5, 'size': 0.0}
+    """
+    shares, start = {}, 0
+    means = card.centre + card.sums.sum(axis=0) / max(float(card.counts.sum()), 1.0)
     for column in card.columns:
-        cells += column.width
-        missing += float(means[start + column.values : start + column.coordinates].sum())
+        shares[column.name] = float(means[start + column.values : start + column.coordinates].sum()) / column.width
         start += column.coordinates
-    return missing / max(cells, 1)
+    return shares
 
 
 def _too_many_names(cards: Mapping[str, Card]) -> dict[str, Note]:
@@ -109,6 +127,21 @@ def _too_many_names(cards: Mapping[str, Card]) -> dict[str, Note]:
         else:
             classes, levels = more
     return reasons
+
+
+def _without_rare_levels(schema: Schema, cards: Sequence[Card], min_group: int) -> Schema:
+    counts: Counter[tuple[str, str]] = Counter()
+    for card in cards:
+        start, total = 0, card.centre * float(card.counts.sum()) + card.sums.sum(axis=0)
+        for column in card.columns:
+            for place, level in enumerate(column.levels):
+                counts[column.name, level] += round(float(total[start + place]))
+            start += column.coordinates
+    columns = []
+    for spec in schema.columns:
+        frequent = (level for level in spec.categories if counts[spec.name, level] >= min_group)
+        columns.append(replace(spec, categories=tuple(frequent)))
+    return replace(schema, columns=tuple(columns))
 
 
 def _levels(card: Card) -> set[tuple[str, str]]:

@@ -221,7 +221,9 @@ class CardsServer:
         # An order that neither names nor arrival decide, for it moves the last digits of sums.
         self._cards = dict(sorted(self._cards.items(), key=_place))
         own = None if self._reference is None else exact_card(self._reference, task=self._space.task)
-        self._agreed, reasons = agreed_schema(self._cards, self._space, reference=own)
+        self._agreed, reasons = agreed_schema(
+            self._cards, self._space, reference=own, min_group=self._settings.min_group
+        )
         for name, note in reasons.items():
             self._failures[name] = Failure(note)
 

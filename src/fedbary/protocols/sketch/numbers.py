@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.protocols.messages import Scalar
-from fedbary.space.missing import missing_by_column
+from fedbary.space.missing import told_missing
 from fedbary.space.points import cells_of_a_row, missing_share
 from fedbary.space.schema import Schema
 from fedbary.valuation.bad_rows import bad_rows
@@ -69,10 +69,6 @@ def _in_groups(share: float, rows: int, min_group: int) -> float:
 
 def _missing_in_groups(table: Table, schema: Schema, groups: Groups) -> float:
     """The share of missing cells, where no column says of few rows that they lack one, or that they have one."""
-    cells, total = missing_by_column(table, schema), 0
-    for column, missing in zip(schema.columns, cells.T, strict=True):
-        if groups.different(missing < column.width) < groups.least:
-            total += column.width * len(table)
-        elif groups.different(missing > 0) >= groups.least:
-            total += int(missing.sum())
-    return round(total / (len(table) * cells_of_a_row(schema)), _DIGITS)
+    shares = told_missing(table, schema, different=groups.different, least=groups.least)
+    lacking = sum(shares[column.name] * column.width for column in schema.columns)
+    return round(lacking / cells_of_a_row(schema), _DIGITS)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fedbary.valuation.verdict import Advice
 from fedbary.views.report.client_table import SHOWN, client_table
 from fedbary.views.report.learned import has_other_parties, learned
+from fedbary.views.report.missing_cells import COLUMN_LACKS, missing_by_client
 from fedbary.views.report.verdict_groups import included, problems
 from fedbary.views.verdict_lines import headline
 from fedbary.wording import counted, headline_percent, listed, number, on_one_line, percent, shortened
@@ -65,6 +66,7 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
         "schema": None if result.schema is None else result.schema.fingerprint,
         "notes": [str(note.redacted()) for note in result.notes],
         "client_notes": _grouped_notes(result, opinions),
+        "missing": missing_by_client(result),
         "one_process": one_process,
         "holds_rows": result.row_tables is not None,
         "folder": folder or "FOLDER",
@@ -171,7 +173,8 @@ def _grouped_notes(result: Valuation, opinions: Sequence[Opinion]) -> list[dict[
     reasons = {one.client: set(map(str, one.reasons)) for one in opinions if one.advice is not Advice.INCLUDE}
     found: dict[str, list[str]] = {}
     for name, outcome in result.outcomes.items():
-        said = dict.fromkeys(str(note) for note in outcome.redacted().notes) if outcome.ok else {}
+        notes = [note for note in outcome.redacted().notes if note.code != COLUMN_LACKS]  # these have a table
+        said = dict.fromkeys(map(str, notes)) if outcome.ok else {}
         for text in said.keys() - reasons.get(name, set()):
             found.setdefault(text, []).append(name)
     many = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
