@@ -31,6 +31,7 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 import numpy as np
 
 import fedbary as fb
+from fedbary.data.any_cells import read_any_cells
 from fedbary.engines.files.message_file import MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
 from fedbary.guard.account import Entry
@@ -384,12 +385,15 @@ def _write_ledger(path: Path) -> None:
 
 
 def _table(kind: str) -> Callable[[], Case]:
-    """A target: a table with columns of every kind; whatever its suffix, it is read in one of two ways."""
-    read = _file(f"t.{kind}", _write_table, lambda path: fb.read(path, "label", id="id"))
-    batches = _file(f"t.{kind}", _write_table, lambda path: list(fb.read_batches(path, "label", id="id", rows=16)))
+    """A target: a file with columns of every kind, read whole, in parts, or whatever its cells hold."""
+    ways: tuple[Callable[[Path], object], ...] = (
+        lambda path: fb.read(path, "label", id="id"),
+        lambda path: list(fb.read_batches(path, "label", id="id", rows=16)),
+        lambda path: read_any_cells(path, "label", id="id", reading=_reading()),
+    )
 
     def target() -> Case:
-        cases = read(), batches()
+        cases = [_file(f"t.{kind}", _write_table, way)() for way in ways]
         return lambda rng: pick(rng, cases)(rng)
 
     return target
@@ -405,6 +409,11 @@ def _check(path: Path) -> None:
 @cache
 def _known_schema() -> Schema:
     return fb.fit_schema(fb.Table.from_frame(_frame(), "label", id="id"))
+
+
+@cache
+def _reading() -> fb.Reading:
+    return fb.Table.from_frame(_frame(), "label", id="id").reading
 
 
 def _frame() -> Any:
@@ -426,7 +435,7 @@ def _write_table(path: Path) -> None:
 
     frame, suffix = _frame(), path.suffix
     if ".csv" in path.suffixes:
-        frame.to_csv(path, index=False, encoding="latin-1", errors="replace", sep=";")
+        frame.to_csv(path, index=False, encoding="cp1252", sep=";")
     elif suffix in (".jsonl", ".json"):
         frame.to_json(path, orient="records", lines=suffix == ".jsonl")
     elif suffix == ".arrow":

@@ -14,6 +14,7 @@ from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import Asked, answer
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.own_table import asked_reading
+from fedbary.notes import Note
 from fedbary.protocols.messages import Message, Reply
 from fedbary.valuation.rules import RowRules
 
@@ -24,7 +25,10 @@ def rows(count, seed):
     rng = np.random.default_rng(seed)
     label = rng.choice(["no", "yes"], count)
     age = rng.normal(50, 9, count) + 9 * (label == "yes")
-    return pd.DataFrame({"age": age, "paid": rng.integers(0, 4, count).astype(float), "label": label})
+    paid = rng.integers(0, 4, count).astype(float)
+    # Nobody but this owner has the last column, and nobody could read it without an encoder.
+    notes = [f"Patient {row} slept badly, ate nothing and was sent home." for row in range(count)]
+    return pd.DataFrame({"row": range(count), "age": age, "paid": paid, "label": label, "notes": notes})
 
 
 def reference():
@@ -61,7 +65,7 @@ def ask(tmp_path):
             "policy": str(tmp_path / "policy.toml"),
             "state-path": str(tmp_path / "state"),
             "report": False,
-            "drop": "street",
+            "id": "row",
         },
         1,
     )
@@ -89,6 +93,22 @@ def test_with_epsilon_nothing_is_guessed(ask, read_as):
     assert read_as == [("read_any_cells", dict(READING))]
 
 
+def test_with_epsilon_the_owner_s_results_name_rows_by_their_ids(ask, tmp_path):
+    asked, session = fb.Sketch(epsilon=1.0), secrets.token_hex(16)
+    frame = rows(80, 1).assign(row=[f"p{row}" for row in range(80)])
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    assert isinstance(ask(first_message(asked, reference()), asked, session), Reply)
+    (kept,) = tmp_path.rglob("rows.parquet")
+    assert set(pd.read_parquet(kept)["row"]) == set(frame["row"])
+
+
+def test_with_epsilon_a_file_of_other_columns_is_refused_by_their_names(ask, tmp_path):
+    rows(80, 1).rename(columns={"age": "years", "paid": "pays"}).to_csv(tmp_path / "mine.csv", index=False)
+    asked = fb.Sketch(epsilon=1.0)
+    found = ask(first_message(asked, reference()), asked, secrets.token_hex(16))
+    assert found.note == Note("schema.columns-missing", {"missing": ("age", "paid"), "count": 2})
+
+
 def test_columns_of_which_nobody_said_how_they_are_read_are_read_as_what_they_are_in_the_schema():
     table = reference().replace(reading=Reading({"age": ColumnReading("number")}))
     table = table.replace(columns={**table.columns, "city": np.array(["Oslo"] * 120, dtype=object)})
@@ -99,8 +119,9 @@ def test_columns_of_which_nobody_said_how_they_are_read_are_read_as_what_they_ar
     assert asked_reading(Message("card", 0)) is None
 
 
-def test_rows_that_were_described_by_guesses_are_read_as_nothing_else_later(ask, read_as):
+def test_rows_that_were_described_by_guesses_are_read_as_nothing_else_later(ask, read_as, tmp_path):
     """A server that could have numbers read as categories later would count the rows that have a chosen number."""
+    rows(80, 1).drop(columns="notes").to_csv(tmp_path / "mine.csv", index=False)
     asked, session = fb.Interpolation(rounds=2), secrets.token_hex(16)
     asked_first = first_message(asked)
     assert asked_first.kind == "describe"

@@ -111,6 +111,8 @@ def _meaning(column: ColumnReading) -> ColumnReading:
 
 
 def _in_words(column: ColumnReading, *, digest: bool) -> str:
+    if column.kind == "vector" and column.width:
+        return f"vectors of {column.width:,} numbers"
     if column.kind in LEFT_OUT or not (column.levels or column.encoder):
         return _WORDS.get(column.kind, column.kind)
     if column.kind == "ordered":

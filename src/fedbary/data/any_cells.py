@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.data.column_cells import ColumnCells, TextCells, any_cells_of
-from fedbary.data.columns import LARGEST, Array, naming
+from fedbary.data.columns import LARGEST, Array, as_ids, naming
 from fedbary.data.formats import opened
 from fedbary.data.frames import label_names, require_column, require_unique, texts
 from fedbary.data.options import ReadOptions
@@ -40,10 +40,11 @@ def read_any_cells(
     options: ReadOptions | None = None,
     reading: Reading | None = None,
 ) -> Table:
-    r"""Read a table, whatever its cells hold; refuses only what is wrong with the file or its columns. No ids are kept.
+    r"""Read a table, whatever its cells hold; refuses only what is wrong with the file or its columns.
 
-    Columns that neither the reading nor the options know are left out. Without a reading each is as it comes: numbers,
-    or texts.
+    Ids are kept where they name rows: they are for the owner's own results, and nothing else depends on them.
+    Columns that neither the reading nor the options know are left out. Without a reading, or where it
+    knows no column, each is as it comes: numbers, or texts.
 
     Examples
     --------
@@ -67,7 +68,15 @@ def read_any_cells(
         labels = _labels(frame[label], asked.decimal or "")
         others = [name for name in (label, id) if name in names]
         features, stated = _features(frame.drop(columns=others), asked, reading, others)
-    return Table(features, labels, label_name=label, origin=origin, reading=stated)
+        ids = None if id not in names else _ids(str(id), frame)
+    return Table(features, labels, ids=ids, label_name=label, id_name=id or "row", origin=origin, reading=stated)
+
+
+def _ids(name: str, frame: pd.DataFrame) -> Array | None:
+    try:
+        return as_ids(name, frame[name].to_numpy())
+    except DataError:
+        return None
 
 
 def _features(
@@ -85,7 +94,7 @@ def _features(
     )
     cells = {name: any_cells_of(frame[name], how.kind) for name, how in reading.items()}
     columns, stated, _ = columns_of(cells, reading, encoder=options.encoder, strict=False)
-    if agreed is None:
+    if agreed is None or not columns:  # whoever asks for other columns says which
         columns |= {name: _as_it_comes(frame[name]) for name, how in known.items() if how is None}
     return columns, stated
 

@@ -31,9 +31,11 @@ _SENTENCE, _FEW_LEVELS = 5, 20
 
 
 def guess_reading(
-    cells: Mapping[str, ColumnCells], options: ReadOptions, known: Reading
+    cells: Mapping[str, ColumnCells], options: ReadOptions, known: Reading, *, agreed: bool = False
 ) -> tuple[Reading, tuple[Note, ...]]:
     """Decide how each column is read whose reading is not ``known`` yet, and note what was guessed.
+
+    Where it was ``agreed`` which columns are used, one more that cannot be read is left out.
 
     Examples
     --------
@@ -42,7 +44,7 @@ def guess_reading(
     >>> reading["ill"].kind, [str(note) for note in notes]
     ('boolean', ["'ill' is read as true or false"])
     """
-    guesses = _Guesses(options)
+    guesses = _Guesses(options, agreed)
     found: dict[str, ColumnReading] = {}
     for name, column in cells.items():
         how = known.get(name)
@@ -86,12 +88,25 @@ class _Guesses:
     """Guesses for the columns of one file, and the notes on them."""
 
     options: ReadOptions
+    agreed: bool = False
     columns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     marks: dict[str, None] = field(default_factory=dict)
     sentences: dict[str, TextCells] = field(default_factory=dict)
 
     def of(self, name: str, cells: ColumnCells) -> ColumnReading:
         """The kind of one column."""
+        try:
+            return self._of(name, cells)
+        except DataError:
+            if not self.agreed:
+                raise
+            return self._unused(name)
+
+    def _unused(self, name: str) -> ColumnReading:
+        self.columns["data.left-out-unused"].append(name)
+        return ColumnReading("dropped")
+
+    def _of(self, name: str, cells: ColumnCells) -> ColumnReading:
         if isinstance(cells, TextCells):
             return self._of_texts(name, cells)
         form = form_of(cells)
@@ -113,6 +128,8 @@ class _Guesses:
                 found[name] = ColumnReading("text")
         if alone and not self.sentences:
             found |= {name: ColumnReading("number") for name in self.columns.pop(_ROW_NUMBERS, ())}
+        if self.agreed and not asked and not alone:
+            return found | {name: self._unused(name) for name in self.sentences}
         if self.sentences and not asked and not (alone and len(self.sentences) == 1):
             name, column = next(iter(self.sentences.items()))
             different, example = len(column.levels), column.levels[0]

@@ -201,9 +201,10 @@ def of_flower(
 
     Examples
     --------
+    >>> import fedbary as fb
     >>> from flwr_datasets import FederatedDataset  # doctest: +SKIP
     >>> mnist = FederatedDataset(dataset="ylecun/mnist", partitioners={"train": 10})  # doctest: +SKIP
-    >>> clients = of_flower(mnist).clients  # doctest: +SKIP
+    >>> clients = fb.partitions.of_flower(mnist).clients  # doctest: +SKIP
     """
     if not is_of(source, "flwr_datasets") or not (hasattr(source, "partitioners") or hasattr(source, "num_partitions")):
         expected = "a FederatedDataset or a partitioner of flwr-datasets"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedbary.data.reading import Reading
 from fedbary.guard.node_config import NodeConfig
 from fedbary.protocols.messages import Message
 from fedbary.space.schema import Schema
 
 if TYPE_CHECKING:
+    from fedbary.data.reading import Reading
     from fedbary.data.table import Table
 
 
@@ -35,6 +35,5 @@ def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> 
 
     assert config.data is not None
     if private:
-        agreed = Reading() if reading is None else reading
-        return read_any_cells(config.data, config.label, id=config.id, options=config.reading, reading=agreed)
+        return read_any_cells(config.data, config.label, id=config.id, options=config.reading, reading=reading)
     return read(config.data, config.label, id=config.id, options=config.reading, reading=reading)

@@ -69,5 +69,9 @@ SENTENCES = {
     "tfidf-without-file": say(
         "tfidf takes a public vocabulary: tfidf:FILE, with a file of fedbary.data.encoders.public_vocabulary; without one, use hashing"
     ),
+    "too-many-numbers": say(
+        "{cells:,} {kind}s of {width:,} numbers each are more than {most:,} numbers; ask for a smaller encoder, such as pixels:16x16x1 or hashing:64, or sample the rows",
+        "width most",
+    ),
     "too-many-pixels": say("the image has {pixels:,} pixels, more than the limit of {most:,}; make it smaller", "most"),
 }

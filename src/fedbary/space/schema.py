@@ -134,8 +134,8 @@ class Schema:
     def whole_reading(self) -> Reading:
         """How a file's columns become these: as was said, and where nobody said anything, as what they are here."""
         said = set(self.reading.columns())
-        kinds = {column.name: _READ_AS[column.kind] for column in self.columns if column.name not in said}
-        return Reading({**self.reading, **{name: ColumnReading(kind) for name, kind in kinds.items()}})
+        rest = (column for column in self.columns if column.name not in said)
+        return Reading({**self.reading, **{column.name: _read_as(column) for column in rest}})
 
     @property
     def encoded_width(self) -> int:
@@ -240,6 +240,10 @@ def _parsed(text: str) -> Schema:
     if content.get("fingerprint") != schema.fingerprint:
         raise SchemaError("schema.changed")
     return schema
+
+
+def _read_as(column: ColumnSpec) -> ColumnReading:
+    return ColumnReading(_READ_AS[column.kind], width=column.width if column.kind == "block" else 0)
 
 
 def _canonical(content: dict[str, Any]) -> str:

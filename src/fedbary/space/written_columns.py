@@ -9,7 +9,7 @@ from math import sqrt
 from typing import Any
 
 from fedbary.data.reading import MONTH, WEEKDAY, ColumnReading, ReadKind
-from fedbary.errors import DataError, SchemaError
+from fedbary.errors import DataError, SchemaError, SettingsError
 from fedbary.space.schema import ColumnSpec
 from fedbary.space.written_values import names, numbers, require_known, truth, whole, wrong
 
@@ -24,7 +24,6 @@ _KEYS = {
     "centre": ("scale",),
 }
 _ALL = (*_KEYS, "scale", "may_lack")
-_VECTOR = ColumnReading("vector")
 # Cosines and sines of angles that are anywhere on the circle.
 _CIRCLE = sqrt(0.5)
 
@@ -70,7 +69,7 @@ def written_column(name: str, found: object) -> WrittenColumn:
         truth(found, "date", place)
         return WrittenColumn(ColumnReading("date"), _dates(name, found, place, lacks))
     if what in ("encoder", "width"):
-        reading, width = _encoder(found, place) if what == "encoder" else (_VECTOR, whole(found, "width", place))
+        reading, width = _encoder(found, place) if what == "encoder" else _vector(found, place)
         return WrittenColumn(reading, (_numeric(name, found, place, lacks, kind="block", width=width),))
     return WrittenColumn(ColumnReading("number"), (_numeric(name, found, place, lacks),))
 
@@ -97,6 +96,11 @@ def _dates(name: str, found: Mapping[str, Any], place: str, lacks: bool) -> tupl
     )
 
 
+def _vector(found: Mapping[str, Any], place: str) -> tuple[ColumnReading, int]:
+    width = whole(found, "width", place)
+    return ColumnReading("vector", width=width), width
+
+
 def _encoder(found: Mapping[str, Any], place: str) -> tuple[ColumnReading, int]:
     from fedbary.data.encoders import encoder_of, suits
 
@@ -106,6 +110,6 @@ def _encoder(found: Mapping[str, Any], place: str) -> tuple[ColumnReading, int]:
     kind: ReadKind = "text" if suits(named, "text") else "image"
     try:
         encoder = encoder_of(named, "text" if kind == "text" else "image")
-    except DataError as error:
+    except (DataError, SettingsError) as error:
         raise wrong("encoder", place, "the name of an encoder that is here", str(error)) from error
     return ColumnReading(kind, encoder=encoder.name, digest=encoder.digest), encoder.width

@@ -154,7 +154,7 @@ def _table(
 
 
 def _of_pair(X: Any, y: Any, options: ReadOptions, reading: Reading | None) -> Table:
-    kind = encodable(X, options)
+    kind = encodable(X, options, reading)
     if kind is not None:
         return encoded_table(X, y, kind, options, reading)
     return Table.from_arrays(X, y, options=options, reading=reading)
