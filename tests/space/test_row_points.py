@@ -67,18 +67,18 @@ def test_cells_that_do_not_fit_have_a_public_place():
         texts("ill", "well", "unheard of", " ill", "ILL", "ill"),
     )
     found = row_points(strange, schema)
-    at = dict(zip(("age", "smoker"), found[:2], strict=True))
-    age, smoker = schema.columns[:2]
+    age, *_, smoker = schema.columns
+    at = {"age": found[0], "smoker": found[9]}
     standard, middle = ((value - age.mean[0]) / age.scale[0] for value in (31, age.middle[0]))
     np.testing.assert_array_equal(at["age"], [standard, standard, middle, middle, -FARTHEST, FARTHEST])
     yes, no, middle = ((value - smoker.mean[0]) / smoker.scale[0] for value in (1.0, 0.0, smoker.middle[0]))
     np.testing.assert_array_equal(at["smoker"], [yes, yes, no, middle, middle, no])
     known = [0, 1, 3, 4, 5]
-    assert found[2:6, known].argmax(axis=0).tolist() == [2, 3, 2, 3, 1]  # Lima, Oslo, Rome, other
-    np.testing.assert_array_equal(found[2:6, 2], [1 / 3, 1 / 3, 1 / 3, 0.0])  # none of them
+    assert found[1:5, known].argmax(axis=0).tolist() == [2, 3, 2, 3, 1]  # Lima, Oslo, Rome, other
+    np.testing.assert_array_equal(found[1:5, 2], [1 / 3, 1 / 3, 1 / 3, 0.0])  # none of them
     known = [0, 1, 2, 4, 5]
-    assert found[6:10, known].argmax(axis=0).tolist() == [0, 1, 3, 2, 0]  # 1, 2, 3, other
-    np.testing.assert_array_equal(found[6:10, 3], [1 / 3, 1 / 3, 1 / 3, 0.0])
+    assert found[5:9, known].argmax(axis=0).tolist() == [0, 1, 3, 2, 0]  # 1, 2, 3, other
+    np.testing.assert_array_equal(found[5:9, 3], [1 / 3, 1 / 3, 1 / 3, 0.0])
     np.testing.assert_array_equal(found[10] > 0, [False, False, True, True, True, False])  # something is missing
     assert found[11:].argmax(axis=0).tolist() == [0, 1, 2, 0, 2, 0]  # ill, well, other
 

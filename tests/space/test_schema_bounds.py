@@ -49,7 +49,8 @@ def fitted(**space):
 
 
 def with_column(schema, **changes):
-    return replace(schema, columns=(replace(schema.columns[0], **changes), *schema.columns[1:]))
+    city, x = schema.columns
+    return replace(schema, columns=(city, replace(x, **changes)))
 
 
 def with_label(schema, **changes):
@@ -70,7 +71,7 @@ BEYOND = {
     "a mean beyond all": lambda s: with_column(s, mean=(1e101, 0.0, 0.0, 0.0)),
     "a middle beyond all": lambda s: with_column(s, middle=(1e101, 0.0, 0.0, 0.0)),
     "limits beyond all": lambda s: with_column(s, high=(1e101,) * 4),
-    "limits the wrong way round": lambda s: with_column(s, low=s.columns[0].high, high=s.columns[0].low),
+    "limits the wrong way round": lambda s: with_column(s, low=s.columns[1].high, high=s.columns[1].low),
     "an absence beyond all": lambda s: with_column(s, absence=1e101),
     "an absence below zero": lambda s: with_column(s, absence=-1.0),
     "a heavy label": lambda s: with_label(s, weight=1e101),

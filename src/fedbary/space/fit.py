@@ -121,18 +121,16 @@ def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Sc
 
 def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
     """Columns, scaling and label from descriptions, each party counting the same."""
-    first = descriptions[0]
     notes: list[Note] = []
     described = [{column.name: column for column in d.columns} for d in descriptions]
-    reading = agreed_reading(d.reading for d in descriptions)
-    columns = tuple(
-        _fit_column([columns[column.name] for columns in described], settings, notes) for column in first.columns
-    )
+    # By name: the order of columns in somebody's file must move nothing.
+    names = sorted(column.name for column in descriptions[0].columns)
+    columns = tuple(_fit_column([columns[name] for columns in described], settings, notes) for name in names)
     draft = Schema(
         columns,
         _fit_label(descriptions, settings),
         missing=settings.missing,
-        reading=reading,
+        reading=agreed_reading(d.reading for d in descriptions),
         notes=tuple(notes),
     )
     if (

@@ -16,10 +16,11 @@ Floats = NDArray[np.float64]
 
 
 def row_keys(table: Table, *, seed: int = 0) -> NDArray[np.bytes_]:
-    """A keyed hash of each row's content; equal rows have equal keys, whatever the file's order."""
-    numbers = [v.reshape(len(table), -1).astype(np.float64) for v in table.columns.values() if v.dtype.kind != "O"]
+    """A keyed hash of each row's content; equal rows have equal keys, in whatever order rows and columns are."""
+    columns = [table.columns[name] for name in sorted(table.columns)]
+    numbers = [values.reshape(len(table), -1).astype(np.float64) for values in columns if values.dtype.kind != "O"]
     matrix = np.hstack(numbers) + 0.0 if numbers else np.zeros((len(table), 0))
-    texts = [category_texts(v) for v in table.columns.values() if v.dtype.kind == "O"]
+    texts = [category_texts(values) for values in columns if values.dtype.kind == "O"]
     names = class_names(table.labels)
     secret = str(seed).encode()
     keys = []

@@ -40,6 +40,11 @@ def narrowed(table: Table) -> Table:
     return table.replace(columns={**table.columns, **wide}) if wide else table
 
 
+def by_name(table: Table) -> Table:
+    """The table with its columns in the order of their names: their order in a file must move nothing."""
+    return table.replace(columns={name: table.columns[name] for name in sorted(table.columns)})
+
+
 def as_in(table: Table, schema: Schema) -> Table:
     """The table narrowed, where a schema was agreed on by cards of narrowed tables."""
     widths = column_widths(table)

@@ -25,7 +25,7 @@ from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.findings import Findings
 from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
-from fedbary.protocols.cards.narrow import narrowed
+from fedbary.protocols.cards.narrow import by_name, narrowed
 from fedbary.protocols.cards.placing import agreed_schema, missing_share
 from fedbary.protocols.cards.temperature import FAR, NEAR
 from fedbary.protocols.cards.worth import play_worth
@@ -68,7 +68,7 @@ class CardsServer:
         self._settings, self._space, self._rules = settings, space, rules
         self._seed, self._host = seed, host
         self._names = list(clients)
-        own = None if reference is None else different_rows(reference)
+        own = None if reference is None else different_rows(by_name(reference))
         self._public = self._public_schema(own)
         # Public coordinates are of columns as they are: directions of a private card are taken row by row.
         self._reference = own if own is None or self._public is not None else narrowed(own)
