@@ -9,6 +9,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.checkup.finding import Severity
+from fedbary.checkup.result import of_columns
 from fedbary.errors import DataError
 
 
@@ -84,3 +85,11 @@ def test_it_is_json(frame):
     content = fb.check(frame.assign(ward=7), "ill").to_json()
     assert json.loads(json.dumps(content)) == content
     assert content["findings"][0]["column"] == "ward"
+
+
+def test_it_says_which_kinds_were_guessed(frame):
+    kinds = [kind for _, kind, _, _ in of_columns(fb.check(frame, "ill"))]
+    assert kinds == ["number", "number", "category"]
+    asked = fb.check(frame, "ill", options=fb.ReadOptions(categories=("age",)))
+    assert [kind for _, kind, _, _ in of_columns(asked)] == ["category", "number, guessed", "category, guessed"]
+    assert not any(column.guessed for column in fb.check(frame, "ill", reference=frame).columns)

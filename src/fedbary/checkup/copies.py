@@ -105,8 +105,8 @@ def _rounded(column: Coded) -> Coded:
         return column
     spread = float(np.std(column.values[column.codes[column.codes >= 0]]))
     step = 10.0 ** np.floor(np.log10(spread / _STEPS))
-    values, places = np.unique(np.round(column.values / step) * step, return_inverse=True)
-    return Coded(np.where(column.codes < 0, -1, places[column.codes]), values)
+    coarse = Coded.of(np.round(column.values / step))
+    return Coded(np.where(column.codes < 0, -1, coarse.codes[column.codes]), coarse.values)
 
 
 def _rounded_copies(columns: Sequence[Coded], keys: Hashes, near: Mask) -> int:

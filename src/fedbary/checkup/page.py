@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbary.checkup.finding import Severity
-from fedbary.checkup.result import Checkup, counted_findings, values_in_words
+from fedbary.checkup.result import Checkup, counted_findings, kind_in_words, values_in_words
 from fedbary.views.plots.page import render
 from fedbary.views.report.write import write_page
 from fedbary.wording import COMMAND, counted, dash, headline_percent, number, percent
@@ -51,7 +51,7 @@ def checkup_html(checkup: Checkup) -> str:
         "columns": [
             {
                 "name": column.name,
-                "kind": column.kind,
+                "kind": kind_in_words(checkup, column),
                 "missing": _missing(column.missing, checkup.rows),
                 "missing_exact": "" if column.missing is None else column.missing,
                 "says": values_in_words(column),

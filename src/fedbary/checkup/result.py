@@ -117,7 +117,16 @@ def counted_findings(checkup: Checkup) -> str:
 
 def of_columns(checkup: Checkup) -> list[tuple[str, str, str, str]]:
     """Name, kind, missing cells and values of each column, in words."""
-    return [(column.name, column.kind, dash(column.missing), values_in_words(column)) for column in checkup.columns]
+    return [
+        (column.name, kind_in_words(checkup, column), dash(column.missing), values_in_words(column))
+        for column in checkup.columns
+    ]
+
+
+def kind_in_words(checkup: Checkup, column: ColumnFacts) -> str:
+    """How a column is read; that it was guessed goes without saying where nobody said anything of any column."""
+    guessed = column.guessed and column.used and not all(other.guessed for other in checkup.columns if other.used)
+    return f"{column.kind}, guessed" if guessed else column.kind
 
 
 def values_in_words(column: ColumnFacts) -> str:
