@@ -164,7 +164,7 @@ def rows(count, seed):
 
 SPOILT = {
     "schema.columns-missing": lambda frame: frame.rename(columns={"x1": SECRET}),
-    "data.mixed-column": lambda frame: frame.assign(**{SECRET: ["a", *[1.5] * (len(frame) - 1)]}),
+    "data.cell-does-not-fit": lambda frame: frame.assign(x1=[SECRET, *frame["x1"][1:]]),
     "data.no-such-column": lambda frame: frame.rename(columns={"label": SECRET}),
     "data.labels-missing": lambda frame: frame.assign(label=[None, *frame["label"][1:]]).assign(**{SECRET: 1.0}),
 }
@@ -233,7 +233,7 @@ def test_a_class_below_min_group_is_not_even_counted_for_the_server(federation):
     [
         ({}, set(LEAVES)),
         # With ε no cell decides whether there is an answer.
-        ({"epsilon": 1.0}, set(LEAVES) - {"data.labels-missing", "data.mixed-column"}),
+        ({"epsilon": 1.0}, set(LEAVES) - {"data.labels-missing", "data.cell-does-not-fit"}),
     ],
     ids=["exact", "private"],
 )
