@@ -6,6 +6,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 os.environ.setdefault("FEDBARY_OFFLINE", "1")
 os.environ.setdefault("FEDBARY_NO_BROWSER", "1")
+os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "FLWR_TELEMETRY_ENABLED": "0"}
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

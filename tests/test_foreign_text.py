@@ -20,6 +20,8 @@ OWN_TEXT = {
     "cli/ui/command_kinds.py", "cli/ui/image_shapes.py", "cli/ui/settings_options.py", "deploy/plan.py",
     "deploy/scripts.py", "wording.py",
 }  # fmt: skip
+# Over the header and cells of an owner's own table, by patterns that never go back in a text.
+OWN_TABLE = {"checkup/spelling.py", "data/date_texts.py", "data/formats/csv.py", "data/identifiers.py"}
 SOURCE = Path(fedbary.__file__).parent
 
 
@@ -29,7 +31,7 @@ def test_regular_expressions_are_for_our_own_text():
         for file in SOURCE.rglob("*.py")
         if {"import re", "from re import"} & {line.strip()[:14].strip() for line in file.read_text().splitlines()}
     }
-    assert using <= OWN_TEXT
+    assert using <= OWN_TEXT | OWN_TABLE
 
 
 def _refused(text):

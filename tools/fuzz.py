@@ -31,6 +31,7 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 import numpy as np
 
 import fedbary as fb
+from fedbary.data.any_cells import read_any_cells
 from fedbary.engines.files.message_file import MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
 from fedbary.guard.account import Entry
@@ -384,15 +385,35 @@ def _write_ledger(path: Path) -> None:
 
 
 def _table(kind: str) -> Callable[[], Case]:
-    """A target: a table with columns of every kind; whatever its suffix, it is read in one of two ways."""
-    read = _file(f"t.{kind}", _write_table, lambda path: fb.read(path, "label", id="id"))
-    batches = _file(f"t.{kind}", _write_table, lambda path: list(fb.read_batches(path, "label", id="id", rows=16)))
+    """A target: a file with columns of every kind, read whole, in parts, or whatever its cells hold."""
+    ways: tuple[Callable[[Path], object], ...] = (
+        lambda path: fb.read(path, "label", id="id"),
+        lambda path: list(fb.read_batches(path, "label", id="id", rows=16)),
+        lambda path: read_any_cells(path, "label", id="id", reading=_reading()),
+    )
 
     def target() -> Case:
-        cases = read(), batches()
+        cases = [_file(f"t.{kind}", _write_table, way)() for way in ways]
         return lambda rng: pick(rng, cases)(rng)
 
     return target
+
+
+def _check(path: Path) -> None:
+    """All that an owner does with a table that may be damaged: look at it, write a page and a corrected copy."""
+    found = fb.check(path, "label", id="id", schema=_known_schema())
+    found.report(path.with_name("check.html"))
+    found.fix(path.with_name("fixed.csv"))
+
+
+@cache
+def _known_schema() -> Schema:
+    return fb.fit_schema(fb.Table.from_frame(_frame(), "label", id="id"))
+
+
+@cache
+def _reading() -> fb.Reading:
+    return fb.Table.from_frame(_frame(), "label", id="id").reading
 
 
 def _frame() -> Any:
@@ -414,7 +435,7 @@ def _write_table(path: Path) -> None:
 
     frame, suffix = _frame(), path.suffix
     if ".csv" in path.suffixes:
-        frame.to_csv(path, index=False, encoding="latin-1", errors="replace", sep=";")
+        frame.to_csv(path, index=False, encoding="cp1252", sep=";")
     elif suffix in (".jsonl", ".json"):
         frame.to_json(path, orient="records", lines=suffix == ".jsonl")
     elif suffix == ".arrow":
@@ -455,6 +476,7 @@ TARGETS: dict[str, Callable[[], Case]] = {
         f"table.{kind}": _table(kind)
         for kind in ("csv", "tsv", "csv.gz", "csv.zip", "jsonl", "json", "xlsx", "feather", "arrow", "parquet")
     },
+    "checked table": _file("t.csv", _write_table, _check),
     "table folder": _folder(_write_parts, lambda folder: fb.read(folder, "label")),
 }
 

@@ -158,3 +158,43 @@ def test_mostly_missing_and_constant_columns_are_noted():
         ("checkup.mostly-missing", "sugar", Severity.NOTE),
         ("checkup.constant", "ward", Severity.NOTE),
     ]
+
+
+def dated(seed: int = 0) -> pd.DataFrame:
+    days = pd.to_timedelta(np.random.default_rng(seed).integers(0, 9000, ROWS), "D")
+    return people(seed).assign(seen=pd.Timestamp("1998-01-01") + days)
+
+
+def test_a_date_that_means_missing_is_found_by_its_day():
+    assert fb.check(dated(), "ill").findings == ()
+    frame = dated()
+    frame.loc[:6, "seen"] = pd.Timestamp("1900-01-01")
+    finding = only(fb.check(frame, "ill"))
+    assert (finding.code, finding.column, finding.count) == ("checkup.sentinel", "seen", 7)
+    assert (finding.note.facts["value"], finding.note.facts["low"][:4]) == ("1900-01-01", "1998")
+
+
+def test_a_date_is_one_column_of_the_file_whatever_it_becomes():
+    frame = dated()
+    frame.loc[30:, "seen"] = pd.NaT
+    found = fb.check(frame, "ill")
+    assert [column.name for column in found.columns][-1] == "seen"
+    assert (only(found).code, only(found).column) == ("checkup.mostly-missing", "seen")
+    seen = found.columns[-1]
+    assert (seen.kind, seen.missing, seen.low[:2]) == ("date", ROWS - 30, "19")
+    assert fb.check(dated(), "ill", reference=dated(1)).findings == ()
+
+
+def test_columns_by_another_name_are_refused_with_what_is_meant(schema):
+    found = fb.check(people().rename(columns={"age": "Age", "income": "incomes"}), schema=schema)
+    assert found.refused
+    assert [(one.column, one.note.facts["meant"]) for one in found.of(Severity.DOUBTFUL)] == [
+        ("Age", "age"),
+        ("incomes", "income"),
+    ]
+
+
+def test_rows_without_any_value_are_counted():
+    frame = people()
+    frame.loc[[3, 9], frame.columns[:-1]] = None
+    assert [(one.code, one.count) for one in fb.check(frame, "ill").findings] == [("checkup.empty-rows", 2)]

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.columns import Array
+from fedbary.data.columns import Array, kind_of
 from fedbary.data.table import Table
 
 Codes = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
+
+# Kinds of columns that no reading was stated for, in its words.
+_READ_KINDS = {"number": "number", "bool": "boolean", "text": "category", "block": "vector"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +62,25 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
-    """A table whose columns and labels are coded once, for all that look at them."""
+    """A table whose columns and labels are coded once, for all that look at them.
+
+    Columns are those of the file: the month and the weekday of a date say nothing more.
+    """
 
     table: Table
     columns: dict[str, Coded]
     labels: Coded
+
+    def kind(self, name: str) -> str:
+        """How a column was read, in the words of a reading."""
+        if name in self.table.reading:
+            return self.table.reading[name].kind
+        return _READ_KINDS[kind_of(self.table.columns[name])]
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """A number for every cell, by column and row, the labels last; see `cell_hashes`."""
+        return cell_hashes([*self.columns.values(), self.labels])
 
     @classmethod
     def of(cls, table: Table) -> CodedTable:
@@ -77,7 +94,8 @@ class CodedTable:
             coded = Coded(places[codes].astype(np.int64), plain.astype(object))
         else:
             coded = Coded.of(labels)
-        return cls(table, {name: Coded.of(column) for name, column in table.columns.items()}, coded)
+        named = {name: column for name, column in table.columns.items() if name in table.reading or not table.reading}
+        return cls(table, {name: Coded.of(column) for name, column in named.items()}, coded)
 
 
 def cell_hashes(columns: Sequence[Coded]) -> Hashes:

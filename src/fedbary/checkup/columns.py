@@ -1,14 +1,17 @@
-"""Columns that say too little or too much: constant, hardly ever filled in, or the label once more."""
+"""Columns that say too little or too much: constant, hardly ever filled in, the label once more, or misnamed."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from fedbary.checkup.coded import Coded, CodedTable
+from fedbary.checkup.described import in_words
 from fedbary.checkup.finding import Finding, Severity
+from fedbary.checkup.spelling import respelled, similar
 from fedbary.notes import Note
 from fedbary.space.schema import Schema
-from fedbary.wording import number, on_one_line
 
 # A column with fewer values than this share of its rows is mostly missing.
 _HALF = 0.5
@@ -16,8 +19,8 @@ _HALF = 0.5
 _LEAST_ROWS = 10
 
 
-def odd_columns(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # noqa: ARG001 - as all that look at tables
-    """Columns that say the same in every row, those of which most cells are missing, and copies of the label.
+def odd_columns(coded: CodedTable, schema: Schema | None) -> list[Finding]:
+    """Columns that say the same in every row, those that most rows lack, copies of the label, and wrong names.
 
     Examples
     --------
@@ -25,21 +28,32 @@ def odd_columns(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # n
     >>> [finding.code for finding in odd_columns(CodedTable.of(Table({"ward": [7, 7]}, ["a", "b"])), None)]
     ['checkup.constant']
     """
-    found = []
+    rows = len(coded.table)
+    found = [] if schema is None else _misnamed(list(coded.columns), [column.name for column in schema.columns])
     for name, column in coded.columns.items():
         missing = column.missing
         if len(column.values) == 1 and not missing and column.values.ndim == 1:
-            value = column.values[0]
-            said = number(value) if column.values.dtype.kind == "f" else on_one_line(str(value))
-            found.append(Note("checkup.constant", {"column": name, "value": said}))
-        elif _HALF * len(column.codes) < missing < len(column.codes):
-            share = missing / len(column.codes)
-            found.append(Note("checkup.mostly-missing", {"column": name, "count": missing, "share": share}))
-    notes = [Finding(note, Severity.NOTE) for note in found]
-    return notes + [
-        Finding(Note("checkup.label-again", {"column": name}), Severity.DOUBTFUL)
-        for name, column in coded.columns.items()
-        if coded.table.has_classes and _says_the_same(column, coded.labels)
+            value = in_words(column.values[0], coded.kind(name))
+            found.append(Finding(Note("checkup.constant", {"column": name, "value": value}), Severity.NOTE))
+        elif _HALF * rows < missing < rows:
+            note = Note("checkup.mostly-missing", {"column": name, "count": missing, "share": missing / rows})
+            found.append(Finding(note, Severity.NOTE))
+        if coded.table.has_classes and _says_the_same(column, coded.labels):
+            found.append(Finding(Note("checkup.label-again", {"column": name}), Severity.DOUBTFUL))
+    empty = int(np.all([column.codes < 0 for column in coded.columns.values()], axis=0).sum())
+    if empty:
+        found.append(Finding(Note("checkup.empty-rows", {"count": empty}), Severity.DOUBTFUL))
+    return found
+
+
+def _misnamed(names: Sequence[str], wanted: Sequence[str]) -> list[Finding]:
+    """Columns that are probably the schema's by another name."""
+    extra, missing = (sorted(set(one) - set(other)) for one, other in ((names, wanted), (wanted, names)))
+    meant = respelled(extra, missing)
+    meant |= {name: guess for name in extra if name not in meant and (guess := similar(name, missing))}
+    return [
+        Finding(Note("checkup.column-name", {"column": name, "meant": guess}), Severity.DOUBTFUL)
+        for name, guess in meant.items()
     ]
 
 

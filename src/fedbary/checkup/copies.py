@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.checkup.coded import Coded, CodedTable, Hashes, cell_hashes, row_hashes
+from fedbary.checkup.coded import Coded, CodedTable, Hashes, row_hashes
 from fedbary.checkup.finding import Finding, Severity
 from fedbary.notes import Note
 from fedbary.space.schema import Schema
@@ -39,7 +39,7 @@ def repeated_rows(coded: CodedTable) -> int:
     >>> repeated_rows(CodedTable.of(Table({"age": [31, 31, 45]}, ["a", "a", "b"])))
     1
     """
-    return len(coded.table) - len(np.unique(row_hashes([*coded.columns.values(), coded.labels])))
+    return len(coded.table) - len(np.unique(coded.hashes.sum(axis=0)))
 
 
 def copied_rows(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # noqa: ARG001 - as all that look
@@ -58,13 +58,12 @@ def copied_rows(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # n
     """
     columns = list(coded.columns.values())
     names = list(coded.columns)
-    hashes, bits = cell_hashes([*columns, coded.labels]), _bits(columns)
-    cells, label = hashes[:-1], hashes[-1]
+    cells, label, bits = coded.hashes[:-1], coded.hashes[-1], _bits(columns)
     rows = cells.sum(axis=0)
     needed = (2 * np.log2(max(len(label), 2)) + _MARGIN) / _OWN_SHARE
-    telling = bits.sum(axis=0) >= needed
+    together = bits.sum(axis=0)
     found = []
-    same = _repeats(rows) & telling
+    same = _repeats(rows) & (together >= needed)
     other_label = same & ~_all_alike(rows, label)
     if (count := int((same & ~other_label & _later(rows)).sum())) >= _LEAST_ROWS:
         found.append(Note("checkup.copies", {"count": count}))
@@ -74,7 +73,7 @@ def copied_rows(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # n
     differing: dict[str, int] = {}
     for name, own, said in zip(names, cells, bits, strict=True):
         rest = rows - own + label
-        near = _repeats(rest) & (bits.sum(axis=0) - said >= needed)
+        near = _repeats(rest) & (together - said >= needed)
         if near.any():
             near &= ~_all_alike(rest, rows)
             differing[name] = int(near.sum())

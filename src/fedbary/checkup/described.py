@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from fedbary.checkup.coded import Coded, CodedTable
-from fedbary.data.columns import kind_of
 from fedbary.data.reading import LEFT_OUT
 from fedbary.space.labels import class_names
+from fedbary.wording import dash, number, on_one_line
 
 _MOST_NAMED = 5
-# Kinds of columns that no reading was stated for, in its words.
-_READ_KINDS = {"number": "number", "bool": "boolean", "text": "category", "block": "vector"}
 
 
 @dataclass(frozen=True)
@@ -91,15 +89,11 @@ def described_columns(coded: CodedTable, said: Collection[str]) -> tuple[ColumnF
     >>> age.kind, age.low, age.middle, age.high
     ('number', 31.0, 33.0, 45.0)
     """
-    table = coded.table
-    kinds = {name: column.kind for name, column in table.reading.items()}
-    if not kinds:
-        kinds = {name: _READ_KINDS[kind_of(column)] for name, column in table.columns.items()}  # type: ignore[misc]
     return tuple(
-        _described(name, kind, coded.columns[name], guessed=name not in said)
+        _described(name, coded.kind(name), coded.columns[name], guessed=name not in said)
         if name in coded.columns
-        else ColumnFacts(name, kind, guessed=name not in said)
-        for name, kind in kinds.items()
+        else ColumnFacts(name, coded.kind(name), guessed=name not in said)
+        for name in coded.table.reading or coded.columns
     )
 
 
@@ -129,6 +123,19 @@ def _described(name: str, kind: str, column: Coded, *, guessed: bool) -> ColumnF
 
 def _median(column: Coded) -> float:
     return float(np.median(column.values[column.codes[column.codes >= 0]]))
+
+
+def in_words(value: Any, kind: str) -> str:
+    """A value of a column of that kind.
+
+    Examples
+    --------
+    >>> in_words(0.0, "date"), in_words(7.0, "number"), in_words("Oslo", "category")
+    ('1970-01-01', '7', 'Oslo')
+    """
+    if isinstance(value, str):
+        return on_one_line(value)
+    return day(float(value)) if kind == "date" else dash(value) if kind == "boolean" else number(value)
 
 
 def day(days: float) -> str:

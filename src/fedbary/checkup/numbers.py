@@ -46,10 +46,9 @@ def odd_numbers(coded: CodedTable, schema: Schema | None) -> list[Finding]:
     for name, column in coded.columns.items():
         if column.values.ndim != 1 or column.values.dtype.kind != "f" or not len(column.values):
             continue
-        reading = coded.table.reading.get(name)
-        numbers = _Numbers.of(name, column, dates=reading is not None and reading.kind == "date")
-        if reading is None or reading.kind in ("number", "date"):
-            found += _notes(numbers, specs.get(name))
+        kind = coded.kind(name)
+        if kind in ("number", "date"):
+            found += _notes(_Numbers.of(name, column, dates=kind == "date"), specs.get(name))
     return [Finding(note, Severity.DOUBTFUL) for note in found]
 
 

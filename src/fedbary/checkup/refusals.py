@@ -12,15 +12,16 @@ from fedbary.checkup.coded import Coded, CodedTable, row_hashes
 from fedbary.data.reading import ColumnReading, columns_made
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError
-from fedbary.notes import Note
+from fedbary.notes import Fact, Note
 from fedbary.protocols.sketch import Sketch
-from fedbary.space.description import describe
+from fedbary.space.description import check_table
 from fedbary.space.encode import category_texts, encode_column, require_columns
-from fedbary.space.labels import check_kind
+from fedbary.space.labels import check_kind, class_names
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.options import Space
 from fedbary.space.points import Points, missing_share
 from fedbary.space.schema import ColumnSpec, Schema
+from fedbary.space.schema_bounds import LONGEST_CLASS
 
 MIN_GROUP = Sketch().min_group
 
@@ -48,23 +49,27 @@ def refused_by_anybody(coded: CodedTable, *, whole: bool = True) -> Fit:
     table = coded.table
     if len(table) < MIN_GROUP:
         return Fit((Note("schema.too-few-rows", {"where": table.origin, "rows": len(table), "least": MIN_GROUP}),))
-    refusals = _undescribed(table)
+    refusals = _unusable_columns(coded)
     for name, column in coded.columns.items():
-        if column.values.dtype.kind != "O" and 0 < len(table) - column.missing < MIN_GROUP:
+        if column.values.dtype.kind != "O" and len(table) - column.missing < MIN_GROUP:
             few = f"fewer than {MIN_GROUP} values"
             refusals.append(Note("schema.hardly-a-value", {"where": table.origin, "column": name, "few": few}))
+    if table.has_classes and max(map(len, class_names(coded.labels.values))) > LONGEST_CLASS:
+        facts: dict[str, Fact] = {"where": table.origin, "label": table.label_name, "longest": LONGEST_CLASS}
+        refusals.append(Note("schema.label-looks-like-text", facts))
     if whole and not refusals and _different_rows_of_a_class(coded) < MIN_GROUP:
         what = "different rows of one class" if table.has_classes else "different rows"
         refusals.append(Note("schema.too-few-in-a-group", {"where": table.origin, "least": MIN_GROUP, "what": what}))
     return Fit(tuple(refusals))
 
 
-def _undescribed(table: Table) -> list[Note]:
-    """Why a table cannot be described to others, of every column that is to blame."""
+def _unusable_columns(coded: CodedTable) -> list[Note]:
+    """Why columns or the label cannot be described to others; `check_table` stops at the first."""
     refusals: list[Note] = []
+    table = coded.table
     while True:
         try:
-            describe(table, Space())
+            check_table(table, Space())
         except FedbaryError as error:
             refusals.append(error.note)
             columns = {name: column for name, column in table.columns.items() if name != error.note.facts.get("column")}
@@ -77,8 +82,7 @@ def _undescribed(table: Table) -> list[Note]:
 
 def _different_rows_of_a_class(coded: CodedTable) -> int:
     """How many different rows the class has that has most."""
-    rows = row_hashes([*coded.columns.values(), coded.labels])
-    first = np.unique(rows, return_index=True)[1]
+    first = np.unique(coded.hashes.sum(axis=0), return_index=True)[1]
     if not coded.table.has_classes:
         return len(first)
     return int(np.bincount(coded.labels.codes[first]).max())
@@ -99,7 +103,7 @@ def fit_to_schema(coded: CodedTable, schema: Schema, *, unread: Collection[str] 
     """
     table = coded.table
     made = {one for name in unread for one in columns_made(name, schema.reading.get(name, ColumnReading("number")))}
-    refusals = _misfits(table, schema, made)
+    refusals = _misfits(coded, schema, made)
     if refusals or unread:
         return Fit(tuple(refusals))
     cloud = _cloud(coded, schema)
@@ -119,10 +123,12 @@ def fit_to_schema(coded: CodedTable, schema: Schema, *, unread: Collection[str] 
 
 def _cloud(coded: CodedTable, schema: Schema) -> Points:
     """Which rows are the same point in the schema's space; where it lies is of no interest here."""
-    columns = [coded.columns[column.name] for column in schema.columns]
     known = [
-        _known_levels(column, spec.categories) if spec.kind == "categorical" else column
-        for column, spec in zip(columns, schema.columns, strict=True)
+        _known_levels(coded.columns[spec.name], spec.categories)
+        if spec.kind == "categorical"
+        else coded.columns[spec.name]
+        for spec in schema.columns
+        if spec.name in coded.columns
     ]
     rows = row_hashes([*known, coded.labels])
     _, point_of_row, counts = np.unique(rows, return_inverse=True, return_counts=True)
@@ -136,8 +142,9 @@ def _known_levels(column: Coded, categories: tuple[str, ...]) -> Coded:
     return Coded(codes[column.codes], np.arange(len(places) + 1))
 
 
-def _misfits(table: Table, schema: Schema, unread: Collection[str]) -> list[Note]:
+def _misfits(coded: CodedTable, schema: Schema, unread: Collection[str]) -> list[Note]:
     """Everything in which a table does not fit: an embedding stops at the first."""
+    table = coded.table
     schema = replace(
         schema, columns=tuple(c for c in schema.columns if c.name not in unread), projection=None, whitening=None
     )
@@ -145,7 +152,12 @@ def _misfits(table: Table, schema: Schema, unread: Collection[str]) -> list[Note
 
     def fits_in(column: ColumnSpec) -> None:
         require_columns(table, replace(schema, columns=(column,)))
-        encode_column(table, column, schema.missing)
+        if column.kind == "categorical" and schema.missing != "refuse":  # then one row of each level says it all
+            rows = np.unique(coded.columns[column.name].codes, return_index=True)[1]
+            few = Table({column.name: table.columns[column.name][rows]}, np.zeros(len(rows)), origin=table.origin)
+            encode_column(few, column, schema.missing)
+        else:
+            encode_column(table, column, schema.missing)
 
     looks: list[Callable[[], object]] = [partial(check_kind, table.labels, schema.label, where=table.origin)]
     if len(present) < len(schema.columns):

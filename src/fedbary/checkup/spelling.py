@@ -47,9 +47,10 @@ def respelled(names: Iterable[str], known: Sequence[str]) -> dict[str, str]:
     ({'OSLO': 'Oslo'}, {})
     """
     by_spelling: dict[str, list[str]] = {}
+    as_it_is = set(known)
     for name in known:
         by_spelling.setdefault(spelling(name), []).append(name)
-    found = ((name, by_spelling.get(spelling(name), [])) for name in names if name not in set(known))
+    found = ((name, by_spelling.get(spelling(name), [])) for name in names if name not in as_it_is)
     return {name: same[0] for name, same in found if len(same) == 1}
 
 

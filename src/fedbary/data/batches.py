@@ -9,9 +9,10 @@ import numpy as np
 
 from fedbary.data.agreed import agreed_reading
 from fedbary.data.columns import naming
-from fedbary.data.formats import chunks, opened
+from fedbary.data.formats import chunks, decoding, opened
 from fedbary.data.formats.cells import Cells
 from fedbary.data.formats.json_lines import JSON
+from fedbary.data.frames import decided, labels_from_series, require_column, require_unique
 from fedbary.data.options import ReadOptions
 from fedbary.data.owners import without_column
 from fedbary.data.places import AnyPath, file_name, is_url
@@ -106,13 +107,13 @@ class _Parts:
                 plan = _Plan(names, told)
             plan.names += [name for name in names if name not in plan.names]
             try:
-                part = self._read(cells, told)
+                found, label_kind = self._decided(cells, told)
             except DataError as error:  # one part says too little, or what is wrong with it is said when it is read
                 refused = refused or error
                 continue
             with naming(file_name(self.source)):
-                plan.reading = part.reading if plan.reading is told else _joined(plan.reading, part.reading)
-            plan.label_kinds.add(part.labels.dtype.kind)
+                plan.reading = _joined(plan.reading, found) if plan.label_kinds else found
+            plan.label_kinds.add(label_kind)
         if plan is None:
             raise DataError("data.no-rows", where=file_name(self.source))
         if not plan.label_kinds and refused is not None:
@@ -133,11 +134,29 @@ class _Parts:
             return table.replace(labels=np.array([str(label) for label in table.labels], dtype=object))
         return table.replace(labels=table.labels.astype(float)) if plan.label_kinds > {"f"} else table
 
+    def _decided(self, cells: Cells, told: Reading) -> tuple[Reading, str]:
+        """How one part alone would be read, and of which kind its labels are."""
+        names = [str(name) for name in cells.frame.columns]
+        frame, others = cells.frame.set_axis(names, axis=1), [self.label, self.id or cells.id]
+        with decoding(self.source), naming(file_name(self.source)):
+            require_unique(names)
+            require_column(names, self.label, role="label")
+            labels = labels_from_series(self.label, frame[self.label], self.options.decimal or "")
+            features = frame[[name for name in names if name not in others]]
+            known = tuple(name for name in others if name is not None)
+            return decided(features, self.options, told, known)[1], labels.dtype.kind
+
     def _read(self, cells: Cells, reading: Reading) -> Table:
-        table = Table.from_frame(
-            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=file_name(self.source)
-        )
-        return table.replace(notes=(*cells.notes, *table.notes))
+        with decoding(self.source):
+            return Table.from_frame(
+                cells.frame,
+                self.label,
+                id=self.id or cells.id,
+                options=self.options,
+                reading=reading,
+                notes=cells.notes,
+                origin=file_name(self.source),
+            )
 
 
 def _joined(one: Reading, other: Reading) -> Reading:

@@ -66,7 +66,9 @@ def missing_rows(column: Array) -> npt.NDArray[np.bool_]:
         case "block":
             return cast(npt.NDArray[np.bool_], np.isnan(column).any(axis=1))
         case "text":
-            return np.fromiter((value is None for value in column), dtype=bool, count=len(column))
+            import pandas as pd
+
+            return np.asarray(pd.isna(column))
         case "bool":
             return np.zeros(len(column), dtype=bool)
 

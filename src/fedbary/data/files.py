@@ -70,9 +70,9 @@ def read(
     asked = options or ReadOptions()
     with opened(path, asked, most, reading=reading) as cells:
         frame = without_column(cells.frame, asked.client_column)
-        known_by = id or cells.id
-        table = Table.from_frame(frame, label, id=known_by, options=asked, reading=reading, origin=file_name(path))
-    return table.replace(notes=(*cells.notes, *table.notes))
+        return Table.from_frame(
+            frame, label, id=id or cells.id, options=asked, reading=reading, notes=cells.notes, origin=file_name(path)
+        )
 
 
 @overload
@@ -172,10 +172,9 @@ class _OwnedFile:
         reading = Reading({**(agreed or {}), **self.told})
         cells = self._rows(reading).cells(owner)
         origin = f"{file_name(self.path)} ({self.options.client_column} {owner})"
-        table = Table.from_frame(
-            cells.frame, self.label, id=self.id, options=self.options, reading=reading, origin=origin
+        return Table.from_frame(
+            cells.frame, self.label, id=self.id, options=self.options, reading=reading, notes=cells.notes, origin=origin
         )
-        return table.replace(notes=(*cells.notes, *table.notes))
 
     def _rows(self, reading: Reading) -> OwnedRows:
         if self._read is None or self._read[0] != reading:

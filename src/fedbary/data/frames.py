@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.checks import did_you_mean
-from fedbary.data.column_cells import TextCells, cells_of
+from fedbary.data.column_cells import ColumnCells, TextCells, cells_of
 from fedbary.data.columns import ACCEPTED, Array, as_labels
 from fedbary.data.guess import guess_reading
 from fedbary.data.number_texts import numbers_of
@@ -37,18 +37,35 @@ def features_of(
     >>> features_of(pd.DataFrame({"age": [31]}), ReadOptions())[0]
     {'age': array([31.])}
     """
-    require_unique([str(name) for name in frame.columns])
-    told = told_reading([str(name) for name in frame.columns], options, others)
+    cells, reading, guessed = decided(frame, options, agreed, others)
+    left_out = {name: how for name, how in reading.items() if name not in cells}
+    used = Reading({name: how for name, how in reading.items() if name in cells})
+    columns, stated, encoded = columns_of(cells, used, encoder=options.encoder)
+    require_unique(stated.columns())
+    return columns, Reading({**stated, **left_out}), (*guessed, *encoded)
+
+
+def decided(
+    frame: pd.DataFrame, options: ReadOptions, agreed: Reading | None = None, others: Sequence[str] = ()
+) -> tuple[dict[str, ColumnCells], Reading, tuple[Note, ...]]:
+    """The cells of columns that are used, how each column is read, and notes on what was guessed; see `features_of`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> decided(pd.DataFrame({"ill": ["yes", "no"]}), ReadOptions())[1]["ill"].kind
+    'boolean'
+    """
+    names = [str(name) for name in frame.columns]
+    require_unique(names)
+    told = told_reading(names, options, others)
     cells = {
-        str(name): cells_of(str(name), frame.iloc[:, place])
-        for place, name in enumerate(frame.columns)
-        if str(name) not in told or told[str(name)].kind not in LEFT_OUT
+        name: cells_of(name, frame.iloc[:, place])
+        for place, name in enumerate(names)
+        if name not in told or told[name].kind not in LEFT_OUT
     }
     reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=bool(agreed))
-    columns, stated, encoded = columns_of(cells, reading, encoder=options.encoder)
-    require_unique(stated.columns())
-    left_out = {name: how for name, how in told.items() if name not in stated}
-    return columns, Reading({**stated, **left_out}), (*guessed, *encoded)
+    return cells, Reading({**reading, **{name: how for name, how in told.items() if name not in cells}}), guessed
 
 
 def labels_from_series(name: str, series: pd.Series[Any], decimal: str = "") -> Array:

@@ -11,6 +11,8 @@ from typing import Any
 from fedbary.checks import did_you_mean
 from fedbary.errors import SettingsError, wrong_parameter
 
+# Families of encoders (`fedbary.data.encoders`), of which some have settings behind a colon.
+ENCODERS = ("pixels", "hashing", "tfidf", "timm", "torchvision", "sentence-transformers")
 Encoder = str | Callable[[Any], Any] | None
 
 
@@ -80,6 +82,9 @@ class ReadOptions:
             raise wrong_parameter("encoding", "ReadOptions", "an encoding, such as utf-8 or latin-1", self.encoding)
         if self.encoder is not None and not isinstance(self.encoder, str) and not callable(self.encoder):
             raise wrong_parameter("encoder", "ReadOptions", "the name of an encoder, or a function", self.encoder)
+        if isinstance(self.encoder, str) and self.encoder.partition(":")[0] not in ENCODERS:
+            guess = did_you_mean(self.encoder, ENCODERS)
+            raise SettingsError("encoders.no-encoder", name=self.encoder, guess=guess, known=", ".join(ENCODERS))
         for one, other in _APART:
             if both := set(getattr(self, one)) & set(getattr(self, other)):
                 raise SettingsError("settings.column-in-both", column=min(both), first=one, second=other)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from os import PathLike, fspath
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import TypeAlias
 
 AnyPath: TypeAlias = "str | PathLike[str]"
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-# A user's name and password; the password is nobody else's business.
-_PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
+_OF_A_SCHEME = frozenset(ascii_letters + digits + "+.-")
+_SECRETS = ("pass", "pwd", "secret", "token", "key")
 
 
 def is_url(place: AnyPath) -> bool:
@@ -22,18 +21,26 @@ def is_url(place: AnyPath) -> bool:
     >>> is_url("postgresql://ward@host/hospital"), is_url("data/ward.csv")
     (True, False)
     """
-    return isinstance(place, str) and _URL.match(place) is not None
+    scheme, found, _ = place.partition("://") if isinstance(place, str) else ("", "", "")
+    return bool(found) and len(scheme) > 1 and scheme[0].isalpha() and set(scheme) <= _OF_A_SCHEME
 
 
 def shown(place: AnyPath) -> str:
-    """The place for a message: without a password.
+    """The place for a message: without a password, which is nobody else's business.
 
     Examples
     --------
-    >>> shown("postgresql://ward:secret@host/hospital")
-    'postgresql://ward@host/hospital'
+    >>> shown("postgresql://ward:se/cr@t@host/hospital?sslmode=require&password=secret")
+    'postgresql://ward@host/hospital?sslmode=require'
     """
-    return _PASSWORD.sub(r"\1@", place) if isinstance(place, str) and is_url(place) else fspath(place)
+    if not is_url(place):
+        return fspath(place)
+    scheme, _, rest = str(place).partition("://")
+    address, _, query = rest.partition("?")
+    who, at, host = address.rpartition("@")
+    kept = [part for part in query.split("&") if part and not any(word in part.lower() for word in _SECRETS)]
+    user = who.partition(":")[0]
+    return f"{scheme}://{user}{at}{host}{'?' if kept else ''}{'&'.join(kept)}"
 
 
 def resolved(place: AnyPath) -> str:

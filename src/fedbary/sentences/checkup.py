@@ -9,6 +9,7 @@ SENTENCES = {
     "beyond-schema": say(
         "column '{column}' has {count:counted value} beyond anything in the reference[[, about {times:number} times its middle]] (expected: {low} to {high}): check the unit and the cells"
     ),
+    "column-name": say("column '{column}' is not in the schema (did you mean {meant!r}?): rename it"),
     "constant": say("column '{column}' is {value} in every row: fine, if other clients have something else"),
     "copies": say("{count:counted row} {count:either repeats repeat} an earlier one in every cell: keep one of each"),
     "copies-but-one-column": say(
@@ -19,6 +20,9 @@ SENTENCES = {
     ),
     "copies-with-other-labels": say(
         "{count:counted row} {count:either has have} the same features as another and another label: check their labels"
+    ),
+    "empty-rows": say(
+        "{count:counted row} {count:either has have} no value in any column: leave {count:either it them} out"
     ),
     "few-different-rows": say(
         "{count:counted different row} {count:either is are} fewer than min_group = {least}: add rows"

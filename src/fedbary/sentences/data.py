@@ -111,9 +111,9 @@ SENTENCES = {
     ),
     "no-rows": say("the table has no rows; expected at least one"),
     "no-such-column": say(
-        "there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: pass one of them as {role}=...",
+        "there is no {role} column {wanted!r}{guess}; the {columns:counted column} {columns:either is are} {names:quoted}: pass one of them as {role}=...",
         "role",
-        command="there is no {role} column {wanted!r}{guess}; the {columns} columns are {names:quoted}: name one of them with --{role}",
+        command="there is no {role} column {wanted!r}{guess}; the {columns:counted column} {columns:either is are} {names:quoted}: name one of them with --{role}",
     ),
     "no-table": say("there is no table to put together; pass at least one"),
     "not-a-frame": say(
@@ -138,9 +138,9 @@ SENTENCES = {
     "openml-failed": say("OpenML did not give {name!r} ({why})"),
     "openml-slow": say("OpenML did not answer within {seconds:.0f} s (try again)"),
     "option-without-column": say(
-        "{name} names a column {wanted!r} that is not there{guess}; the {columns} columns are {names:quoted}",
+        "{name} names a column {wanted!r} that is not there{guess}; the {columns:counted column} {columns:either is are} {names:quoted}",
         "name",
-        command="{option} names a column {wanted!r} that is not there{guess}; the {columns} columns are {names:quoted}",
+        command="{option} names a column {wanted!r} that is not there{guess}; the {columns:counted column} {columns:either is are} {names:quoted}",
     ),
     "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
     "query-failed": say("the query failed ({why}); correct it"),

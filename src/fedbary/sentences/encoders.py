@@ -31,7 +31,7 @@ SENTENCES = {
     "model-without-name": say(
         "{family} takes the name of a model or a folder: {family}:NAME, such as {family}:{example}"
     ),
-    "no-encoder": say("there is no encoder {name!r}{guess}; choose from {known:listed}", "name guess known"),
+    "no-encoder": say("there is no encoder {name!r}{guess}; choose from {known}", "name guess known"),
     "no-image-file": say("there is no such image; check the path"),
     "no-image-kind": say("the cell is {kind} and no image; expected a path, bytes, an array or an image of Pillow"),
     "no-images": say("there are no images in the folders of this folder; expected one folder for each class"),
@@ -68,6 +68,10 @@ SENTENCES = {
     ),
     "tfidf-without-file": say(
         "tfidf takes a public vocabulary: tfidf:FILE, with a file of fedbary.data.encoders.public_vocabulary; without one, use hashing"
+    ),
+    "too-many-numbers": say(
+        "{cells:,} {kind}s of {width:,} numbers each are more than {most:,} numbers; ask for a smaller encoder, such as pixels:16x16x1 or hashing:64, or sample the rows",
+        "width most",
     ),
     "too-many-pixels": say("the image has {pixels:,} pixels, more than the limit of {most:,}; make it smaller", "most"),
 }

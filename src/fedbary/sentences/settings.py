@@ -10,7 +10,9 @@ SENTENCES = {
         command="{option} must be {expected}. Got {got} instead.",
     ),
     "no-protocol": say("There is no protocol {name!r}{guess}; choose from {known}."),
-    "one-client": say("One client alone has nobody to be compared with: give a reference, or more clients."),
+    "one-client": say(
+        "One client alone has nobody to be compared with: give a reference, more clients, or the column that says whose row it is with <client_column>."
+    ),
     "no-client": say("There is no client to value: give at least one."),
     "not-unicode": say("The client name {name} is not valid Unicode: rename the client."),
     "column-in-both": say("Column {column!r} is both in <{first}> and in <{second}>: leave it out of one of them."),

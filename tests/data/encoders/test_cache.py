@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from codes import coded
 from fedbary.data.encoders import cache, encode, encoded, watching_encoders
+from fedbary.errors import DataError
 
 
 @dataclass
@@ -68,6 +70,12 @@ def test_images_are_known_by_content_wherever_they_lie(counting, tmp_path):
     assert len(counting.asked) == 1
     Image.new("L", (5, 4)).save(tmp_path / "a.png")
     np.testing.assert_array_equal(encoded([tmp_path / "a.png"], "counting", kind="image", name="scan").block, [[5, 4]])
+
+
+@pytest.mark.parametrize("path", ["nowhere.png", "a" * 5000 + ".png", "\0.png"])
+def test_a_file_that_cannot_be_looked_up_is_refused(counting, path):
+    with pytest.raises(DataError, check=coded("encoders.no-image-file", "encoders.not-an-image")):
+        encoded([path], "counting", kind="image", name="scan")
 
 
 def test_the_cache_is_bounded(counting, monkeypatch, tmp_path):

@@ -107,17 +107,18 @@ def test_photos_are_turned_upright_and_sixteen_bits_become_eight():
         (b"no image at all", "encoders.not-an-image"),
         (png(images(1)[0])[:100], "encoders.not-an-image"),
         ("nowhere/scan.png", "encoders.no-image-file"),
+        ("a" * 5000 + ".png", "encoders.not-an-image"),
         (np.zeros((4, 4, 7)), "encoders.image-array"),
         (np.full((4, 4), 300), "encoders.image-array"),
         (3.5, "encoders.no-image-kind"),
     ],
-    ids=["no image", "cut", "no file", "seven colours", "beyond 255", "a number"],
+    ids=["no image", "cut", "no file", "no name", "seven colours", "beyond 255", "a number"],
 )
 def test_a_damaged_image_is_named_in_one_sentence_and_missing_with_epsilon(cell, code):
     cells = [images(1)[0], cell]
     with pytest.raises(DataError, check=coded(code)) as raised:
         encoded(cells, kind="image", name="scan")
-    assert raised.value.private["where"] in ("row 1", "nowhere/scan.png")
+    assert raised.value.private["where"] in ("row 1", cell)
     block = encoded(cells, kind="image", name="scan", alone=True).block
     assert np.isnan(block).all(axis=1).tolist() == [False, True]
 
@@ -190,3 +191,9 @@ def test_large_photos_are_made_smaller_first_so_that_a_batch_fits_the_memory():
     photo = Image.new("RGB", (4000, 3000))
     assert encoded([photo], sizes, kind="image", name="photo").block.tolist() == [[2048, 1536]]
     assert photo.size == (4000, 3000)
+
+
+def test_a_table_that_would_fill_the_memory_is_refused_before_it_is_made():
+    agreed = ColumnReading("image", encoder="pixels:256x256x3")
+    with pytest.raises(DataError, check=coded("encoders.too-many-numbers")):
+        encoded([None] * 10_000, kind="image", name="scan", agreed=agreed, alone=True)

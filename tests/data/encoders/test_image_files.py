@@ -65,7 +65,9 @@ def test_paths_are_meant_from_where_the_table_lies(site):
     assert second == {"bytes": png(), "path": "x.png"}
 
 
-@pytest.mark.parametrize("cells", [["no.png"], ["cat/a.png", "a cat"], [3.0], ["cat"], [None], [b"x"]])
+@pytest.mark.parametrize(
+    "cells", [["no.png"], ["a" * 5000 + ".png"], ["\0.png"], ["cat/a.png", "a cat"], [3.0], ["cat"], [None], [b"x"]]
+)
 def test_other_columns_stay_as_they_are(cells, site):
     frame = pd.DataFrame({"scan": cells})
     assert with_images(frame, site) is frame

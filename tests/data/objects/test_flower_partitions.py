@@ -1,7 +1,5 @@
 """Partitions of flwr-datasets as clients; the data sets are made here, nothing is fetched."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import DataError, SettingsError
 
-os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
 datasets = pytest.importorskip("datasets")
 flwr_datasets = pytest.importorskip("flwr_datasets")
 from flwr_datasets import partitioner as by  # noqa: E402

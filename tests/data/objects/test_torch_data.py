@@ -8,7 +8,7 @@ from PIL import Image
 import fedbary as fb
 from codes import coded
 from fedbary.data import as_table
-from fedbary.data.objects import torch_data
+from fedbary.data.objects import families
 from fedbary.errors import DataError
 
 torch = pytest.importorskip("torch")
@@ -52,6 +52,7 @@ WHOLE = {
     "a loader that shuffles": td.DataLoader(td.TensorDataset(X, Y), batch_size=8, shuffle=True),
     "a loader that drops the last rows": td.DataLoader(pairs(), batch_size=8, shuffle=True, drop_last=True),
     "a loader of a stream": td.DataLoader(Stream(), batch_size=8),
+    "a loader of batches that somebody chose": td.DataLoader(pairs(), batch_sampler=[range(9), range(9, 20)]),
     "a loader without batches": td.DataLoader(pairs(), batch_size=None),
     "a loader that collates in its own way": td.DataLoader(
         pairs(), batch_size=8, collate_fn=lambda rows: (torch.stack([x for x, _ in rows]), [int(y) for _, y in rows])
@@ -85,7 +86,7 @@ def test_items_may_be_dictionaries():
     items = Items([{"age": x[0], "scan": x, "ward": "north", "label": y} for x, y in zip(X, Y, strict=True)])
     frame = pd.DataFrame({"age": X[:, 0].tolist(), "scan": X.tolist(), "ward": "north", "label": Y.tolist()})
     expected = fb.Table.from_frame(frame)
-    for held in (items, td.DataLoader(items, batch_size=6, sampler=td.SequentialSampler(items))):
+    for held in (items, td.DataLoader(items, batch_sampler=[range(11), range(11, 20)])):
         table = as_table(held)
         for name, column in expected.columns.items():
             np.testing.assert_array_equal(table.columns[name], column)
@@ -139,7 +140,7 @@ def test_what_a_data_set_raises_is_the_reason_of_its_client_alone():
 
 
 def test_a_stream_may_not_be_endless(monkeypatch):
-    monkeypatch.setattr(torch_data, "MOST_STREAMED", 19)
+    monkeypatch.setattr(families, "MOST_STREAMED", 19)
     for held in (Stream(), td.DataLoader(Stream(), batch_size=8)):
         with pytest.raises(DataError, check=coded("data.stream-too-long")):
             as_table(held)

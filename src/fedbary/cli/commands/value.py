@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
+from fedbary.cli.ui.client_files import client_paths, given_files, read_reference, require_some_table
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.options import READING, SOME_FAILED, Config, Files, Json, Open, Output, RowId, require
@@ -114,6 +114,7 @@ def value(
             target = None if reference is None else read_reference(reference, label, row_id, reading)
             agreed = None if target is None else target.reading
             tables = read_clients(paths, label, id=row_id, options=reading, reading=agreed, errors="collect")
+            require_some_table(tables)
             guesses = read_notes(tables)
             result = run(
                 tables,

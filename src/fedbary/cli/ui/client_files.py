@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,6 +70,13 @@ def read_reference(
         if row_id is None:
             raise
         return read(path, label, options=own, reading=agreed)
+
+
+def require_some_table(tables: Mapping[str, Table | DataError]) -> None:
+    """Refuse where one mistake, such as a label's name, keeps every file from being read: it is said once."""
+    errors = [table for table in tables.values() if isinstance(table, DataError)]
+    if len(errors) == len(tables) and len({error.code for error in errors}) == 1:
+        raise errors[0]
 
 
 def _writable(name: str) -> str:

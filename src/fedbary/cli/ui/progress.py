@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fedbary.cli.ui.session import session as current
+from fedbary.wording import on_one_line
 
 if TYPE_CHECKING:
     from fedbary.engines.events import Event, Listener
@@ -53,7 +54,8 @@ def progress(first: str) -> Iterator[Listener | None]:
                     description=f"{what}, {event.done} of {event.total} clients",
                 )
 
-        yield listen
+        with _encoding(lambda words, done, total: display.update(task, total=total, completed=done, description=words)):
+            yield listen
 
 
 @contextmanager
@@ -74,7 +76,20 @@ def spinner() -> Iterator[Callable[[str], None]]:
             session.phase(what)
             display.update(task, description=what)
 
-        yield say
+        with _encoding(lambda words, *_: display.update(task, description=words)):
+            yield say
+
+
+@contextmanager
+def _encoding(show: Callable[[str, int, int], None]) -> Iterator[None]:
+    """Show how far images and texts are encoded, wherever tables are read meanwhile."""
+    from fedbary.data.encoders.progress import watching_encoders
+
+    def watch(column: str, done: int, total: int) -> None:
+        show(f"encoding {on_one_line(column)}, {done:,} of {total:,} cells", done, total)
+
+    with watching_encoders(watch):
+        yield
 
 
 def _shows_bar() -> bool:

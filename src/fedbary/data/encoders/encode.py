@@ -20,6 +20,8 @@ from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
+MOST_NUMBERS = 2**30
+
 
 @dataclass(frozen=True)
 class EncodedCells:
@@ -76,6 +78,10 @@ def encoded(
     """
     try:
         chosen = _chosen(cells, encoder, kind, agreed, alone)
+        if len(cells) * chosen.width > MOST_NUMBERS:
+            raise DataError(
+                "encoders.too-many-numbers", cells=len(cells), kind=kind, width=chosen.width, most=MOST_NUMBERS
+            )
         block = np.full((len(cells), chosen.width), np.nan, dtype=np.float32)
         for found in _batches(cells, chosen, kind, name, alone):
             for row, numbers in found.items():

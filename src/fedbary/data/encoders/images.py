@@ -131,12 +131,15 @@ def _bytes(cell: Any) -> bytes:
         return bytes(cell)
     if not isinstance(cell, str | PathLike):
         raise DataError("encoders.no-image-kind", kind=type(cell).__name__)
-    path = Path(cell)
-    if not path.is_file():
-        raise DataError("encoders.no-image-file")
-    if path.stat().st_size > _MOST_BYTES:
-        raise DataError("encoders.image-too-large", size=path.stat().st_size, most=_MOST_BYTES)
-    return path.read_bytes()
+    try:
+        path = Path(cell)
+        if not path.is_file():
+            raise DataError("encoders.no-image-file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise DataError("encoders.image-too-large", size=path.stat().st_size, most=_MOST_BYTES)
+        return path.read_bytes()
+    except (OSError, ValueError) as error:  # not for our eyes, or no name of a file at all
+        raise DataError("encoders.not-an-image", why=type(error).__name__) from error
 
 
 def _from_array(array: np.ndarray[Any, Any]) -> Image:

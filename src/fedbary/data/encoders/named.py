@@ -13,6 +13,7 @@ from fedbary.data.encoders.pixels import pixels_of
 from fedbary.data.encoders.sentence_models import sentence_model_of
 from fedbary.data.encoders.tfidf import tfidf_of
 from fedbary.data.encoders.vision_models import timm_model_of, torchvision_model_of
+from fedbary.data.options import ENCODERS
 from fedbary.errors import DataError, SettingsError
 
 Spec: TypeAlias = "str | Callable[[Any], Any]"
@@ -51,9 +52,9 @@ def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
     if not isinstance(spec, str):
         return function_encoder(spec, kind)
     family, _, settings = spec.partition(":")
-    if family not in _FAMILIES:
+    if family not in ENCODERS:
         raise SettingsError(
-            "encoders.no-encoder", name=spec, guess=did_you_mean(family, _FAMILIES), known=tuple(_FAMILIES)
+            "encoders.no-encoder", name=spec, guess=did_you_mean(family, ENCODERS), known=", ".join(ENCODERS)
         )
     takes, made = _FAMILIES[family]
     if takes != kind:

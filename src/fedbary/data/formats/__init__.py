@@ -19,7 +19,7 @@ from fedbary.data.formats.json_lines import JSON, json_chunks, read_json_lines
 from fedbary.data.formats.parquet import PARQUET, parquet_chunks, part_files, read_parquet
 from fedbary.data.formats.sql import read_sql, sql_batches
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import AnyPath, is_url
+from fedbary.data.places import AnyPath, is_url, shown
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 
@@ -35,12 +35,19 @@ def opened(
     ``reading`` says which columns are wanted as they are written, besides those that ``options`` name: as a number, a
     postcode has lost its zeros.
     """
+    with decoding(source):
+        yield _cells(source, options, most, reading)
+
+
+@contextmanager
+def decoding(source: AnyPath) -> Iterator[None]:
+    """Arrow decodes texts where they are looked at first, perhaps long after a file was read."""
     from pyarrow import ArrowException
 
     try:
-        yield _cells(source, options, most, reading)
-    except ArrowException as error:  # its texts are decoded where they are looked at first
-        raise DataError("formats.damaged", where=str(source), kind="Parquet", why=one_line(error)) from error
+        yield
+    except (ArrowException, UnicodeDecodeError) as error:
+        raise DataError("formats.damaged", where=shown(source), kind="Parquet", why=one_line(error)) from error
 
 
 def chunks(source: AnyPath, options: ReadOptions, rows: int, *, reading: Reading | None = None) -> Iterator[Cells]:
@@ -57,15 +64,19 @@ def chunks(source: AnyPath, options: ReadOptions, rows: int, *, reading: Reading
         for start in range(0, len(images.frame), rows):
             yield replace(images, frame=images.frame[start : start + rows])
         return
+    for cells in _file_chunks(path, options, rows, reading):
+        yield replace(cells, frame=with_images(cells.frame, _home(path), reading))
+
+
+def _file_chunks(path: Path, options: ReadOptions, rows: int, reading: Reading | None) -> Iterator[Cells]:
     suffix = _suffix(path)
     if suffix in CSV:
-        yield from csv_chunks(path, options, rows, reading)
-    elif suffix in JSON:
-        yield from json_chunks(path, options, rows)
-    elif suffix in EXCEL:
-        yield from excel_chunks(path, options, rows)
-    else:
-        yield from feather_chunks(path, rows) if suffix in FEATHER else parquet_chunks(path, rows)
+        return csv_chunks(path, options, rows, reading)
+    if suffix in JSON:
+        return json_chunks(path, options, rows)
+    if suffix in EXCEL:
+        return excel_chunks(path, options, rows)
+    return feather_chunks(path, rows) if suffix in FEATHER else parquet_chunks(path, rows)
 
 
 def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
@@ -75,8 +86,11 @@ def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Rea
     if is_image_folder(path):
         return read_image_folder(path, most)
     cells = _file(path, options, most, reading)
-    home = path if path.is_dir() else path.parent
-    return replace(cells, frame=with_images(cells.frame, home, reading))
+    return replace(cells, frame=with_images(cells.frame, _home(path), reading))
+
+
+def _home(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
 
 
 def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
@@ -93,7 +107,7 @@ def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading |
 def _suffix(path: Path) -> str:
     """The suffix of a file that can be looked into; a folder of Parquet files is read like one of them."""
     if path.is_dir():
-        if not part_files(path):
+        if next(part_files(path), None) is None:
             raise DataError("formats.no-table-in-folder", where=str(path))
         return PARQUET[0]
     suffix = table_suffix(path)
@@ -109,7 +123,7 @@ def _suffix(path: Path) -> str:
 
 def is_table_folder(folder: Path) -> bool:
     """Whether a folder as a whole holds one table."""
-    return is_image_folder(folder) or bool(part_files(folder))
+    return is_image_folder(folder) or next(part_files(folder), None) is not None
 
 
 def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:

@@ -52,9 +52,16 @@ def _names_images(column: pd.Series[Any], folder: Path) -> bool:
         return False
     if isinstance(first, Mapping):
         return is_image(first)
-    if not isinstance(first, str) or not is_image(first) or not (folder / first).is_file():
+    if not isinstance(first, str) or not is_image(first) or not _is_file(folder / first):
         return False
     return bool(present.map(lambda cell: isinstance(cell, str) and cell.lower().endswith(SUFFIXES)).all())
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a text that is too long for a name
+        return False
 
 
 def _from(folder: Path, cell: Any) -> Any:

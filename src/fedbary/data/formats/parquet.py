@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,16 +33,13 @@ def parquet_chunks(path: Path, rows: int) -> Iterator[Cells]:
             yield Cells(as_frame(batch))
 
 
-def part_files(folder: Path) -> list[Path]:
+def part_files(folder: Path) -> Iterator[Path]:
     """The Parquet files in a folder and in those below it; what begins with a dot or an underscore is none of them."""
-    parts = []
-    for path in sorted(folder.rglob("*")):
-        below = path.relative_to(folder).parts
-        if path.name.lower().endswith(PARQUET) and path.is_file() and not any(one[0] in "._" for one in below):
-            parts.append(path)
-        if len(parts) > _MOST_PARTS:
-            raise DataError("formats.too-many-parts", where=str(folder), most=_MOST_PARTS)
-    return parts
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        for name in sorted(names):
+            if name.lower().endswith(PARQUET) and name[0] not in "._":
+                yield Path(place, name)
 
 
 def as_frame(table: Any) -> pd.DataFrame:
@@ -105,7 +104,10 @@ def _source(path: Path) -> Iterator[_File | _Folder]:
     if path.is_dir():
         if (path / "_delta_log").is_dir():  # which holds files that are no longer part of the table
             raise DataError("formats.delta-table", where=str(path))
-        yield _Folder(path, part_files(path))
+        parts = list(islice(part_files(path), _MOST_PARTS + 1))
+        if len(parts) > _MOST_PARTS:
+            raise DataError("formats.too-many-parts", where=str(path), most=_MOST_PARTS)
+        yield _Folder(path, parts)
     else:
         with ParquetFile(path) as file:
             yield _File(path, file)

@@ -17,8 +17,10 @@ _SIDE = 32
 _COLOURS = (1, 3, 4)
 
 
-def encodable(X: Any, options: ReadOptions) -> CellKind | None:
+def encodable(X: Any, options: ReadOptions, reading: Reading | None = None) -> CellKind | None:
     """Whether X is a list of texts or images, or an array (n, h, w) or (n, h, w, colours) of images to be encoded.
+
+    An array is where an encoder of images was asked for or agreed on, or where its images are large.
 
     Examples
     --------
@@ -29,7 +31,9 @@ def encodable(X: Any, options: ReadOptions) -> CellKind | None:
     ('image', None)
     """
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
-        return "image" if _is_of_images(X) and (suits(options.encoder, "image") or _is_large(X)) else None
+        if not _is_of_images(X):
+            return None
+        return "image" if suits(options.encoder, "image") or "image" in (reading or {}) or _is_large(X) else None
     if not isinstance(X, list | tuple) and not (isinstance(X, np.ndarray) and X.ndim == 1):
         return None
     first = next((cell for cell in X if cell is not None), None)

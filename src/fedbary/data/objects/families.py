@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from fedbary.data.formats.damage import one_line
 from fedbary.errors import DataError, FedbaryError
+
+# A stream does not say how long it is.
+MOST_STREAMED = 100_000
 
 
 def is_of(data: object, package: str) -> bool:
@@ -20,6 +24,22 @@ def is_of(data: object, package: str) -> bool:
     (True, False)
     """
     return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
+
+
+def streamed(rows: Iterable[Any], kind: str) -> list[Any]:
+    """The rows of a stream, which is refused where there are too many of them, or no end.
+
+    Examples
+    --------
+    >>> from itertools import count
+    >>> streamed(count(), "IterableDataset")
+    Traceback (most recent call last):
+    fedbary.errors.DataError: the IterableDataset has more than 100,000 rows ...
+    """
+    found = list(islice(rows, MOST_STREAMED + 1))
+    if len(found) > MOST_STREAMED:
+        raise DataError("data.stream-too-long", kind=kind, most=MOST_STREAMED)
+    return found
 
 
 @contextmanager

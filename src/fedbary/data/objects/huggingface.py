@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedbary.data.formats.cells import Cells
-from fedbary.data.objects.families import foreign, is_of
+from fedbary.data.objects.families import foreign, is_of, streamed
 from fedbary.data.objects.frames import arrow_cells
 from fedbary.errors import DataError
 from fedbary.notes import Note
@@ -17,8 +16,6 @@ from fedbary.notes import Note
 if TYPE_CHECKING:
     import pandas as pd
 
-# A stream does not say how long it is.
-MOST_STREAMED = 100_000
 OF_CLIENTS, OF_REFERENCE = ("train",), ("validation", "test")
 
 
@@ -41,7 +38,7 @@ def dataset_cells(data: Any, splits: Sequence[str] = OF_CLIENTS) -> Cells:
         data = data[split]
     with foreign(data):
         if not hasattr(data, "num_rows"):
-            data = _streamed(data)
+            data = _in_memory(data)
         cells = arrow_cells(data.with_format("arrow")[:])
         for place, feature in enumerate(data.features[name] for name in cells.columns):
             match getattr(feature, "_type", type(feature).__name__):
@@ -68,17 +65,14 @@ def _split(data: Mapping[str, Any], splits: Sequence[str]) -> str:
     return found[0]
 
 
-def _streamed(data: Any) -> Any:
+def _in_memory(data: Any) -> Any:
     import datasets
 
     features = data.features
     for name, feature in (features or {}).items():
         if isinstance(feature, datasets.Image):
             data = data.cast_column(name, datasets.Image(decode=False))
-    rows = list(islice(data, MOST_STREAMED + 1))
-    if len(rows) > MOST_STREAMED:
-        raise DataError("data.stream-too-long", kind=type(data).__name__, most=MOST_STREAMED)
-    return datasets.Dataset.from_list(rows, features=features)
+    return datasets.Dataset.from_list(streamed(data, type(data).__name__), features=features)
 
 
 def _class_names(codes: pd.Series[Any], names: Sequence[str]) -> Any:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any, cast
 
 import numpy as np
 
-from fedbary.data.objects.families import foreign, is_of
+from fedbary.data.objects.families import foreign, is_of, streamed
 from fedbary.errors import DataError
 
-# An iterable data set does not say how long it is.
-MOST_STREAMED = 100_000
 _COLOURS = (1, 3, 4)
 
 
@@ -37,9 +34,7 @@ def torch_rows(data: Any) -> Any:
         tensors = _tensors(data)
         if tensors is not None:
             return tuple(array(tensor) for tensor in tensors)
-        rows = list(islice(_items(data), MOST_STREAMED + 1)) if _is_endless(data) else list(_items(data))
-    if len(rows) > MOST_STREAMED and _is_endless(data):
-        raise DataError("data.stream-too-long", kind=type(data).__name__, most=MOST_STREAMED)
+        rows = streamed(_items(data), type(data).__name__) if _is_stream(data) else list(_items(data))
     if not rows:
         raise DataError("data.no-rows")
     if isinstance(rows[0], Mapping):
@@ -99,8 +94,8 @@ def _items(data: Any) -> Iterator[Any]:
 
     data = _in_order(data)
     if not isinstance(data, DataLoader):
-        yield from data if _is_endless(data) else (data[place] for place in range(len(data)))
-    elif data.batch_size is None:
+        yield from data if _is_stream(data) else (data[place] for place in range(len(data)))
+    elif data.batch_sampler is None:
         yield from data
     else:
         for batch in data:
@@ -115,7 +110,7 @@ def _unbatched(batch: Any) -> Iterator[Any]:
         yield from zip(*batch, strict=True)
 
 
-def _is_endless(data: Any) -> bool:
+def _is_stream(data: Any) -> bool:
     from torch.utils.data import DataLoader, IterableDataset
 
     return isinstance(data.dataset if isinstance(data, DataLoader) else data, IterableDataset)
