@@ -35,6 +35,7 @@ def codes(table):
         ([True, False] * 15, "boolean", []),
         (["true", "False"] * 15, "boolean", []),
         (["yes", "NO", None] * 10, "boolean", ["read-as-booleans"]),
+        (["true", "false", "perhaps"] * 10, "category", []),
         (["y", "n"] * 15, "boolean", ["read-as-booleans"]),
         (["f"] * ROWS, "category", []),  # of one sex, or not at all
         (["f", "m"] * 15, "category", []),

@@ -12,7 +12,7 @@ from fedbary.checks import did_you_mean
 from fedbary.data.column_cells import ColumnCells, TextCells, cells_of
 from fedbary.data.columns import ACCEPTED, Array, as_labels
 from fedbary.data.guess import guess_reading
-from fedbary.data.number_texts import numbers_of
+from fedbary.data.number_texts import NumberTexts, numbers_of
 from fedbary.data.options import ReadOptions
 from fedbary.data.read_columns import columns_of
 from fedbary.data.reading import LEFT_OUT, Reading
@@ -195,7 +195,7 @@ def _refuse_mixed(name: str, series: pd.Series[Any], cells: TextCells) -> None:
     """Texts of which most are numbers, or texts and numbers: some of them are wrong."""
     import pandas as pd
 
-    numeric = ~np.isnan(numbers_of(cells.levels, "."))
+    numeric = NumberTexts.of(cells.arrow).points
     share = cells.counts()[numeric].sum() / max(cells.present, 1)
     inferred = "string" if isinstance(series.dtype, pd.StringDtype) else pd.api.types.infer_dtype(series, skipna=True)
     only_texts = inferred in ("string", "empty")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fedbary.data.arrow_texts import Mask
+from fedbary.data.arrow_texts import Mask, matches
 from fedbary.data.column_cells import ColumnCells, Form, TextCells, form_of
 from fedbary.data.columns import Array
 from fedbary.data.date_texts import ORDERS, order_of
@@ -42,7 +42,7 @@ def guess_reading(
     >>> cells = {"ill": TextCells(["yes", "no"], np.array([0, 1, 0]))}
     >>> reading, notes = guess_reading(cells, ReadOptions(), Reading())
     >>> reading["ill"].kind, [str(note) for note in notes]
-    ('boolean', ["'ill' is read as true or false"])
+    ('boolean', ["read as true or false: 'ill'"])
     """
     guesses = _Guesses(options, agreed)
     found: dict[str, ColumnReading] = {}
@@ -231,11 +231,11 @@ def _are_truths(levels: Sequence[str]) -> bool:
 
 
 def _readable_as_numbers(cells: TextCells, decimal: str) -> Mask:
-    """Also 1,234, whichever number that is."""
+    """Also 1,234, whichever number that is; but no truths, which are numbers only where that was agreed."""
     found = ~np.isnan(cells.number_texts.numbers(decimal))
-    if decimal or found.all():
-        return found
-    return found | ~np.isnan(cells.number_texts.numbers(","))
+    if not decimal and not found.all():
+        found |= ~np.isnan(cells.number_texts.numbers(","))
+    return found & ~matches(cells.number_texts.written, "(?i)true|false")
 
 
 def _readable_as_dates(cells: TextCells) -> Mask:

@@ -41,7 +41,7 @@ SENTENCES = {
     "dirichlet-left-a-client-empty": say(
         "100 Dirichlet draws with alpha={alpha:g} left a client with fewer than {least} of {rows} rows; raise alpha or lower clients ({clients}) or min_rows"
     ),
-    "encoded-by-hashing": say("the free text of {columns:quoted} is encoded by hashing, as there is no other column"),
+    "encoded-by-hashing": say("encoded by hashing, as there is nothing but free text: {columns:quoted}"),
     "file-empty": say("the file is empty; expected a header and rows"),
     "file-kind": say("the suffix {suffix!r} is not one of {known}; convert the file"),
     "file-too-large": say(
@@ -77,14 +77,14 @@ SENTENCES = {
     "labels-shape": say(
         "the labels {name!r} have shape {shape}, but one label for each row is expected; turn one-hot labels into classes with y.argmax(axis=1)"
     ),
-    "left-out-all-different": say("{columns:quoted} is left out, as its texts are all different and so name rows"),
-    "left-out-named-like-ids": say("{columns:quoted} is left out, as whole numbers of that name are identifiers"),
-    "left-out-row-numbers": say("{columns:quoted} is left out, as its whole numbers number the rows"),
+    "left-out-all-different": say("left out, as texts that are all different name rows: {columns:quoted}"),
+    "left-out-named-like-ids": say("left out, as whole numbers of that name are identifiers: {columns:quoted}"),
+    "left-out-row-numbers": say("left out, as whole numbers without a gap number the rows: {columns:quoted}"),
     "left-out-unused": say("{columns:quoted} is left out, as it cannot be read and nobody else uses it"),
     "lengths-differ": say(
         "column {column!r} has {rows} rows but there are {labels} labels; pass one label for each row"
     ),
-    "marks-of-missing-cells": say("{marks:quoted} in {columns:quoted} is read as a missing cell"),
+    "marks-of-missing-cells": say("read as missing cells: {marks:quoted} in {columns:quoted}"),
     "mask-does-not-fit": say("a mask of {mask} rows does not fit a table of {rows} rows"),
     "missing-values": say(
         "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill in the gaps, drop those rows, or ask for <missing=indicate>."
@@ -148,9 +148,9 @@ SENTENCES = {
         "the query's first {rows:,} rows take more than {most:,} bytes; ask for fewer rows or columns", "most"
     ),
     "ragged": say("the rows of X do not have the same length; give every row as many numbers"),
-    "read-as-booleans": say("{columns:quoted} is read as true or false"),
-    "read-as-dates": say("{columns:quoted} is read as dates"),
-    "read-as-numbers": say("{columns:quoted} is read as numbers, which are written as text"),
+    "read-as-booleans": say("read as true or false: {columns:quoted}"),
+    "read-as-dates": say("read as dates: {columns:quoted}"),
+    "read-as-numbers": say("read as numbers, though written as text: {columns:quoted}"),
     "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"
