@@ -399,6 +399,18 @@ def _table(kind: str) -> Callable[[], Case]:
     return target
 
 
+def _check(path: Path) -> None:
+    """All that an owner does with a table that may be damaged: look at it, write a page and a corrected copy."""
+    found = fb.check(path, "label", id="id", schema=_known_schema())
+    found.report(path.with_name("check.html"))
+    found.fix(path.with_name("fixed.csv"))
+
+
+@cache
+def _known_schema() -> Schema:
+    return fb.fit_schema(fb.Table.from_frame(_frame(), "label", id="id"))
+
+
 @cache
 def _reading() -> fb.Reading:
     return fb.Table.from_frame(_frame(), "label", id="id").reading
@@ -464,6 +476,7 @@ TARGETS: dict[str, Callable[[], Case]] = {
         f"table.{kind}": _table(kind)
         for kind in ("csv", "tsv", "csv.gz", "csv.zip", "jsonl", "json", "xlsx", "feather", "arrow", "parquet")
     },
+    "checked table": _file("t.csv", _write_table, _check),
     "table folder": _folder(_write_parts, lambda folder: fb.read(folder, "label")),
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fedbary.checks import did_you_mean
-from fedbary.data.objects import as_table, check_types, client_tables, clients_in, reference_table
+from fedbary.data.objects import as_table, check_types, client_tables, clients_in, private_table, reference_table
 from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
 from fedbary.engines.events import Listener
@@ -191,8 +191,8 @@ def card(
     ['client_1', 'client_2', 'client_3', 'client_4']
     """
     _check_options(options, "card")
-    table = as_table(data, label=label, options=options)
     agreed = schema if schema is None or isinstance(schema, Schema) else Schema.load(schema)
+    table = _own_table(data, label, options, agreed, private=epsilon is not None)
     guards: Literal["guarded", "dp"] = "guarded" if epsilon is None else "dp"
     asked = Cards(min_group=min_group, epsilon=epsilon, delta=delta, policy=guards, shared=shared)
     client: ClientProtocol = asked.client(table, rules=RowRules(), seed=0)
@@ -201,6 +201,15 @@ def card(
     if ledger is not None:
         client = _guarded(table, asked, policy or OwnerPolicy(), ledger)
     return CardFile(card_of(client.answer(card_question(task, agreed))), name)
+
+
+def _own_table(
+    data: Data, label: str | None, options: ReadOptions | None, agreed: Schema | None, *, private: bool
+) -> Table:
+    if agreed is None:
+        return as_table(data, label=label, options=options)
+    read = private_table if private else as_table
+    return read(data, label=label or agreed.label.name, options=options, reading=agreed.whole_reading)
 
 
 def _guarded(table: Table, asked: Cards, policy: OwnerPolicy, ledger: Ledger) -> GuardedClient:

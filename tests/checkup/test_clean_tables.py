@@ -1,6 +1,7 @@
 """A finding on a clean table is a bug: real tables and clean columns of every shape have none."""
 
 from math import e
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import fedbary as fb
 from fedbary.checkup.finding import Severity
 from fedbary.checkup.outliers import outliers
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 BUNDLED = ["iris", "wine", "breast_cancer", "diabetes", "digits"]
 
 
@@ -27,6 +29,28 @@ def test_nor_has_one_half_held_against_the_other(name):
     half = np.random.default_rng(0).random(len(frame)) < 0.5
     found = fb.check(frame[half], "target", reference=frame[~half])
     assert [str(finding) for finding in found.findings if finding.severity is not Severity.NOTE] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        *(("tips", "sex"), ("gapminder", "continent"), ("election", "winner"), ("wind", "direction")),
+        *(("carshare", "peak_hour"), ("experiment", "group")),
+    ],
+)
+def test_nor_have_plotly_s_tables(name, label):
+    frame = getattr(pytest.importorskip("plotly.express").data, name)()
+    found = fb.check(frame, label)
+    assert [str(finding) for finding in found.findings if finding.severity is not Severity.NOTE] == []
+
+
+def test_penguins_are_clean_and_one_hospital_is_not():
+    assert not fb.check(EXAMPLES / "penguins" / "penguins.csv", "Species").of(Severity.DOUBTFUL)
+    doubted = {}
+    for name in ("north", "south", "west"):
+        path, reference = (EXAMPLES / "hospitals" / f"{one}.parquet" for one in (f"hospital_{name}", "validation"))
+        doubted[name] = [one.column for one in fb.check(path, "diagnosis", id="patient", reference=reference).findings]
+    assert doubted == {"north": [], "south": [], "west": ["mean radius"]}  # diameters there; wrong labels in the south
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ The convention, for README.md and docs/**/*.md:
 - ``bash`` and ``python`` blocks are run, in the order of the page, in a folder of the page's own. It holds the data of
   the tutorial: ``examples/hospitals``, and the same tables without ids as ``sites/hospital_a.parquet`` (south), ``_b``
   (north), ``_c`` (west), ``validation.parquet``, ``test.parquet``, ``mine.parquet`` and ``mine.csv`` (south), and
-  ``like-theirs.parquet`` (validation).
+  ``like-theirs.parquet`` (validation), and ``all.csv``, the rows of all sites with a column ``site``.
 - Every ``bash`` block starts in that folder, in a shell of its own. Lines that begin with ``make`` are not run; their
   targets must exist.
 - ``python`` blocks of a page share their names. ``fb``, ``clients``, ``reference`` and ``test`` are there at the start.

@@ -30,6 +30,8 @@ def tutorial(tmp_path_factory):
     for copies, name in {**{f"sites/{a}": b for a, b in HOSPITALS.items()}, "validation": "", "test": ""}.items():
         table = pd.read_parquet(ROOT / "examples" / "hospitals" / f"{name or copies}.parquet").drop(columns="patient")
         table.to_parquet(folder / f"{copies}.parquet", index=False)
+    sites = {file.stem: pd.read_parquet(file) for file in sorted((folder / "sites").iterdir())}
+    pd.concat([table.assign(site=name) for name, table in sites.items()]).to_csv(folder / "all.csv", index=False)
     mine = pd.read_parquet(folder / "sites" / "hospital_a.parquet")
     mine.to_parquet(folder / "mine.parquet", index=False)
     mine.to_csv(folder / "mine.csv", index=False)

@@ -58,19 +58,19 @@ def corrections_of(frame: pd.DataFrame, subject: Subject) -> tuple[Correction, .
     known = {} if schema is None else {column.name: column.categories for column in schema.columns}
     classes = schema.label.classes if schema is not None and schema.label.kind == "classes" else ()
     found = []
-    for name in map(str, frame.columns):
-        counts = _texts(frame[name])
+    for place, name in enumerate(map(str, frame.columns)):
+        if name != subject.label and name not in subject.reading:
+            continue
+        counts = _texts(frame.iloc[:, place])
         if name == subject.label:
             changes = {"checkup.fixed-labels": _stripped(counts) | _to_known(counts, classes)}
-        elif name in subject.reading:
+        else:
             how = subject.reading[name]
             changes = {
                 "checkup.fixed-levels": _to_known(counts, known.get(name, ())),
                 "checkup.fixed-numbers": _plain_numbers(counts, how, subject.options.decimal),
                 "checkup.fixed-missing": _emptied(counts, how),
             }
-        else:
-            continue
         found += [
             Correction(code, name, changed, sum(counts[cell] for cell in changed))
             for code, changed in changes.items()

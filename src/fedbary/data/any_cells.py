@@ -59,17 +59,29 @@ def read_any_cells(
     """
     origin, asked = file_name(path), options or ReadOptions()
     with opened(path, asked, reading=reading) as cells, naming(origin):
-        names = [str(name) for name in cells.frame.columns]
-        require_unique(names)
-        frame = cells.frame.set_axis(names, axis=1)
-        require_column(names, label, role="label")
-        if len(frame) == 0:
-            raise DataError("data.header-only", columns=len(names))
-        labels = _labels(frame[label], asked.decimal or "")
-        others = [name for name in (label, id) if name in names]
-        features, stated = _features(frame.drop(columns=others), asked, reading, others)
-        ids = None if id not in names else _ids(str(id), frame)
-    return Table(features, labels, ids=ids, label_name=label, id_name=id or "row", origin=origin, reading=stated)
+        return table_of_any_cells(cells.frame, label, id=id, options=asked, reading=reading).replace(origin=origin)
+
+
+def table_of_any_cells(
+    frame: pd.DataFrame,
+    label: str,
+    *,
+    id: str | None = None,  # noqa: A002 - as in `read`
+    options: ReadOptions,
+    reading: Reading | None,
+) -> Table:
+    """The table of a frame, as `read_any_cells` reads that of a file."""
+    names = [str(name) for name in frame.columns]
+    require_unique(names)
+    frame = frame.set_axis(names, axis=1)
+    require_column(names, label, role="label")
+    if len(frame) == 0:
+        raise DataError("data.header-only", columns=len(names))
+    labels = _labels(frame[label], options.decimal or "")
+    others = [name for name in (label, id) if name in names]
+    features, stated = _features(frame.drop(columns=others), options, reading, others)
+    ids = None if id not in names else _ids(str(id), frame)
+    return Table(features, labels, ids=ids, label_name=label, id_name=id or "row", reading=stated)
 
 
 def _ids(name: str, frame: pd.DataFrame) -> Array | None:

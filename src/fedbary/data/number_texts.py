@@ -150,8 +150,8 @@ _SPAN = (
     r"(?P<days>[+-]?[0-9]+) days?,? \+?(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9]):(?P<second>[0-5][0-9](?:\.[0-9]+)?)"
 )
 # What a text begins with that could be a number: others are not looked at.
-_BEGINNING = f"(?i)(?:[-+−.,0-9]|{_CURRENCIES}|inf)(?s:.*)"
-_INFINITE = "(?i)(?P<sign>[+-]?)inf(?:inity)?"
+_BEGINNING = f"(?i)(?:[-+−.,0-9]|{_CURRENCIES}|inf|true|false)(?s:.*)"
+_TRUTHS = (("(?i)true", 1.0), ("(?i)false", 0.0))
 
 
 def _grouped(decimal: str) -> str:
@@ -213,7 +213,7 @@ def _by(body: Any, decimal: str) -> Floats:
 
 
 def _times(texts: Any) -> Floats:
-    """Times of day in hours, lengths of time in days; and numbers without end."""
+    """Times of day in hours, lengths of time in days, numbers without end; and truths, as 0 and 1."""
     found = np.full(len(texts), np.nan)
     is_clock, parts = groups(texts, _CLOCK)
     if is_clock.any():
@@ -227,9 +227,8 @@ def _times(texts: Any) -> Floats:
     if is_span.any():
         days, hour, minute, second = (_or_zero(parts[name]) for name in ("days", "hour", "minute", "second"))
         found[is_span] = (days + (hour + minute / 60 + second / 3600) / 24)[is_span]
-    endless, parts = groups(texts, _INFINITE)
-    if endless.any():
-        found[endless] = np.where(parts["sign"].to_numpy(zero_copy_only=False) == "-", -np.inf, np.inf)[endless]
+    for words, value in ((r"(?i)\+?inf(?:inity)?", np.inf), ("(?i)-inf(?:inity)?", -np.inf), *_TRUTHS):
+        found[matches(texts, words)] = value
     return found
 
 

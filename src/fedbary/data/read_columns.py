@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -148,7 +148,7 @@ class _Column:
 
     def booleans(self) -> Array:
         if isinstance(self.cells, TextCells):
-            values, unread = _of_levels(self.cells, _truths(self.cells.telling))
+            values, unread = _of_levels(self.cells, _truths(self.cells))
         else:
             values, unread = number_values(self.cells, "")
             odd = ~np.isnan(values) & ~np.isin(values, (0.0, 1.0))
@@ -236,11 +236,12 @@ def cell_at(cells: ColumnCells, row: int) -> Any:
     return str(cells[row]) if cells.dtype.kind == "M" else cells[row : row + 1].tolist()[0]
 
 
-def _truths(levels: Sequence[str]) -> npt.NDArray[np.float64]:
-    return np.array([BOOLEANS.get(level.lower(), _ZERO_ONE.get(_category(level), np.nan)) for level in levels])
-
-
-_ZERO_ONE = {"0": 0.0, "1": 1.0}
+def _truths(cells: TextCells) -> npt.NDArray[np.float64]:
+    numbers = cells.number_texts.numbers()
+    found = np.where(np.isin(numbers, (0.0, 1.0)), numbers, np.nan)
+    for place in np.flatnonzero(np.isnan(found)).tolist():
+        found[place] = BOOLEANS.get(cells.telling[place].lower(), np.nan)
+    return found
 
 
 def _category(level: str) -> str:

@@ -119,7 +119,16 @@ def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
     if holes.any():
         _refuse_missing(table, column.name, int(holes.any(axis=1).sum()), missing)
         numbers = np.where(holes, np.array(column.middle), numbers)
+    numbers = bounded(numbers, column)
     return np.asarray((numbers - np.array(column.mean)) / np.array(column.scale))
+
+
+def bounded(numbers: Floats, column: ColumnSpec) -> Floats:
+    """Numbers of rows; in a bounded column those beyond the limits say nothing, and stand in the middle."""
+    if not column.bounded:
+        return numbers
+    beyond = (numbers < np.array(column.low)) | (numbers > np.array(column.high))
+    return np.where(beyond, np.array(column.middle), numbers)
 
 
 def _encode_categories(table: Table, values: NDArray[np.generic], column: ColumnSpec, missing: str) -> Floats:

@@ -19,7 +19,7 @@ from fedbary.notes import Note
 from fedbary.space.description import ColumnDescription, Description, describe
 from fedbary.space.encode import category_texts, encode, read_otherwise
 from fedbary.space.levels import named_levels
-from fedbary.space.limits import limits
+from fedbary.space.limits import limits, span
 from fedbary.space.moments import Moments, merged, table_moments
 from fedbary.space.options import Space
 from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
@@ -32,6 +32,8 @@ Shape: TypeAlias = tuple[tuple[tuple[str, str, int], ...], str]
 _PROJECT_ABOVE, _PROJECT_TO = 256, 64
 # Least share of the spread that lies inside classes, for a metric by it to make sense.
 _LEAST_INSIDE = 1e-6
+# Days by which a difference of dates is divided, so that none counts.
+_NOTHING_COUNTS = 1e12
 # A full covariance per row: beyond this many feature coordinates a point no longer fits in memory.
 _FULL_COVARIANCE_LIMIT = 64
 
@@ -80,6 +82,7 @@ def agree(
     others = None if reference is not None else len(alike)
     reasons = {name: _difference(d, shape, agreed, others) for name, d in descriptions.items() if name not in alike}
     draft = replace(_draft([*alike.values(), *standard] or list(fitting.values()), settings), reading=agreed)
+    draft = replace(draft, columns=tuple(_without_period(column, agreed) for column in draft.columns))
     width = _projected_width(draft, settings)
     if width is not None:
         draft = replace(draft, projection=random_directions(draft.encoded_width, width, seed))
@@ -121,6 +124,7 @@ def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
     first = descriptions[0]
     notes: list[Note] = []
     described = [{column.name: column for column in d.columns} for d in descriptions]
+    reading = agreed_reading(d.reading for d in descriptions)
     columns = tuple(
         _fit_column([columns[column.name] for columns in described], settings, notes) for column in first.columns
     )
@@ -128,7 +132,7 @@ def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
         columns,
         _fit_label(descriptions, settings),
         missing=settings.missing,
-        reading=agreed_reading(d.reading for d in descriptions),
+        reading=reading,
         notes=tuple(notes),
     )
     if (
@@ -171,6 +175,16 @@ def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list
     )
 
 
+def is_date(name: str, reading: Reading) -> bool:
+    """Whether a column of a table holds the days of dates."""
+    return name in reading and reading[name].kind == "date"
+
+
+def _without_period(column: ColumnSpec, reading: Reading) -> ColumnSpec:
+    """Days that count for nothing, where no reference says which of them are usual."""
+    return replace(column, scale=(_NOTHING_COUNTS,)) if is_date(column.name, reading) else column
+
+
 def _spread(variance: Floats, mean: Floats) -> Floats:
     """What rounding leaves of a constant column's variance is noise, not spread."""
     return np.where(variance > (1e-10 * mean) ** 2, variance, 0.0)
@@ -185,7 +199,11 @@ def _by_reference(column: ColumnSpec, reference: Table, min_group: int) -> Colum
     numbers = np.asarray(values, dtype=np.float64).reshape(len(reference), -1)
     found = limits(numbers, min_group=min_group)
     low, high = ((0.0,), (1.0,)) if column.kind == "boolean" else (found.low.tolist(), found.high.tolist())
-    return replace(column, middle=tuple(found.middle.tolist()), low=tuple(low), high=tuple(high), may_lack=may_lack)
+    dated = is_date(column.name, reference.reading)
+    if dated:
+        low, high = (end.tolist() for end in span(numbers, min_group=min_group))
+    column = replace(column, middle=tuple(found.middle.tolist()), low=tuple(low), high=tuple(high))
+    return replace(column, may_lack=may_lack, bounded=dated)
 
 
 def _pooled(reference: Table, columns: Sequence[ColumnSpec]) -> list[Note]:

@@ -57,6 +57,22 @@ def limits(numbers: Floats, *, min_group: int) -> Limits:
     return Limits(middle, -low, high)
 
 
+def span(numbers: Floats, *, min_group: int) -> tuple[Floats, Floats]:
+    """Where most numbers of each column lie: from the mean of the ``min_group`` lowest to that of the highest.
+
+    Examples
+    --------
+    >>> span(np.arange(101.0)[:, None], min_group=5)
+    (array([2.]), array([98.]))
+    """
+    size = min(max(min_group, 1), len(numbers))
+    ordered = np.sort(numbers, axis=0)  # NaN last
+    present = (~np.isnan(ordered)).sum(axis=0)
+    low, high = (_mean_from(ordered, start, size) for start in (np.zeros_like(present), np.maximum(present - size, 0)))
+    enough = present >= 2 * max(min_group, 1)
+    return np.where(enough, low, -LARGEST), np.where(enough, high, LARGEST)
+
+
 def _mean_from(ordered: Floats, start: NDArray[np.int64], size: int) -> Floats:
     """Mean of so many numbers from a place in each column on."""
     places = start + np.arange(size)[:, None]

@@ -206,7 +206,7 @@ def _column_notes(table: Table, schema: Schema, cloud: Points, min_group: int) -
     """Columns in which many rows lie beyond the limits, the worst first."""
     found = []
     for column in schema.columns:
-        if not column.low:
+        if not column.low or column.bounded:
             continue
         numbers = np.asarray(table.columns[column.name], dtype=np.float64).reshape(len(table), -1)
         beyond = (numbers < np.array(column.low)) | (numbers > np.array(column.high))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.space.cells import cell_name, cell_numbers, is_missing
-from fedbary.space.encode import between_categories, require_columns
+from fedbary.space.encode import between_categories, bounded, require_columns
 from fedbary.space.missing import marks, missing_by_column
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 
@@ -81,6 +81,7 @@ def _column(values: NDArray[np.generic], column: ColumnSpec) -> Floats:
         return np.where(missing, between_categories(column)[:, None], corners)
     numbers = cell_numbers(values).reshape(len(values), column.width).T
     numbers = np.where(np.isnan(numbers), np.array(column.middle)[:, None], numbers)
+    numbers = bounded(numbers.T, column).T
     return _standard(numbers, np.array(column.mean)[:, None], np.array(column.scale)[:, None])
 
 

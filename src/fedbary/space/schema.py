@@ -41,6 +41,7 @@ class ColumnSpec:
     category and a last one for any ``other``. ``middle`` stands for missing numbers; ``low`` and ``high`` are limits
     beyond anything in the reference, empty without one. ``absence`` is what the column adds to a squared distance where
     all its cells are missing, and ``may_lack`` says that they have a coordinate of their own (`fedbary.space.missing`).
+    In a ``bounded`` column numbers beyond the limits stand in the middle: rows of another time are no worse for that.
     """
 
     name: str
@@ -54,6 +55,7 @@ class ColumnSpec:
     high: tuple[float, ...] = ()
     absence: float = 0.0
     may_lack: bool = False
+    bounded: bool = False
 
     @property
     def coordinates(self) -> int:
@@ -121,7 +123,9 @@ class Schema:
             "clip": self.clip,
             "reading": json.loads(self.reading.to_json()),
             "label": vars(self.label),
-            "columns": [[c.name, c.kind, c.width, c.categories, c.absence, c.may_lack] for c in self.columns],
+            "columns": [
+                [c.name, c.kind, c.width, c.categories, c.absence, c.may_lack, c.bounded] for c in self.columns
+            ],
         }
         digest = hashlib.sha256(_canonical(small).encode())
         numbers = [np.array(values) for c in self.columns for values in (getattr(c, name) for name in _NUMBERS)]

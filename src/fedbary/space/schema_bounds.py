@@ -98,7 +98,9 @@ def is_made_of(name: str, column: ColumnReading, found: Mapping[str, tuple[str, 
 
 
 def _column_exists(column: ColumnSpec) -> bool:
-    if column.kind not in KINDS or type(column.width) is not int or type(column.may_lack) is not bool:
+    if column.kind not in KINDS or type(column.width) is not int:
+        return False
+    if type(column.may_lack) is not bool or type(column.bounded) is not bool or column.bounded > bool(column.low):
         return False
     numbers = (column.mean, column.scale, column.middle, column.low, column.high)
     if column.kind == "categorical":

@@ -32,7 +32,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 COMPRESSED = (".gz", ".zip")
 CSV = (*SEPARATORS, *(plain + packed for packed in COMPRESSED for plain in SEPARATORS), ".zip")
 _WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-# In columns of these kinds 007 is not 7.
+# In columns of these kinds 007 is not 7; and where numbers have decimal commas, 1.234 is none of Python's.
 _AS_WRITTEN = ("category", "ordered", "date", "text", "identifier")
 # How many rows are looked at for numbers that begin with a zero.
 _SAMPLE = 1000
@@ -196,7 +196,9 @@ def _told(options: ReadOptions, reading: Reading | None, codes: Iterable[str]) -
     wanted = {name for name in codes if name not in agreed and name not in options.numeric}
     # An order follows the name of some: size=S<M<L.
     wanted |= {name.strip() for one in named for name in (one, one.partition("=")[0], one.rpartition("=")[0])}
-    return frozenset({*wanted, *owner, *(name for name in agreed if agreed[name].kind in _AS_WRITTEN)})
+    return frozenset(
+        {*wanted, *owner, *(name for name, how in agreed.items() if how.kind in _AS_WRITTEN or how.decimal == ",")}
+    )
 
 
 def _precision() -> Literal["round_trip"] | None:

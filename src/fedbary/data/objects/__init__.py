@@ -23,7 +23,7 @@ from fedbary.notes import Note
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_table", "check_types", "client_tables", "clients_in", "reference_table"]
+__all__ = ["as_table", "check_types", "client_tables", "clients_in", "private_table", "reference_table"]
 
 
 def as_table(
@@ -66,6 +66,19 @@ def as_table(
     with naming(_place(name) if name else ""):
         table = _table(held(data, splits), label, likely, options, reading)
     return table.replace(origin=name) if name else table
+
+
+def private_table(data: Any, *, label: str | None, options: ReadOptions | None, reading: Reading) -> Table:
+    """An owner's table for an answer with ε: files and frames are read as was agreed, whatever their cells hold."""
+    from fedbary.data.any_cells import read_any_cells, table_of_any_cells
+
+    rows, asked = held(data).rows, options or ReadOptions()
+    if isinstance(rows, Table | tuple):
+        return as_table(rows, label=label, options=options, reading=reading)
+    name = label or "label"
+    if isinstance(rows, str | PathLike):
+        return read_any_cells(rows, name, options=asked, reading=reading)
+    return table_of_any_cells(rows.frame, name, options=asked, reading=reading)
 
 
 def reference_table(data: Any, *, label: str | None = None, options: ReadOptions | None = None) -> Table:

@@ -80,9 +80,7 @@ class Findings:
         odd: list[tuple[float, dict[str, Fact]]] = []
         start = 0
         for column in self._schema.columns:
-            # When rows were gathered differs between honest clients, and a date has no unit to mistake.
-            dated = column.name in self._schema.reading and self._schema.reading[column.name].kind == "date"
-            for place in range(0 if column.kind == "categorical" or dated else column.width):
+            for place in range(0 if column.kind == "categorical" else column.width):
                 far, ratio = abs(float(away[start + place])), float(times[start + place])
                 # Among pixels some hardly ever vary; one is off where it varies more than any pixel does.
                 if column.kind == "block" and not (wide[start + place] > _BLOCK_SPREAD and ratio > _TIMES):
