@@ -56,7 +56,8 @@ class OwnedRows:
 
 def without_column(frame: pd.DataFrame, column: str | None) -> pd.DataFrame:
     """A frame without the column that says whose a row is, if it has one."""
-    return frame.loc[:, [str(name) != column for name in frame.columns]]
+    kept = [str(name) != column for name in frame.columns]
+    return frame if all(kept) else frame.loc[:, kept]
 
 
 def _owners(series: pd.Series[Any]) -> tuple[list[str], np.ndarray[Any, np.dtype[np.intp]]]:
