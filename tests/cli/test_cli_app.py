@@ -68,7 +68,7 @@ def test_wrong_usage_is_one_sentence(fedbary, arguments, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["check"], r"Missing argument '(FILE|file)'\."),
+        (["check"], r"Missing argument '(TABLE|table)'\."),
         (["value", "--label", "y", "--rounds", "few"], r"Invalid value for '--rounds': .* valid integer.*"),
     ],
     ids=["missing", "invalid"],

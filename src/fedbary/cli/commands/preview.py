@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,7 @@ from fedbary.cli.ui.preview_screen import Rehearsed, for_programs, show_preview
 from fedbary.cli.ui.protocol_options import chosen_protocol
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
-from fedbary.errors import SettingsError
+from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def preview(
     coordinator sent as a file. Nothing is sent, and nothing is written. Exit code 2: your policy or your data would
     refuse.
     """
+    from fedbary.data.any_cells import read_any_cells
     from fedbary.data.files import read
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.space.schema import Schema
@@ -85,14 +86,20 @@ def preview(
 
         saved, _ = MessageFile.load(message, FileKind.QUESTION, FileKind.MODEL).message()
         if "schema" in saved.scalars:
-            agreed = Schema.from_json(str(saved.scalars["schema"])).reading
+            agreed = Schema.from_json(str(saved.scalars["schema"])).whole_reading
     target = None
     if reference is not None:
         target = read_reference(reference, label, row_id, reading).replace(origin="reference")
         agreed = target.reading
-    own_rows, *rest = (
-        read(place, label, id=row_id, options=reading, reading=agreed) for place in (table, *(others or ()))
-    )
+    how: dict[str, Any] = {"id": row_id, "options": reading, "reading": agreed}
+    rest = [read(place, label, **how) for place in others or ()]
+    own_rows: Table | DataError
+    try:  # as the node would
+        own_rows = (read if getattr(settings, "epsilon", None) is None else read_any_cells)(table, label, **how)
+    except DataError as error:
+        if agreed is None:
+            raise
+        own_rows = error
     found = _rehearse(asked, settings, [own_rows, *rest], target, saved)
     if json:
         write_json(for_programs(settings, found))
@@ -110,7 +117,11 @@ def _check_sources(asked: Settings, reference: Path | None, message: Path | None
 
 
 def _rehearse(
-    asked: Settings, settings: Settings, tables: list[Table], reference: Table | None, message: Message | None
+    asked: Settings,
+    settings: Settings,
+    tables: list[Table | DataError],
+    reference: Table | None,
+    message: Message | None,
 ) -> list[Rehearsed]:
     """One message, or the whole protocol, in this process; returns what concerns the first client."""
     import secrets

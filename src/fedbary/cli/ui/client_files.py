@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
 
 
+# What is wrong with an option rather than with a file.
+_OF_OPTIONS = {"data.no-such-column", "data.option-without-column", "formats.no-client-column", "formats.no-sheet"}
+
+
 def given_files(files: list[str] | None) -> list[str]:
     """The files that were typed, or else those of the configuration file; there must be some."""
     # Older typers do not look into the configuration for arguments.
@@ -73,9 +77,9 @@ def read_reference(
 
 
 def require_some_table(tables: Mapping[str, Table | DataError]) -> None:
-    """Refuse where one mistake, such as a label's name, keeps every file from being read: it is said once."""
+    """Refuse where a mistake in what was typed keeps every file from being read: it is said once."""
     errors = [table for table in tables.values() if isinstance(table, DataError)]
-    if len(errors) == len(tables) and len({error.code for error in errors}) == 1:
+    if len(errors) == len(tables) and {error.code for error in errors} <= _OF_OPTIONS:
         raise errors[0]
 
 

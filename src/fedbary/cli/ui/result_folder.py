@@ -90,7 +90,7 @@ def valued_cells(
         shared = asked.client_column is not None and data is None
         cells = OwnedRows.of(found, str(asked.client_column)).cells(client) if shared else found
         frame = cells.frame.reset_index(drop=cells.id is None)
-    for name in frame.select_dtypes(object):
+    for name in [name for name, kind in frame.dtypes.items() if kind.kind == "O"]:
         frame[name] = [cell["path"] if isinstance(cell, dict) and "path" in cell else cell for cell in frame[name]]
     return frame
 
