@@ -58,7 +58,7 @@ def read_any_cells(
     ([31.0, 53.5, nan], ['yes', '(missing)', 'no'])
     """
     origin, asked = file_name(path), options or ReadOptions()
-    with opened(path, asked, reading=reading) as cells, naming(origin):
+    with opened(path, asked, reading=reading, alone=True) as cells, naming(origin):
         return table_of_any_cells(cells.frame, label, id=id, options=asked, reading=reading).replace(origin=origin)
 
 
@@ -87,7 +87,7 @@ def table_of_any_cells(
 def _ids(name: str, frame: pd.DataFrame) -> Array | None:
     try:
         return as_ids(name, frame[name].to_numpy())
-    except DataError:
+    except Exception:  # a list, say, can be no id
         return None
 
 

@@ -213,7 +213,7 @@ def _circle(turns: npt.NDArray[np.float64], missing: Mask) -> Array:
 def _vector(cell: Any, width: int) -> Array | None:
     try:
         vector = np.asarray(cell, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return vector if vector.shape == (width,) and not (np.abs(vector) > LARGEST).any() else None
 
@@ -223,6 +223,8 @@ def _encoded(
 ) -> tuple[Array, ColumnReading, tuple[Note, ...]]:
     from fedbary.data.encoders import encoded
 
+    if how.kind == "text" and not isinstance(cells, TextCells):  # 12 and 12.0 are one text
+        cells = _as_texts(cells)
     objects = cells.spread(_objects(list(cells.levels)), None) if isinstance(cells, TextCells) else cells
     kind: Literal["image", "text"] = "image" if how.kind == "image" else "text"
     found = encoded(objects.tolist(), encoder, kind=kind, name=name, agreed=how, alone=not strict)
