@@ -55,6 +55,7 @@ def columns_of(
     >>> {name: column.shape for name, column in columns.items()}
     {'day': (2,), 'day (month)': (2, 2), 'day (weekday)': (2, 2)}
     """
+    _refuse_too_wide(cells, reading)
     columns: dict[str, Array] = {}
     stated = dict(reading.of)
     notes: list[Note] = []
@@ -67,6 +68,16 @@ def columns_of(
         else:
             columns.update(_Column(name, cells[name], how, strict).read())
     return columns, Reading(stated), tuple(notes)
+
+
+def _refuse_too_wide(cells: Mapping[str, ColumnCells], reading: Reading) -> None:
+    """By the reading alone: another party's may ask for more numbers than a machine has room for."""
+    from fedbary.data.encoders import MOST_NUMBERS, width_of
+
+    width = sum(how.width if how.kind == "vector" else width_of(how) or 0 for how in reading.values())
+    rows = max((len(column) for column in cells.values()), default=0)
+    if rows * width > MOST_NUMBERS:
+        raise DataError("encoders.too-many-numbers", cells=rows, kind="row", width=width, most=MOST_NUMBERS)
 
 
 def category_texts(cells: ColumnCells) -> Array:
