@@ -113,3 +113,12 @@ def test_a_copy_never_takes_the_place_of_the_table(messy):
         fb.check(path, "ill").fix(path.parent / "no" / "fixed.csv")
     with pytest.raises(DataError, check=coded("checkup.nothing-to-fix")):
         fb.check(fb.datasets.load("digits").train).fix(path.parent / "fixed.csv")
+
+
+def test_a_copy_never_takes_the_place_of_a_part_of_the_table_or_adds_one(tmp_path):
+    frame = pd.DataFrame({"dose": ["1,5", "2,5", "?"] * 10, "ill": ["a", "b", "b"] * 10})
+    (tmp_path / "mine").mkdir()
+    frame.to_parquet(tmp_path / "mine" / "part-0.parquet")
+    for name in ("part-0.parquet", "part-1.parquet"):
+        with pytest.raises(DataError, check=coded("checkup.fix-over-itself")):
+            fb.check(tmp_path / "mine", "ill").fix(tmp_path / "mine" / name)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedbary as fb
+from codes import coded
 from fedbary.data.any_cells import read_any_cells
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.errors import DataError
@@ -161,3 +162,28 @@ def test_a_missing_label_is_a_class_that_nobody_has(label):
     table = any_table([{"number": "1", "label": "a"}, {"number": "2", "label": label}],
                       reading=Reading({"number": ColumnReading("number")}))  # fmt: skip
     assert table.labels.tolist() == ["a", label or "(missing)"]
+
+
+def test_a_reading_of_another_party_does_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr("fedbary.data.encoders.MOST_NUMBERS", 1000)
+    rows = [{"a": "1", "b": "2"}] * 5
+    wide = {"a": ColumnReading("vector", width=190), "b": ColumnReading("text", encoder="hashing:16")}
+    with pytest.raises(DataError, check=coded("encoders.too-many-numbers")):
+        any_table(rows, reading=Reading(wide))
+    assert len(any_table(rows, reading=Reading({"a": wide["a"]}))) == 5
+
+
+def test_a_library_that_stumbles_over_one_text_loses_that_text_alone(monkeypatch):
+    from fedbary.data.encoders.hashing import Hashing
+
+    encode = Hashing.encode
+
+    def stumbling(self, batch):
+        if any("odd" in text for text in batch):
+            raise RuntimeError("a bug of a library")
+        return encode(self, batch)
+
+    monkeypatch.setattr(Hashing, "encode", stumbling)
+    text = Reading({"text": ColumnReading("text", encoder="hashing:16")})
+    table = any_table([{"text": one} for one in ("dry cough", "an odd one", "fever and cough")], reading=text)
+    assert np.isnan(table.columns["text"]).any(axis=1).tolist() == [False, True, False]

@@ -1,5 +1,6 @@
 """How an owner's file is read: by the schema of a run's first message, and with ε by nothing that rows decide."""
 
+import json
 import secrets
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 import fedbary as fb
 from fedbary.data import any_cells, files
 from fedbary.data.reading import ColumnReading, Reading
+from fedbary.engines.files.owner import card_question
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import Asked, answer
 from fedbary.guard.node_config import NodeConfig
@@ -134,3 +136,43 @@ def test_rows_that_were_described_by_guesses_are_read_as_nothing_else_later(ask,
     found = ask(Message("moments", 0, {"schema": schema.to_json()}), asked, session, step=2)
     assert not isinstance(found, Reply)
     assert read_as == [("read", None), ("read", None)]
+
+
+ODD = {
+    "json": {"age": "\ud800", "paid": [10**400], "city": "\ud800", "label": "\ud800"},
+    "list": {"row": [1]},
+    "no": {},
+}
+
+
+@pytest.mark.parametrize("odd", list(ODD))
+@pytest.mark.parametrize("protocol", ["sketch", "cards"])
+def test_with_epsilon_one_row_of_anything_is_answered_like_any_other(tmp_path, protocol, odd):
+    frame = rows(80, 1).assign(city=["Oslo", "Rome"] * 40)
+    records = [*frame.to_dict("records"), ODD[odd]]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (tmp_path / "policy.toml").write_text(f'protocols = ["{protocol}"]')
+    config = NodeConfig.of(
+        {
+            "data-path": str(tmp_path / "mine.jsonl"),
+            "policy": str(tmp_path / "policy.toml"),
+            "state-path": str(tmp_path / "state"),
+            "id": "row",
+        },
+        1,
+    )
+    city = np.array(["Oslo", "Rome"] * 60, dtype=object)
+    public = reference().replace(columns={**reference().columns, "city": city}, reading=Reading())
+    if protocol == "sketch":
+        asked = fb.Sketch(epsilon=1.0)
+        message = first_message(asked, public)
+    else:
+        asked = fb.Cards(epsilon=1.0, delta=1e-6, policy="dp")
+        schema = replace(fb.fit_schema(public, fb.Space(labels="onehot")), clip=3.0)
+        message = card_question("classification", schema)
+    settings = Asked(asked, RowRules(), {}).to_json()
+    envelope = Envelope(secrets.token_hex(16), message.kind, message.round, 1, settings=settings)
+    found = answer(message, envelope, config)[0]
+    assert isinstance(found, Reply), found
+    if protocol == "sketch":
+        assert list(tmp_path.rglob("rows.parquet"))

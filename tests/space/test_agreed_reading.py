@@ -120,7 +120,7 @@ def test_the_same_columns_may_mean_something_else():
     _, out = agree(found, fb.Space())
     assert {name: note.code for name, note in out.items()} == dict.fromkeys("cd", "schema.read-otherwise")
     block = {"note": CIRCLE}.items()
-    notes = [ColumnReading("text", (), "hashing", digest) for digest in ("ab12", "ab12", "cd34")]
+    notes = [ColumnReading("text", (), "hashing:2", digest) for digest in ("ab12", "ab12", "cd34")]
     texts = described(**{name: table(extra=block, note=note) for name, note in zip("abc", notes, strict=True)})
     _, out = agree(texts, fb.Space())
     assert list(out) == ["c"]
@@ -171,3 +171,21 @@ def test_names_in_a_reading_must_be_those_of_columns(name):
         return
     with pytest.raises(SchemaError, check=coded("schema.impossible", "schema.not-a-schema")):
         fb.Schema.from_json(schema.to_json())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ColumnReading("vector", width=10**6),
+        ColumnReading("text", encoder="hashing:4096"),
+        ColumnReading("image", encoder="pixels:256x256x3"),
+        ColumnReading("text", encoder="pixels:1x1x1"),
+        ColumnReading("text", encoder="hashing:99999999"),
+    ],
+)
+def test_a_reading_makes_no_more_numbers_than_its_schema_has_places_for(column):
+    schema = fb.fit_schema(table(extra={"x": CIRCLE}.items()))
+    fitting = replace(schema, reading=Reading({"x": ColumnReading("vector", width=2)}))
+    assert fb.Schema.from_json(fitting.to_json()).fingerprint == fitting.fingerprint
+    with pytest.raises(SchemaError, check=coded("schema.impossible")):
+        fb.Schema.from_json(replace(schema, reading=Reading({"x": column})).to_json())

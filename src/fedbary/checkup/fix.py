@@ -56,7 +56,7 @@ def fix(subject: Subject, path: str | Path) -> tuple[Correction, ...]:
         write(corrected(subject.source, found), home, mode=0o600)
         return found
     source = subject.source
-    if not is_url(source) and home.exists() and home.samefile(source):
+    if not is_url(source) and _is_part_of(home, Path(source)):
         raise DataError("checkup.fix-over-itself", where=str(home))
     # With a decimal comma numbers would be read at once, and nothing be left to correct.
     with opened(source, replace(subject.options, decimal=None)) as cells:
@@ -66,6 +66,12 @@ def fix(subject: Subject, path: str | Path) -> tuple[Correction, ...]:
         else:
             write(corrected(cells.frame, found), home, mode=0o600)
     return found
+
+
+def _is_part_of(home: Path, source: Path) -> bool:
+    """Whether a file is what was read, or lies in the folder that was."""
+    inside = source.is_dir() and source.resolve() in home.resolve().parents
+    return inside or (home.exists() and home.samefile(source))
 
 
 def _by_column(corrections: Iterable[Correction]) -> dict[str, dict[str, str]]:

@@ -8,6 +8,7 @@ it would there.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 # A text that no class has; in a schema it is one of the others.
 _NO_LABEL = "(missing)"
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
 
 
 def read_any_cells(
@@ -58,7 +60,7 @@ def read_any_cells(
     ([31.0, 53.5, nan], ['yes', '(missing)', 'no'])
     """
     origin, asked = file_name(path), options or ReadOptions()
-    with opened(path, asked, reading=reading) as cells, naming(origin):
+    with opened(path, asked, reading=reading, alone=True) as cells, naming(origin):
         return table_of_any_cells(cells.frame, label, id=id, options=asked, reading=reading).replace(origin=origin)
 
 
@@ -85,10 +87,24 @@ def table_of_any_cells(
 
 
 def _ids(name: str, frame: pd.DataFrame) -> Array | None:
+    """For the owner's eyes alone, so that here all of them may say whether they are whole numbers or texts."""
+    import pandas as pd
+
+    cells = frame[name]
+    if pd.api.types.is_numeric_dtype(cells.dtype):
+        ids = cells.to_numpy()
+    else:
+        named = [None if none else _shown(cell) for cell, none in zip(cells, cells.isna(), strict=True)]
+        whole = all(one is not None and _WHOLE.fullmatch(one) for one in named)
+        ids = np.array([int(str(one)) for one in named]) if whole else texts(named)
     try:
-        return as_ids(name, frame[name].to_numpy())
+        return as_ids(name, ids)
     except DataError:
         return None
+
+
+def _shown(cell: object) -> str:
+    return str(cell).encode("utf-8", "backslashreplace").decode()
 
 
 def _features(

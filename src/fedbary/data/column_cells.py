@@ -233,10 +233,14 @@ def _distinct(series: pd.Series[Any]) -> TextCells:
     return _stripped(np.asarray(levels, dtype=object).tolist(), codes)
 
 
+# All that Python strips: with less, a text would be stripped where another one is, and else not.
+_BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"
+
+
 def _stripped(levels: list[str], codes: npt.NDArray[np.intp], declared: Any = "") -> TextCells:
     """Levels without blanks around them; those that only differ by these become one, and empty ones missing."""
     cells = TextCells(levels, codes, declared)
-    if not matches(cells.arrow, r"(?s:[\s\pZ].*|.*[\s\pZ]|)").any():
+    if not matches(cells.arrow, f"(?s:{_BLANK}.*|.*{_BLANK}|)").any():
         return cells
     stripped = [level.strip() for level in levels]
     places = {level: place for place, level in enumerate(dict.fromkeys(filter(None, stripped)))}

@@ -148,8 +148,11 @@ def _months(names: Any) -> Ints:
 
 def _iso(texts: Any) -> Moments:
     import pandas as pd
+    import pyarrow.compute as pc
 
-    moments = pd.to_datetime(texts.to_pandas(), format="ISO8601", errors="coerce", utc=True)
+    # Microseconds at most: for one text with more digits pandas would count all in nanoseconds, which end in 2262.
+    written = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
+    moments = pd.to_datetime(written.to_pandas(), format="ISO8601", errors="coerce", utc=True)
     return np.asarray(moments.dt.tz_localize(None).to_numpy(dtype="datetime64[us]"))
 
 

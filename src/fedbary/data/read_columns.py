@@ -55,6 +55,7 @@ def columns_of(
     >>> {name: column.shape for name, column in columns.items()}
     {'day': (2,), 'day (month)': (2, 2), 'day (weekday)': (2, 2)}
     """
+    _refuse_too_wide(cells, reading)
     columns: dict[str, Array] = {}
     stated = dict(reading.of)
     notes: list[Note] = []
@@ -67,6 +68,16 @@ def columns_of(
         else:
             columns.update(_Column(name, cells[name], how, strict).read())
     return columns, Reading(stated), tuple(notes)
+
+
+def _refuse_too_wide(cells: Mapping[str, ColumnCells], reading: Reading) -> None:
+    """By the reading alone: another party's may ask for more numbers than a machine has room for."""
+    from fedbary.data.encoders import MOST_NUMBERS, width_of
+
+    width = sum(how.width if how.kind == "vector" else width_of(how) or 0 for how in reading.values())
+    rows = max((len(column) for column in cells.values()), default=0)
+    if rows * width > MOST_NUMBERS:
+        raise DataError("encoders.too-many-numbers", cells=rows, kind="row", width=width, most=MOST_NUMBERS)
 
 
 def category_texts(cells: ColumnCells) -> Array:
@@ -213,7 +224,7 @@ def _circle(turns: npt.NDArray[np.float64], missing: Mask) -> Array:
 def _vector(cell: Any, width: int) -> Array | None:
     try:
         vector = np.asarray(cell, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return vector if vector.shape == (width,) and not (np.abs(vector) > LARGEST).any() else None
 
@@ -223,6 +234,8 @@ def _encoded(
 ) -> tuple[Array, ColumnReading, tuple[Note, ...]]:
     from fedbary.data.encoders import encoded
 
+    if how.kind == "text" and not isinstance(cells, TextCells):  # 12 and 12.0 are one text
+        cells = _as_texts(cells)
     objects = cells.spread(_objects(list(cells.levels)), None) if isinstance(cells, TextCells) else cells
     kind: Literal["image", "text"] = "image" if how.kind == "image" else "text"
     found = encoded(objects.tolist(), encoder, kind=kind, name=name, agreed=how, alone=not strict)

@@ -92,9 +92,19 @@ def is_reading_of(reading: Reading, columns: Iterable[_Column]) -> bool:
 def is_made_of(name: str, column: ColumnReading, found: Mapping[str, tuple[str, int]]) -> bool:
     """Whether what a file's column becomes is among columns of some kinds and widths."""
     own, *circles = columns_made(name, column)
-    return found.get(own, ("", 0))[0] in _READ_AS[column.kind] and all(
-        found.get(one) == ("block", 2) for one in circles
-    )
+    kind, width = found.get(own, ("", 0))
+    fits = kind in _READ_AS[column.kind] and _width_read(column) in (None, width)
+    return fits and all(found.get(one) == ("block", 2) for one in circles)
+
+
+def _width_read(column: ColumnReading) -> int | None:
+    """How many numbers a cell is read as; None where nobody says it.
+
+    Else a few words of a schema would make a client fill its memory with numbers for which the schema has no place.
+    """
+    from fedbary.data.encoders import width_of
+
+    return column.width or width_of(column)
 
 
 def _column_exists(column: ColumnSpec) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from codes import coded
+from fedbary.data.encoders import encoded
 from fedbary.data.formats.image_columns import with_images
 from fedbary.data.formats.image_folder import is_image_folder, read_image_folder
 from fedbary.data.reading import ColumnReading, Reading
@@ -79,3 +80,15 @@ def test_an_agreed_column_of_images_is_read_cell_by_cell(site):
     found = with_images(frame, site, reading)
     assert [cell and cell["path"] for cell in found["scan"][:2]] == [str(site / "no.png"), str(site / "a cat")]
     assert found["kind"].tolist() == frame["kind"].tolist()
+
+
+def test_only_files_that_are_called_images_are_opened_for_a_column_of_images(site):
+    """Another party may say that a column names images, and somebody else may have written its cells."""
+    image = site / "cat" / "a.png"
+    image.rename(image.with_suffix(".secret"))
+    agreed = ColumnReading("image", encoder="pixels:8x8x1")
+    cells = [str(image.with_suffix(".secret")), "/proc/kmsg", str(site / "dog" / "a.png")]
+    found = encoded(cells, kind="image", name="scan", agreed=agreed, alone=True)
+    assert np.isnan(found.block).any(axis=1).tolist() == [True, True, False]
+    with pytest.raises(DataError, check=coded("encoders.no-image-file")):
+        encoded(cells[:1], kind="image", name="scan", agreed=agreed)

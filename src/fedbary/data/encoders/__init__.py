@@ -1,13 +1,14 @@
 """Encoders: images and texts become blocks of numbers, by a function that all owners of a federation share."""
 
-from fedbary.data.encoders.encode import EncodedCells, encoded
+from fedbary.data.encoders.encode import MOST_NUMBERS, EncodedCells, encoded
 from fedbary.data.encoders.encoder import CellKind, Encoder
 from fedbary.data.encoders.images import is_image
-from fedbary.data.encoders.named import encoder_of, suits
+from fedbary.data.encoders.named import encoder_of, suits, width_of
 from fedbary.data.encoders.progress import watching_encoders
 from fedbary.data.encoders.tfidf import public_vocabulary
 
 __all__ = [
+    "MOST_NUMBERS",
     "CellKind",
     "EncodedCells",
     "Encoder",
@@ -17,4 +18,5 @@ __all__ = [
     "public_vocabulary",
     "suits",
     "watching_encoders",
+    "width_of",
 ]

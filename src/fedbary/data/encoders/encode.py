@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,10 +135,18 @@ def _batches(
                     yield _kept(batch, encoder, kind, cache)
                 else:
                     yield _rows(_ready(batch, kind, alone), encoder, kind)
-            except DataError:
+            except Exception:  # what a library says of one odd cell must not keep all others from being read
                 if not alone:
                     raise
+                if len(batch) > 1:
+                    yield from _one_by_one(batch, encoder, kind)
             progress.add(len(batch))
+
+
+def _one_by_one(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind) -> Iterator[dict[int, Block]]:
+    for row, cell in cells.items():
+        with suppress(Exception):
+            yield _rows(_ready({row: cell}, kind, True), encoder, kind)
 
 
 def _kept(cells: Mapping[int, Any], encoder: Encoder, kind: CellKind, cache: EncodingCache) -> dict[int, Block]:

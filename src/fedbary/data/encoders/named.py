@@ -14,6 +14,7 @@ from fedbary.data.encoders.sentence_models import sentence_model_of
 from fedbary.data.encoders.tfidf import tfidf_of
 from fedbary.data.encoders.vision_models import timm_model_of, torchvision_model_of
 from fedbary.data.options import ENCODERS
+from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
 
 Spec: TypeAlias = "str | Callable[[Any], Any]"
@@ -74,6 +75,22 @@ def suits(spec: Spec | None, kind: CellKind) -> bool:
         return spec is not None
     family = spec.partition(":")[0]
     return family not in _FAMILIES or _FAMILIES[family][0] == kind
+
+
+def width_of(column: ColumnReading) -> int | None:
+    """How many numbers the encoder of a column makes of a cell; None where only its files say it, 0 if there is none.
+
+    Examples
+    --------
+    >>> width_of(ColumnReading("text", encoder="hashing:64")), width_of(ColumnReading("image", encoder="pixels:0x0"))
+    (64, 0)
+    """
+    if column.encoder.partition(":")[0] not in _WITHOUT_FILES:
+        return None
+    try:
+        return encoder_of(column.encoder, "image" if column.kind == "image" else "text").width
+    except (DataError, SettingsError):
+        return 0
 
 
 def agreed_encoder(asked: Spec | None, name: str, kind: CellKind) -> Encoder:

@@ -28,15 +28,21 @@ SUFFIXES = (*CSV, *PARQUET, *FEATHER, *JSON, *EXCEL)
 
 @contextmanager
 def opened(
-    source: AnyPath, options: ReadOptions, most: int | None = None, *, reading: Reading | None = None
+    source: AnyPath,
+    options: ReadOptions,
+    most: int | None = None,
+    *,
+    reading: Reading | None = None,
+    alone: bool = False,
 ) -> Iterator[Cells]:
     """The cells that a file, folder or database holds; what is wrong with it is a DataError, also if it shows only now.
 
     ``reading`` says which columns are wanted as they are written, besides those that ``options`` name: as a number, a
-    postcode has lost its zeros.
+    postcode has lost its zeros. With ``alone`` each cell comes as it is written or stored: no column gets a type by
+    its cells, as another row would then decide how a cell is read.
     """
     with decoding(source):
-        yield _cells(source, options, most, reading)
+        yield _cells(source, options, most, reading, alone=alone)
 
 
 @contextmanager
@@ -79,29 +85,30 @@ def _file_chunks(path: Path, options: ReadOptions, rows: int, reading: Reading |
     return feather_chunks(path, rows) if suffix in FEATHER else parquet_chunks(path, rows)
 
 
-def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
+def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: bool) -> Cells:
     if is_url(source):
-        return Cells(read_sql(str(source), options, most))
+        return Cells(read_sql(str(source), options, most, alone=alone))
     path = Path(source)
     if is_image_folder(path):
         return read_image_folder(path, most)
-    cells = _file(path, options, most, reading)
-    return replace(cells, frame=with_images(cells.frame, _home(path), reading))
+    cells = _file(path, options, most, reading, alone=alone)
+    return replace(cells, frame=with_images(cells.frame, _home(path), reading, guess=not alone))
 
 
 def _home(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
+def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: bool) -> Cells:
     suffix = _suffix(path)
     if suffix in CSV:
-        return read_csv(path, options, most, reading)
+        return read_csv(path, options, most, reading, alone=alone)
     if suffix in JSON:
-        return read_json_lines(path, options, most)
+        return read_json_lines(path, options, most, alone=alone)
     if suffix in EXCEL:
-        return read_excel(path, options, most)
-    return read_feather(path, most) if suffix in FEATHER else read_parquet(path, most)
+        return read_excel(path, options, most, alone=alone)
+    read_arrow = read_feather if suffix in FEATHER else read_parquet
+    return read_arrow(path, most, alone=alone)
 
 
 def _suffix(path: Path) -> str:

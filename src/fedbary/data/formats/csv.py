@@ -40,12 +40,14 @@ _DIGITS = re.compile("[0-9]+")
 _LEADING_ZERO = re.compile(r"""[,;\t|"'\n\r]0[0-9]""")
 
 
-def read_csv(path: Path, options: ReadOptions, most: int | None, reading: Reading | None) -> Cells:
-    """The cells of a CSV file."""
+def read_csv(
+    path: Path, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: bool = False
+) -> Cells:
+    """The cells of a CSV file; as they are written, where each is ``alone``."""
     import pandas as pd
 
     with readable(path, "CSV"), encoding_notes() as found:
-        layout = _layout(path, options, reading)
+        layout = _layout(path, options, reading, alone=alone)
         frame = layout.read(most, low_memory=True)
         # Read in parts, a column may be numbers in one and texts in the next; read at once, it is one of them.
         if any(dtype.kind == "O" and not isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes):
@@ -114,13 +116,13 @@ class _Layout:
         return frame.iloc[:, 1:] if self.names[0] == "" else frame
 
 
-def _layout(path: Path, options: ReadOptions, reading: Reading | None) -> _Layout:
+def _layout(path: Path, options: ReadOptions, reading: Reading | None, *, alone: bool = False) -> _Layout:
     import pandas as pd
 
-    file = text_file(path, options.encoding)
+    file = text_file(path, options.encoding, lenient=alone)
     separator, skipped, notes = _separator(file, options)
     # Rows come along with the header, as pandas would take the surplus cell of rows longer than it for an index.
-    zeros = _LEADING_ZERO.search(file.start) is not None
+    zeros = not alone and _LEADING_ZERO.search(file.start) is not None
     with file.text() as text:
         sample = pd.read_csv(
             text,
@@ -139,7 +141,7 @@ def _layout(path: Path, options: ReadOptions, reading: Reading | None) -> _Layou
         notes = (*notes, Note("formats.row-numbers"))
     columns = sample[1:].to_numpy(dtype=object).T if zeros else ()
     codes = [name for name, cells in zip(names, columns, strict=False) if _are_codes(cells)]
-    as_written = _told(options, reading, codes)
+    as_written = frozenset(names) if alone else _told(options, reading, codes)
     return _Layout(file, separator, skipped, names, as_written, options.decimal or ".", notes)
 
 

@@ -30,10 +30,10 @@ _MOST_ROWS = 1_048_576
 _NO_VALUE = frozenset({"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#GETTING_DATA"})
 
 
-def read_excel(path: Path, options: ReadOptions, most: int | None) -> Cells:
+def read_excel(path: Path, options: ReadOptions, most: int | None, *, alone: bool = False) -> Cells:
     """The cells of one sheet, by their values; formulas are not computed."""
     with readable(path, "Excel"), _sheet(path, options) as (header, rows, notes):
-        return _cells(path, header, list(islice(rows, most)), notes)
+        return _cells(path, header, list(islice(rows, most)), notes, alone=alone)
 
 
 def excel_chunks(path: Path, options: ReadOptions, rows: int) -> Iterator[Cells]:
@@ -79,20 +79,23 @@ def _bounded(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
         yield row
 
 
-def _cells(path: Path, header: Row, rows: list[Row], notes: tuple[Note, ...]) -> Cells:
+def _cells(path: Path, header: Row, rows: list[Row], notes: tuple[Note, ...], *, alone: bool = False) -> Cells:
     import pandas as pd
 
     width = max(len(row) for row in (header, *rows))
     columns = {place: [_value(row[place]) if place < len(row) else None for row in rows] for place in range(width)}
     names = clean_names("" if name is None else name for name in header) + [""] * (width - len(header))
-    used = [place for place in columns if names[place] or any(value is not None for value in columns[place])]
+    # A remark beside the table is no column of it; where each cell is alone, none says by being there that it is.
+    used = [
+        place for place in columns if names[place] or (not alone and any(value is not None for value in columns[place]))
+    ]
     nameless = [place for place in used if not names[place]]
     if nameless == used[:1]:
         used, notes = used[1:], (*notes, Note("formats.row-numbers"))
     elif nameless:
         position = nameless[nameless[0] == used[0]] + 1
         raise DataError("data.column-without-name", where=str(path), position=position, columns=width)
-    frame: pd.DataFrame = pd.DataFrame({place: columns[place] for place in used})
+    frame: pd.DataFrame = pd.DataFrame({place: columns[place] for place in used}, dtype=object if alone else None)
     return Cells(frame.set_axis([names[place] for place in used], axis=1), notes)
 
 

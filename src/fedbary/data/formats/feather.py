@@ -15,7 +15,7 @@ FEATHER = (".feather", ".arrow", ".ipc")
 _FILE, _FIRST_VERSION = b"ARROW1", b"FEA1"
 
 
-def read_feather(path: Path, most: int | None) -> Cells:
+def read_feather(path: Path, most: int | None, *, alone: bool = False) -> Cells:
     """The columns of a Feather file."""
     import pyarrow as pa
 
@@ -27,7 +27,7 @@ def read_feather(path: Path, most: int | None) -> Cells:
             refuse_cells(path, rows, len(schema))
             if most is not None and rows >= most:
                 break
-        return Cells(as_frame(pa.Table.from_batches(found, schema).slice(0, most)))
+        return Cells(as_frame(pa.Table.from_batches(found, schema).slice(0, most), alone=alone))
 
 
 def feather_chunks(path: Path, rows: int) -> Iterator[Cells]:

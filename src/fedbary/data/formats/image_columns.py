@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def with_images(frame: pd.DataFrame, folder: Path, reading: Reading | None = None) -> pd.DataFrame:
-    """Cells that name images become images: in columns that were agreed to hold them, else where all cells do.
+def with_images(
+    frame: pd.DataFrame, folder: Path, reading: Reading | None = None, *, guess: bool = True
+) -> pd.DataFrame:
+    """Cells that name images become images: in columns that were agreed to hold them, or by a ``guess`` where all do.
 
     Examples
     --------
@@ -31,7 +33,7 @@ def with_images(frame: pd.DataFrame, folder: Path, reading: Reading | None = Non
     for place, name in enumerate(map(str, frame.columns)):
         column = frame.iloc[:, place]
         kind = agreed[name].kind if name in agreed else ""
-        if kind == "image" or (not kind and _names_images(column, folder)):
+        if kind == "image" or (guess and not kind and _names_images(column, folder)):
             found[place] = column.map(lambda cell: _from(folder, cell), na_action="ignore").astype(object)
     if not found:
         return frame

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 JSON = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+_MOST_DIGITS = 400
 
 
-def read_json_lines(path: Path, options: ReadOptions, most: int | None) -> Cells:
+def read_json_lines(path: Path, options: ReadOptions, most: int | None, *, alone: bool = False) -> Cells:
     """The cells of a JSON file: a column for every key, missing where a record does not have it."""
     with readable(path, "JSON"), encoding_notes() as notes:
-        frame = _frame(list(islice(_records(path, options), most)))
+        frame = _frame(list(islice(_records(path, options, alone=alone), most)), alone=alone)
     return Cells(frame, tuple(notes))
 
 
@@ -38,16 +39,22 @@ def json_chunks(path: Path, options: ReadOptions, rows: int) -> Iterator[Cells]:
             yield Cells(_frame(found), tuple(notes))
 
 
-def _records(path: Path, options: ReadOptions) -> Iterator[dict[str, Any]]:
-    file = text_file(path, options.encoding)
+def _records(path: Path, options: ReadOptions, *, alone: bool = False) -> Iterator[dict[str, Any]]:
+    file = text_file(path, options.encoding, lenient=alone)
+    whole = _whole if alone else None
     with file.text() as text:
         if file.header.lstrip().startswith("["):
-            found = json.loads(text.read().lstrip("\ufeff"))
+            found = json.loads(text.read().lstrip("\ufeff"), parse_int=whole)
             yield from (_record(one, place) for place, one in enumerate(found, start=1))
             return
         for place, line in enumerate(text, start=1):
             if line.strip("\ufeff \t\r\n"):
-                yield _record(json.loads(line.lstrip("\ufeff")), place)
+                try:
+                    yield _record(json.loads(line.lstrip("\ufeff"), parse_int=whole), place)
+                except (ValueError, RecursionError):
+                    if not alone:
+                        raise
+                    yield {}  # a row of which nothing can be read
 
 
 def _record(found: Any, place: int) -> dict[str, Any]:
@@ -56,11 +63,18 @@ def _record(found: Any, place: int) -> dict[str, Any]:
     return found
 
 
-def _frame(records: list[dict[str, Any]]) -> pd.DataFrame:
+def _whole(digits: str) -> int | float:
+    """Python refuses to read whole numbers that have thousands of digits, and no column has room for them."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+def _frame(records: list[dict[str, Any]], *, alone: bool = False) -> pd.DataFrame:
     import pandas as pd
 
     if not records:
         raise ValueError("it holds no record")
+    if alone:  # a record that spells a name with a blank must not make a second column of it
+        records = [dict(zip(clean_names(record), record.values(), strict=True)) for record in records]
     names = list(dict.fromkeys(name for record in records for name in record))
     columns = {place: [record.get(name) for record in records] for place, name in enumerate(names)}
-    return pd.DataFrame(columns).set_axis(clean_names(names), axis=1)
+    return pd.DataFrame(columns, dtype=object if alone else None).set_axis(clean_names(names), axis=1)

@@ -20,10 +20,10 @@ PARQUET = (".parquet", ".pq")
 _MOST_PARTS = 10_000
 
 
-def read_parquet(path: Path, most: int | None) -> Cells:
+def read_parquet(path: Path, most: int | None, *, alone: bool = False) -> Cells:
     """The columns of a Parquet file, or of all part files in a folder."""
     with readable(path, "Parquet"), _source(path) as source:
-        return Cells(as_frame(source.head(most)))
+        return Cells(as_frame(source.head(most), alone=alone))
 
 
 def parquet_chunks(path: Path, rows: int) -> Iterator[Cells]:
@@ -42,9 +42,12 @@ def part_files(folder: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
-def as_frame(table: Any) -> pd.DataFrame:
-    """An Arrow table as a pandas frame."""
-    frame: pd.DataFrame = table.to_pandas()
+def as_frame(table: Any, *, alone: bool = False) -> pd.DataFrame:
+    """An Arrow table as a pandas frame.
+
+    Whole numbers become floats where a cell is missing, and large ones lose digits; not so where each is ``alone``.
+    """
+    frame: pd.DataFrame = table.to_pandas(integer_object_nulls=alone)
     return frame.set_axis(clean_names(frame.columns), axis=1)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.data.formats.damage import one_line
+from fedbary.data.formats.text_files import PER_CELL
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import shown
 from fedbary.errors import DataError
@@ -26,12 +27,12 @@ _ADBC = "adbc+"
 _ADBC_DRIVERS = {"sqlite": "adbc_driver_sqlite", "postgresql": "adbc_driver_postgresql"}
 
 
-def read_sql(url: str, options: ReadOptions, most: int | None = None) -> pd.DataFrame:
-    """The rows of ``options.query``, or of the database's only table."""
+def read_sql(url: str, options: ReadOptions, most: int | None = None, *, alone: bool = False) -> pd.DataFrame:
+    """The rows of ``options.query``, or of the database's only table; with ``alone`` each cell as it is stored."""
     import pandas as pd
 
     parts, size, rows = [], 0, 0
-    for part in sql_batches(url, options, rows=min(_ROWS, most or _ROWS)):
+    for part in sql_batches(url, options, rows=min(_ROWS, most or _ROWS), alone=alone):
         parts.append(part)
         size += int(part.memory_usage(deep=True).sum())
         rows += len(part)
@@ -44,14 +45,16 @@ def read_sql(url: str, options: ReadOptions, most: int | None = None) -> pd.Data
     return frame if most is None else frame[:most]
 
 
-def sql_batches(url: str, options: ReadOptions, *, rows: int) -> Iterator[pd.DataFrame]:
+def sql_batches(url: str, options: ReadOptions, *, rows: int, alone: bool = False) -> Iterator[pd.DataFrame]:
     """The rows of a query, so many at a time; at least one frame comes, perhaps without a row."""
+    if alone and url.startswith(f"{_ADBC}sqlite"):  # there the first rows decide what those after them may hold
+        url = url.removeprefix(_ADBC)
     opened = _adbc if url.startswith(_ADBC) else _sqlalchemy
     _require_file(url.removeprefix(_ADBC))
     with opened(url) as database:
         query = options.query or _only_table(url, database.tables())
         try:
-            yield from database.rows_of(query, rows)
+            yield from database.rows_of(query, rows, alone)
         except Exception as error:  # of the driver, the database or the network, each with classes of its own
             raise DataError("data.query-failed", where=shown(url), why=_why(error)) from error
 
@@ -61,13 +64,11 @@ class _Database:
     """An open database: the names of its tables, and a query's rows, so many at a time."""
 
     tables: Callable[[], list[str]]
-    rows_of: Callable[[str, int], Iterator[pd.DataFrame]]
+    rows_of: Callable[[str, int, bool], Iterator[pd.DataFrame]]
 
 
 @contextmanager
 def _sqlalchemy(url: str) -> Iterator[_Database]:
-    import pandas as pd
-
     _require(url, "sqlalchemy", "pip install 'fedbary[sql]'")
     import sqlalchemy
 
@@ -80,7 +81,7 @@ def _sqlalchemy(url: str) -> Iterator[_Database]:
         with engine.connect().execution_options(stream_results=True) as connection:  # never committed: nothing stays
             yield _Database(
                 lambda: sqlalchemy.inspect(engine).get_table_names(),
-                lambda query, rows: pd.read_sql_query(sqlalchemy.text(query), connection, chunksize=rows),
+                partial(_sqlalchemy_rows, connection),
             )
         engine.dispose()
 
@@ -108,7 +109,23 @@ def _reached(url: str) -> Iterator[None]:
         raise DataError("data.no-database", where=shown(url), why=_why(error)) from error
 
 
-def _adbc_rows(connection: Any, query: str, rows: int) -> Iterator[pd.DataFrame]:
+def _sqlalchemy_rows(connection: Any, query: str, rows: int, alone: bool) -> Iterator[pd.DataFrame]:
+    import pandas as pd
+    from sqlalchemy import text
+
+    if not alone:
+        yield from pd.read_sql_query(text(query), connection, chunksize=rows)
+        return
+    if connection.dialect.name == "sqlite":  # which keeps any bytes as a text
+        connection.connection.dbapi_connection.text_factory = lambda cell: cell.decode("utf-8", PER_CELL)
+    found = connection.execute(text(query))
+    names = list(found.keys())
+    yield pd.DataFrame(columns=names, dtype=object)
+    while part := found.fetchmany(rows):
+        yield pd.DataFrame([tuple(row) for row in part], columns=names, dtype=object)
+
+
+def _adbc_rows(connection: Any, query: str, rows: int, alone: bool) -> Iterator[pd.DataFrame]:
     import pyarrow as pa
 
     with connection.cursor() as cursor:
@@ -119,7 +136,7 @@ def _adbc_rows(connection: Any, query: str, rows: int) -> Iterator[pd.DataFrame]
         yield pa.Table.from_batches([], reader.schema).to_pandas()
         for batch in reader:
             for start in range(0, batch.num_rows, rows):
-                yield batch.slice(start, rows).to_pandas()
+                yield batch.slice(start, rows).to_pandas(integer_object_nulls=alone)
 
 
 def _adbc_tables(connection: Any) -> list[str]:

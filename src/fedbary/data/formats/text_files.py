@@ -54,12 +54,12 @@ class TextFile:
             yield io.TextIOWrapper(stream, self.encoding, self.errors, newline="")
 
 
-def text_file(path: Path, encoding: str | None) -> TextFile:
-    """Look at the beginning of a file that should be text."""
+def text_file(path: Path, encoding: str | None, *, lenient: bool = False) -> TextFile:
+    """Look at the beginning of a file that should be text; ``lenient`` to bytes that are none in its encoding."""
     with opened_bytes(path) as stream:
         start = stream.read(_START)
     found = encoding or next((name for mark, name in _MARKS.items() if start.startswith(mark)), "utf-8")
-    errors = "strict" if encoding or found == "utf-16" else _PER_CELL
+    errors = ("replace" if lenient else "strict") if encoding or found == "utf-16" else PER_CELL
     # A character may be cut in two at the end of what was read.
     text = codecs.getincrementaldecoder(found)("replace" if errors == "strict" else errors).decode(start)
     header = first_line(text)
@@ -168,5 +168,5 @@ def _as_windows(error: UnicodeError) -> tuple[str, int]:
 
 
 _LACKING = frozenset(b"\x81\x8d\x8f\x90\x9d")
-_PER_CELL = "fedbary-windows-1252"
-codecs.register_error(_PER_CELL, _as_windows)
+PER_CELL = "fedbary-windows-1252"
+codecs.register_error(PER_CELL, _as_windows)
