@@ -29,7 +29,8 @@ def features_of(
 ) -> tuple[dict[str, Array], Reading, tuple[Note, ...]]:
     """Turn the columns of a DataFrame into columns of a table: also how each was read, and notes on what was guessed.
 
-    ``others`` are the columns that came beside them, the label and the id, which options may name, too.
+    ``others`` are the columns that came beside them, the label and the id, which options may name, too; and so may they
+    name what was agreed upon.
 
     Examples
     --------
@@ -58,13 +59,14 @@ def decided(
     """
     names = [str(name) for name in frame.columns]
     require_unique(names)
-    told = told_reading(names, options, others)
+    told = told_reading(names, options, (*others, *(agreed or ())))
     cells = {
         name: cells_of(name, frame.iloc[:, place])
         for place, name in enumerate(names)
         if name not in told or told[name].kind not in LEFT_OUT
     }
-    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=bool(agreed))
+    used = any(how.kind != "dropped" for how in (agreed or {}).values())
+    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=used)
     return cells, Reading({**reading, **{name: how for name, how in told.items() if name not in cells}}), guessed
 
 
