@@ -36,6 +36,7 @@ def codes(table):
         (["true", "False"] * 15, "boolean", []),
         (["yes", "NO", None] * 10, "boolean", ["read-as-booleans"]),
         (["y", "n"] * 15, "boolean", ["read-as-booleans"]),
+        (["WAHR", "FALSCH"] * 15, "boolean", ["read-as-booleans"]),
         (["f"] * ROWS, "category", []),  # of one sex, or not at all
         (["f", "m"] * 15, "category", []),
         (["cook", "nurse", None] * 10, "category", []),

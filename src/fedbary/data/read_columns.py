@@ -20,7 +20,11 @@ from fedbary.errors import DataError
 from fedbary.notes import Note
 
 Mask = npt.NDArray[np.bool_]
-BOOLEANS = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
+# In English, and as German and French spreadsheets write them.
+BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "y", "t", "wahr", "ja", "vrai", "oui"), 1.0),
+    **dict.fromkeys(("false", "no", "n", "f", "falsch", "nein", "faux", "non"), 0.0),
+}
 WORDS = {
     "number": "a number", "boolean": "true or false", "category": "a category", "ordered": "an ordered category",
     "date": "a date", "vector": "a vector", "image": "an image", "text": "free text",
