@@ -77,14 +77,22 @@ SENTENCES = {
     "labels-shape": say(
         "the labels {name!r} have shape {shape}, but one label for each row is expected; turn one-hot labels into classes with y.argmax(axis=1)"
     ),
-    "left-out-all-different": say("{columns:quoted} is left out, as its texts are all different and so name rows"),
-    "left-out-named-like-ids": say("{columns:quoted} is left out, as whole numbers of that name are identifiers"),
-    "left-out-row-numbers": say("{columns:quoted} is left out, as its whole numbers number the rows"),
-    "left-out-unused": say("{columns:quoted} is left out, as it cannot be read and nobody else uses it"),
+    "left-out-all-different": say(
+        "{columns:quoted} {columns:either is are} left out, as {columns:either its their} texts are all different and so name rows; to keep {columns:either it them}, say <categories>"
+    ),
+    "left-out-named-like-ids": say(
+        "{columns:quoted} {columns:either is are} left out, as whole numbers of {columns:either that such} {columns:either name names} are identifiers; to keep {columns:either it them}, say <numeric>"
+    ),
+    "left-out-row-numbers": say(
+        "{columns:quoted} {columns:either is are} left out, as {columns:either its their} whole numbers number the rows; to keep {columns:either it them}, say <numeric>"
+    ),
+    "left-out-unused": say(
+        "{columns:quoted} {columns:either is are} left out, as {columns:either it they} cannot be read and nobody else uses {columns:either it them}"
+    ),
     "lengths-differ": say(
         "column {column!r} has {rows} rows but there are {labels} labels; pass one label for each row"
     ),
-    "marks-of-missing-cells": say("{marks:quoted} in {columns:quoted} is read as a missing cell"),
+    "marks-of-missing-cells": say("{marks:quoted} in {columns:quoted} {marks:either means mean} a missing cell"),
     "mask-does-not-fit": say("a mask of {mask} rows does not fit a table of {rows} rows"),
     "missing-values": say(
         "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill in the gaps, drop those rows, or ask for <missing=indicate>."
@@ -148,9 +156,9 @@ SENTENCES = {
         "the query's first {rows:,} rows take more than {most:,} bytes; ask for fewer rows or columns", "most"
     ),
     "ragged": say("the rows of X do not have the same length; give every row as many numbers"),
-    "read-as-booleans": say("{columns:quoted} is read as true or false"),
-    "read-as-dates": say("{columns:quoted} is read as dates"),
-    "read-as-numbers": say("{columns:quoted} is read as numbers, which are written as text"),
+    "read-as-booleans": say("{columns:quoted} {columns:either is are} read as true or false"),
+    "read-as-dates": say("{columns:quoted} {columns:either is are} read as dates"),
+    "read-as-numbers": say("{columns:quoted} {columns:either is are} read as numbers, which are written as text"),
     "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"
