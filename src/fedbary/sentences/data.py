@@ -35,8 +35,8 @@ SENTENCES = {
         command="column {column!r} holds dates[[ such as {example!r}]] in which the day or the month could come first; say which with --dates NAME=dmy or NAME=mdy",
     ),
     "decimal-unclear": say(
-        "column {column!r} holds numbers[[ such as {example!r}]] whose comma could be a decimal point or not; say which with options=fb.ReadOptions(decimal=',') or '.'",
-        command="column {column!r} holds numbers[[ such as {example!r}]] whose comma could be a decimal point or not; say which with --decimal , or --decimal .",
+        "column {column!r} holds numbers[[ such as {example!r}]] whose point or comma could be a decimal point or not; say which with options=fb.ReadOptions(decimal=',') or '.'",
+        command="column {column!r} holds numbers[[ such as {example!r}]] whose point or comma could be a decimal point or not; say which with --decimal , or --decimal .",
     ),
     "dirichlet-left-a-client-empty": say(
         "100 Dirichlet draws with alpha={alpha:g} left a client with fewer than {least} of {rows} rows; raise alpha or lower clients ({clients}) or min_rows"
@@ -151,6 +151,9 @@ SENTENCES = {
         command="{option} names a column {wanted!r} that is not there{guess}; the {columns:counted column} {columns:either is are} {names:quoted}",
     ),
     "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
+    "points-beside-commas": say(
+        "{columns:quoted} {columns:either is are} read with decimal points, though other columns have decimal commas; if 1.234 is more than a thousand, say <decimal=,>"
+    ),
     "query-failed": say("the query failed ({why}); correct it"),
     "query-too-large": say(
         "the query's first {rows:,} rows take more than {most:,} bytes; ask for fewer rows or columns", "most"
