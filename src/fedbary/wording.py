@@ -137,6 +137,17 @@ def quoted(names: Sequence[Any], most: int = 5) -> str:
     return f"{first}, …" if len(names) > most else first or "none"
 
 
+def shown_cell(cell: object) -> str:
+    """A cell of any type as a sentence can hold it.
+
+    Examples
+    --------
+    >>> shown_cell("n.d."), len(shown_cell({"all": "of a file" * 1000}))
+    ("'n.d.'", 81)
+    """
+    return on_one_line(repr(cell), 80)
+
+
 def on_one_line(name: str, longest: int = 40) -> str:
     r"""A name as a sentence can hold it: on one line, and cut where it gets long.
 

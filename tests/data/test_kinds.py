@@ -232,3 +232,12 @@ def test_points_beside_decimal_commas_are_doubted(tmp_path):
     told = fb.read(path, "label", options=fb.ReadOptions(decimal=","))
     assert told.columns["income"].tolist() == [1250.0, 12300.0, 900.0]
     assert "data.points-beside-commas" not in codes(told)
+
+
+def test_an_example_in_an_error_stays_short():
+    with pytest.raises(DataError, check=coded("data.foreign-values")) as caught:
+        read([{str(key): key for key in range(1000)}] * ROWS)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(SettingsError, check=parameter("clients")) as asked:
+        fb.value([pd.DataFrame({"age": range(100)})], label="age")
+    assert "\n" not in str(asked.value)

@@ -19,6 +19,7 @@ from fedbary.data.reading import LEFT_OUT, Reading
 from fedbary.data.told import told_reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.wording import shown_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +97,9 @@ def labels_from_series(name: str, series: pd.Series[Any], decimal: str = "") -> 
         return as_labels(name, _label_texts(name, series, cells, decimal))
     if cells.dtype.kind not in "biuf":
         kind = "datetime" if cells.dtype.kind == "M" else "mixed"
-        raise DataError("data.foreign-values", column=name, kind=kind, example=repr(series.iloc[0]), expected=ACCEPTED)
+        raise DataError(
+            "data.foreign-values", column=name, kind=kind, example=shown_cell(series.iloc[0]), expected=ACCEPTED
+        )
     return as_labels(name, cells)
 
 
@@ -206,4 +209,4 @@ def _refuse_mixed(name: str, series: pd.Series[Any], cells: TextCells) -> None:
     values = series.to_numpy(dtype=object)
     odd = cells.spread(~numeric, False) if not numeric.all() else np.array([isinstance(cell, str) for cell in values])
     row = int(odd.argmax())
-    raise DataError("data.mixed-column", column=name, example=repr(values[row]), row=row, kinds="numbers")
+    raise DataError("data.mixed-column", column=name, example=shown_cell(values[row]), row=row, kinds="numbers")

@@ -23,6 +23,7 @@ from fedbary.data.read_columns import BOOLEANS
 from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, ReadKind
 from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.wording import on_one_line, shown_cell
 
 # A text column with more different values than this, and than half of the rows, is no list of categories.
 _MANY_LEVELS = 100
@@ -139,7 +140,7 @@ class _Guesses:
             return found | {name: self._unused(name) for name in self.sentences}
         if self.sentences and not asked and not (alone and len(self.sentences) == 1):
             name, column = next(iter(self.sentences.items()))
-            different, example = len(column.levels), column.levels[0]
+            different, example = len(column.levels), on_one_line(column.levels[0], 80)
             raise DataError("data.free-text", column=name, different=different, rows=len(column), example=example)
         if self.sentences and not asked:
             self.columns["data.encoded-by-hashing"].extend(self.sentences)
@@ -271,7 +272,7 @@ def _may_be_thousands(cells: ColumnCells) -> bool:
 
 def _mixed(name: str, cells: TextCells, odd: str, what: str) -> DataError:
     row = cells.row_of(list(cells.levels).index(odd))
-    return DataError("data.mixed-column", column=name, example=repr(odd), row=row, kinds=what)
+    return DataError("data.mixed-column", column=name, example=shown_cell(odd), row=row, kinds=what)
 
 
 def _are_whole(cells: Array) -> bool:

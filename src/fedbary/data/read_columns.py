@@ -18,6 +18,7 @@ from fedbary.data.options import Encoder
 from fedbary.data.reading import LEFT_OUT, MONTH, WEEKDAY, ColumnReading, Reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.wording import shown_cell
 
 Mask = npt.NDArray[np.bool_]
 # In English, and as German and French spreadsheets write them.
@@ -203,7 +204,7 @@ class _Column:
             column=self.name,
             kind=WORDS[self.how.kind],
             count=int(unread.sum()),
-            example=repr(cell_at(self.cells, row)),
+            example=shown_cell(cell_at(self.cells, row)),
             row=row,
         )
 

@@ -25,7 +25,7 @@ SENTENCES = {
     ),
     "column-twice": say("the column name {column!r} occurs more than once; rename or drop one of them"),
     "column-without-name": say(
-        "column {position} of {columns} has no name; name it, or write the file without the row numbers (to_csv(index=False))"
+        "column {position} of {columns} has no name; name it, and let the names of all columns be the first line"
     ),
     "dataset-unavailable": say(
         "the data set {name!r} is not in {folders}, and {why}; set FEDBARY_DATA to a folder with {file} (arrays {keys}), or use 'digits', 'breast-cancer' or 'diabetes', which come with scikit-learn"
@@ -49,7 +49,7 @@ SENTENCES = {
     ),
     "file-unwritable": say("the file cannot be written ({why}); check the folder"),
     "foreign-values": say(
-        "column {column!r} holds {kind} values[[ such as {example}]]; expected {expected}: turn it into numbers (a date, for instance, into days since a fixed day) or drop it",
+        "column {column!r} holds {kind} values[[ such as {example}]]; expected {expected}: turn it into numbers, or leave it out with <drop>",
         "kind expected",
     ),
     "frame-without-label": say(
@@ -109,7 +109,9 @@ SENTENCES = {
     "no-driver": say("reading a database needs {package}; install it with {remedy}"),
     "no-features": say("there is no feature column besides {others}; add at least one"),
     "no-file": say("there is no such file; check the path"),
-    "no-file-matches": say("no file that holds a table matches {pattern!r}; check the folder or the pattern"),
+    "no-file-matches": say(
+        "no file that holds a table matches {pattern!r}; check it, and name .txt, .json and .zip files by a pattern such as 'sites/*.json'"
+    ),
     "no-finite-number": say(
         "column {column!r} has {count} {infinite}{count:either value values}[[ beyond {beyond:g}]]; replace {count:either it them} by a number or leave {count:either it them} empty"
     ),
@@ -188,10 +190,10 @@ SENTENCES = {
     ),
     "two-roles": say("{column!r} is a feature and also the label or id; drop that column or rename it"),
     "vectors-differ": say(
-        "column {column!r} holds vectors of {width} numbers but row {row} (counted from 0) has {found}; make them all of one length"
+        "column {column!r} holds vectors of {width} numbers but row {row} (counted from 0) has {found}; make them all of one length, or leave the column out with <drop>"
     ),
     "vectors-not-numbers": say(
-        "column {column!r} holds vectors that are not all numbers; convert them, or drop the column"
+        "column {column!r} holds vectors that are not all numbers; convert them, or leave the column out with <drop>"
     ),
     "vectors-shape": say("column {column!r} holds values[[ of shape {shape}]]; expected flat vectors of numbers"),
     "which-split": say(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,6 @@ MAX_FILE_BYTES = 4 * 2**30
 MAX_CELLS = 2**29
 
 _TEXT = ("CSV", "JSON")
-_RAGGED = re.compile("Expected ([0-9]+) fields in line ([0-9]+), saw ([0-9]+)")
 
 
 @contextmanager
@@ -36,8 +34,10 @@ def readable(path: Path, kind: str) -> Iterator[None]:
 def one_line(error: BaseException) -> str:
     """An error of another library, short and on one line; what pandas finds most often, in plain words."""
     text = " ".join(str(error).split())[:200] or type(error).__name__
-    ragged = _RAGGED.search(text)
-    return "line {1} has {2} cells instead of {0}".format(*ragged.groups()) if ragged else text
+    _, ragged, counts = text.partition("C error: Expected ")
+    expected, _, rest = counts.partition(" fields in line ")
+    line, _, found = rest.partition(", saw ")
+    return f"line {line} has {found} cells instead of {expected}" if ragged and found else text
 
 
 def too_large(path: Path, size: int) -> DataError:
