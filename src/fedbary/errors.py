@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self, TypeVar
 
 from fedbary.notes import Fact, Note
+from fedbary.wording import shown_cell
 
 Kind = TypeVar("Kind", bound="FedbaryError")
 
@@ -125,4 +126,4 @@ def wrong_parameter(name: str, owner: str, expected: str, got: object) -> Settin
     >>> str(wrong_parameter("workers", "LocalEngine", "at least 1", 0))
     "The 'workers' parameter of LocalEngine must be at least 1. Got 0 instead."
     """
-    return SettingsError("settings.parameter", name=name, owner=owner, expected=expected, got=repr(got))
+    return SettingsError("settings.parameter", name=name, owner=owner, expected=expected, got=shown_cell(got))

@@ -137,6 +137,17 @@ def quoted(names: Sequence[Any], most: int = 5) -> str:
     return f"{first}, …" if len(names) > most else first or "none"
 
 
+def shown_cell(cell: object) -> str:
+    """A cell of any type as a sentence can hold it.
+
+    Examples
+    --------
+    >>> shown_cell("n.d."), len(shown_cell({"all": "of a file" * 1000}))
+    ("'n.d.'", 81)
+    """
+    return on_one_line(repr(cell), 80)
+
+
 def on_one_line(name: str, longest: int = 40) -> str:
     r"""A name as a sentence can hold it: on one line, and cut where it gets long.
 
@@ -269,7 +280,8 @@ def fields(template: str) -> set[str]:
 class Formatter(string.Formatter):
     """Python's format specifications, and words for counts and lists.
 
-    ``counted row`` is a count with its noun, ``either is are`` the first word for one and the second for more,
+    ``counted row`` is a count with its noun, ``either is are`` the first word for one, also in a list, and the second
+    for more,
     ``quoted`` a list of names in quotation marks, ``listed`` one without, ``number``, ``percent`` and ``whole_percent``
     as reports print them, ``hundredths`` per cent without the sign. A fact that is not known, or not of the kind that
     the sentence needs, is an ellipsis.
@@ -286,10 +298,15 @@ class Formatter(string.Formatter):
         how, _, words = format_spec.partition(" ")
         try:
             if how in ("counted", "either"):
-                return counted(value, words) if how == "counted" else words.split()[0 if value == 1 else 1]
+                return counted(value, words) if how == "counted" else _either(value, *words.split())
             return _FORMS[how](value) if how in _FORMS else str(super().format_field(value, format_spec))
         except (TypeError, ValueError):  # a text where another party should have sent a number
             return _UNKNOWN
+
+
+def _either(value: Any, one: str, more: str) -> str:
+    count = len(value) if isinstance(value, tuple | list) else value
+    return one if count == 1 else more
 
 
 class _Unknown:

@@ -175,6 +175,15 @@ def test_a_card_says_all_that_is_in_it(fedbary, cards):
     assert sum(content["arrays"]["counts"]["values"]) == 200
 
 
+def test_a_card_says_how_the_table_was_read(fedbary, owners):
+    own = ("--label", "ill", "--policy", "north/policy.toml", "--ledger", "north/ledger", "-o", "read.card")
+    table = owners / "north" / "mine.csv"
+    table.write_text(table.read_text().replace(",", ";"))
+    code, out, _ = fedbary("card", "north/mine.csv", *own)
+    assert (code, "separated by semicolons" in out, "'id' is left out" in out) == (0, True, True)
+    assert len(json.loads(fedbary("card", "north/mine.csv", *own, "--json")[1])["guesses"]) == 2
+
+
 def test_the_same_card_again_is_free_and_the_same_bytes(fedbary, cards, owners):
     own = ("--label", "ill", "--id", "id", "--policy", "north/policy.toml", "--ledger", "north/ledger")
     lines = (owners / "north" / "ledger" / "ledger.jsonl").read_text().count("\n")

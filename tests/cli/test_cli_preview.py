@@ -60,6 +60,12 @@ def test_with_a_reference_the_real_server_asks(fedbary, sites):
     assert "your policy allows no other" in " ".join(out.split())
 
 
+def test_it_says_how_the_table_was_read(fedbary, sites):
+    code, out, _ = fedbary("preview", "sites/north.csv", "--label", "ill")
+    assert (code, "'id' is left out" in out) == (0, True)
+    assert len(json.loads(fedbary("preview", "sites/north.csv", "--label", "ill", "--json")[1])["guesses"]) == 1
+
+
 def test_without_a_reference_every_reply_is_shown(fedbary, sites):
     several = ("preview", *MINE, "--with", "sites/south.csv")
     code, out, _ = fedbary(*several, "--protocol", "interpolation", "--json")

@@ -111,3 +111,14 @@ def test_what_cannot_be_read_as_agreed_is_that_clients_error():
 def test_a_file_whose_guesses_fail_is_read_as_the_others_are():
     readers = {"a": reader(["x"], "category"), "b": reader(["2b"], "number")}
     assert read_alike(readers)["b"].columns["bed"].tolist() == ["2b"]
+
+
+def test_what_one_client_has_and_all_leave_out_is_no_error_of_the_others(tmp_path):
+    for name, ward in {"a": ",ward", "b": "", "c": ""}.items():
+        cell = ",east" if ward else ""
+        rows = [f"{age},{'no' if age % 2 else 'yes'}{cell}" for age in range(30, 36)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"age,ill{ward}", *rows]))
+    tables = fb.read_clients(tmp_path, "ill", options=fb.ReadOptions(drop=("ward",)))
+    assert {tuple(table.columns) for table in tables.values()} == {("age",)}
+    with pytest.raises(DataError, check=coded("data.option-without-column")):
+        fb.read_clients(tmp_path, "ill", options=fb.ReadOptions(drop=("bed",)))

@@ -14,7 +14,6 @@ from fedbary.data.formats.parquet import PARQUET
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
-TOKENS = "Error tokenizing data. C error: Expected 2 fields in"  # pandas' words
 ROWS = "".join(["age,job,label\n", *(f"{i * 37 % 91},{'ab'[i % 2]},{i % 3}\n" for i in range(60))]).encode()
 
 
@@ -54,9 +53,9 @@ def test_headers_lose_byte_order_mark_and_spaces(tmp_path):
         ("bank.csv", b"\n\n", "formats.damaged", {}),
         ("bank.csv", b"age,label\n", "data.header-only", {"columns": 2}),
         ("bank.csv", b'age,label\n"31,0\n', "formats.damaged", {}),
-        ("bank.csv", b"age,label\n1,2\n1,2,3\n", "formats.damaged", {"why": f"{TOKENS} line 3, saw 3"}),
-        ("bank.csv", b"age,label\n7,1,2\n8,1,3\n", "formats.damaged", {"why": f"{TOKENS} line 2, saw 3"}),
-        ("bank.csv", b"age,label\n0,1,2\n1,1,3\n", "formats.damaged", {"why": f"{TOKENS} line 2, saw 3"}),
+        ("bank.csv", b"age,label\n1,2\n1,2,3\n", "formats.damaged", {"why": "line 3 has 3 cells instead of 2"}),
+        ("bank.csv", b"age,label\n7,1,2\n8,1,3\n", "formats.damaged", {"why": "line 2 has 3 cells instead of 2"}),
+        ("bank.csv", b"age,label\n0,1,2\n1,1,3\n", "formats.damaged", {"why": "line 2 has 3 cells instead of 2"}),
         ("bank.csv", b"age,age,label\n1,2,0\n", "data.column-twice", {"column": "age"}),
         ("bank.csv", b"age,,label\n0,31,1\n", "data.column-without-name", {"position": 2, "columns": 3}),
         ("bank.csv", b",,label\n0,31,1\n", "data.column-without-name", {"position": 2, "columns": 3}),

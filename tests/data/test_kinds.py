@@ -37,6 +37,7 @@ def codes(table):
         (["yes", "NO", None] * 10, "boolean", ["read-as-booleans"]),
         (["true", "false", "perhaps"] * 10, "category", []),
         (["y", "n"] * 15, "boolean", ["read-as-booleans"]),
+        (["WAHR", "FALSCH"] * 15, "boolean", ["read-as-booleans"]),
         (["f"] * ROWS, "category", []),  # of one sex, or not at all
         (["f", "m"] * 15, "category", []),
         (["cook", "nurse", None] * 10, "category", []),
@@ -51,6 +52,9 @@ def codes(table):
         (DAYS.strftime("%d.%m.%y"), "date", ["read-as-dates"]),
         (DAYS.strftime("%m/%d/%Y %H:%M"), "date", ["read-as-dates"]),
         (DAYS.strftime("%d %b %Y"), "date", ["read-as-dates"]),
+        (DAYS.strftime("%Y%m%d").astype(int), "date", ["read-as-dates"]),
+        ([*DAYS.strftime("%Y%m%d")[:-1], "?"], "date", ["read-as-dates", "marks-of-missing-cells"]),
+        (DAYS.strftime("%Y%m%d").astype(int) + 9900, "number", []),
         (DAYS - DAYS[0], "number", []),
         ([datetime.time(12, row) for row in range(ROWS)], "number", ["read-as-numbers"]),
         (["1,5", "2"] * 15, "number", ["read-as-numbers"]),
@@ -168,6 +172,7 @@ def test_agreed_kinds_are_read_from_whatever_type_a_column_has():
         (["13/04/2020", "04/13/2020"], "dates-unclear"),
         (["1,234", "5,678"], "decimal-unclear"),
         (["1,5", "2.5"], "decimal-unclear"),
+        (["€ 1.234", "€ 5.678"], "decimal-unclear"),
         (["2020-01-01", "2020-01-02", "spring"], "mixed-column"),
         (["1,5", "2,5", "much"], "mixed-column"),
     ],
@@ -218,3 +223,22 @@ def test_many_different_names_are_no_categories():
     with pytest.raises(DataError, check=coded("data.free-text")) as caught:
         read(names, rows=300)
     assert caught.value.private["different"] == 240
+
+
+def test_points_beside_decimal_commas_are_doubted(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("size;income;label\n1,5;1.250;a\n2,5;12.300;b\n0,5;900;a\n")
+    (note,) = [note for note in fb.read(path, "label").notes if note.code == "data.points-beside-commas"]
+    assert note.facts["columns"] == ("income",)
+    told = fb.read(path, "label", options=fb.ReadOptions(decimal=","))
+    assert told.columns["income"].tolist() == [1250.0, 12300.0, 900.0]
+    assert "data.points-beside-commas" not in codes(told)
+
+
+def test_an_example_in_an_error_stays_short():
+    with pytest.raises(DataError, check=coded("data.foreign-values")) as caught:
+        read([{str(key): key for key in range(1000)}] * ROWS)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(SettingsError, check=parameter("clients")) as asked:
+        fb.value([pd.DataFrame({"age": range(100)})], label="age")
+    assert "\n" not in str(asked.value)

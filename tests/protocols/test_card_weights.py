@@ -62,6 +62,14 @@ def test_a_minority_of_liars_loses_its_say(kind: str, liars: int, diagonal: bool
     assert found.classes[liars:].mean() > 0.95
 
 
+def test_one_of_three_that_writes_another_unit_leaves_the_others_their_say() -> None:
+    points, codes = rows(0)
+    parts = [moments(points * 100.0, codes), moments(*rows(1)), moments(*rows(2))]
+    found = robust_weights(parts)
+    assert found.cards[0] < 0.1
+    assert found.cards[1:] == pytest.approx(1.0)
+
+
 def test_one_forged_class_is_left_out_and_the_rest_of_the_card_counts() -> None:
     parts = [moments(*rows(seed)) for seed in range(6)]
     forged = parts[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from fedbary.data.agreed import agreed_reading, differences
@@ -35,6 +35,11 @@ def read_alike(
     ['1', '2']
     """
     found = {name: _tried(reader, None) for name, reader in readers.items()}
+    # A column that one client has and all are asked to leave out is no error of the others.
+    if dropped := _dropped(table for table in found.values() if isinstance(table, Table)):
+        for name, table in found.items():
+            if isinstance(table, DataError) and table.code == "data.option-without-column":
+                found[name] = _tried(readers[name], dropped)
     agreed = agreed_reading(table.reading for table in found.values() if isinstance(table, Table))
     if agreed:
         for name, table in found.items():
@@ -46,6 +51,10 @@ def read_alike(
             if isinstance(table, DataError):
                 raise table
     return found
+
+
+def _dropped(tables: Iterable[Table]) -> Reading:
+    return Reading({name: how for table in tables for name, how in table.reading.items() if how.kind == "dropped"})
 
 
 def _tried(reader: Reader, agreed: Reading | None) -> Table | DataError:

@@ -22,6 +22,7 @@ from fedbary.data.columns import ACCEPTED, Array
 from fedbary.data.date_texts import Moments, moments_of, order_of
 from fedbary.data.number_texts import NUMBER_MARKS, NumberTexts
 from fedbary.errors import DataError
+from fedbary.wording import shown_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +187,9 @@ def _of_objects(name: str, series: pd.Series[Any]) -> ColumnCells:
         objects[~present] = None
         return objects
     if (foreign := next((value for value in values if not isinstance(value, _SAID)), None)) is not None:
-        raise DataError("data.foreign-values", column=name, kind=inferred, example=repr(foreign), expected=ACCEPTED)
+        raise DataError(
+            "data.foreign-values", column=name, kind=inferred, example=shown_cell(foreign), expected=ACCEPTED
+        )
     return _as_texts(objects)
 
 

@@ -64,6 +64,20 @@ def order_of(texts: Sequence[str]) -> Literal["", "dmy", "mdy", "both", "unclear
     return "unclear" if bool((first != second).any()) else ""
 
 
+def are_day_numbers(numbers: npt.NDArray[Any]) -> bool:
+    """Whether all numbers are days that are written as one, such as 20200403, of the last or of this century.
+
+    Examples
+    --------
+    >>> are_day_numbers(np.array([20200403, 19991231])), are_day_numbers(np.array([20200403, 20201399]))
+    (True, False)
+    """
+    if not len(numbers) or numbers.min() < 19000101 or numbers.max() > 20991231 or (numbers % 1).any():
+        return False
+    written = [str(number) for number in np.unique(numbers).astype(np.int64).tolist()]
+    return not bool(np.isnat(moments_of(written)).any())
+
+
 _CLOCK = (
     r"(?:[T ]+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<clock>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
     r"\s*(?P<half>[aApP][mM])?)?"

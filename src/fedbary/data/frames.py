@@ -19,6 +19,7 @@ from fedbary.data.reading import LEFT_OUT, Reading
 from fedbary.data.told import told_reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.wording import shown_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,8 @@ def features_of(
 ) -> tuple[dict[str, Array], Reading, tuple[Note, ...]]:
     """Turn the columns of a DataFrame into columns of a table: also how each was read, and notes on what was guessed.
 
-    ``others`` are the columns that came beside them, the label and the id, which options may name, too.
+    ``others`` are the columns that came beside them, the label and the id, which options may name, too; and so may they
+    name what was agreed upon.
 
     Examples
     --------
@@ -58,13 +60,14 @@ def decided(
     """
     names = [str(name) for name in frame.columns]
     require_unique(names)
-    told = told_reading(names, options, others)
+    told = told_reading(names, options, (*others, *(agreed or ())))
     cells = {
         name: cells_of(name, frame.iloc[:, place])
         for place, name in enumerate(names)
         if name not in told or told[name].kind not in LEFT_OUT
     }
-    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=bool(agreed))
+    used = any(how.kind != "dropped" for how in (agreed or {}).values())
+    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=used)
     return cells, Reading({**reading, **{name: how for name, how in told.items() if name not in cells}}), guessed
 
 
@@ -94,7 +97,9 @@ def labels_from_series(name: str, series: pd.Series[Any], decimal: str = "") -> 
         return as_labels(name, _label_texts(name, series, cells, decimal))
     if cells.dtype.kind not in "biuf":
         kind = "datetime" if cells.dtype.kind == "M" else "mixed"
-        raise DataError("data.foreign-values", column=name, kind=kind, example=repr(series.iloc[0]), expected=ACCEPTED)
+        raise DataError(
+            "data.foreign-values", column=name, kind=kind, example=shown_cell(series.iloc[0]), expected=ACCEPTED
+        )
     return as_labels(name, cells)
 
 
@@ -204,4 +209,4 @@ def _refuse_mixed(name: str, series: pd.Series[Any], cells: TextCells) -> None:
     values = series.to_numpy(dtype=object)
     odd = cells.spread(~numeric, False) if not numeric.all() else np.array([isinstance(cell, str) for cell in values])
     row = int(odd.argmax())
-    raise DataError("data.mixed-column", column=name, example=repr(values[row]), row=row, kinds="numbers")
+    raise DataError("data.mixed-column", column=name, example=shown_cell(values[row]), row=row, kinds="numbers")

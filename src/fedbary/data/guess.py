@@ -15,7 +15,7 @@ import numpy as np
 from fedbary.data.arrow_texts import Mask, matches
 from fedbary.data.column_cells import ColumnCells, Form, TextCells, form_of
 from fedbary.data.columns import Array
-from fedbary.data.date_texts import ORDERS, order_of
+from fedbary.data.date_texts import ORDERS, are_day_numbers, order_of
 from fedbary.data.identifiers import are_row_numbers, is_named_like_an_id, look_like_ids
 from fedbary.data.number_texts import MARKS, NUMBER_MARKS
 from fedbary.data.options import Encoder, ReadOptions
@@ -23,6 +23,7 @@ from fedbary.data.read_columns import BOOLEANS
 from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, ReadKind
 from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.wording import on_one_line, shown_cell
 
 # A text column with more different values than this, and than half of the rows, is no list of categories.
 _MANY_LEVELS = 100
@@ -53,6 +54,7 @@ def guess_reading(
         elif isinstance(column, TextCells):
             how = _as_written(name, column, how, options)
         found[name] = how
+    guesses.doubt_points(found, cells)
     return Reading(guesses.with_texts(found, cells)), guesses.notes()
 
 
@@ -69,7 +71,7 @@ def _decimal(name: str, cells: TextCells, options: ReadOptions, before: str = ""
         return options.decimal
     found = cells.number_texts.decimal()
     if found == "both" or (found == "unclear" and not before):
-        example = next(level for level in cells.telling if "," in level)
+        example = next(level for sign in ",." for level in cells.telling if sign in level)
         raise DataError("data.decimal-unclear", column=name, example=example)
     return before if found in ("", "unclear") else found
 
@@ -114,7 +116,13 @@ class _Guesses:
             return ColumnReading("vector", width=_width(cells))
         if form == "numbers" and name not in self.options.columns and self._is_identifier(name, cells):
             return ColumnReading("identifier")
+        if form == "numbers" and are_day_numbers(cells[~np.isnan(cells)]):
+            return self._dates(name)
         return ColumnReading(_KINDS[form])
+
+    def _dates(self, name: str, order: str = "") -> ColumnReading:
+        self.columns["data.read-as-dates"].append(name)
+        return ColumnReading("date", order=order)
 
     def with_texts(self, found: dict[str, ColumnReading], cells: Mapping[str, ColumnCells]) -> dict[str, ColumnReading]:
         """Free text is encoded where that was asked for, or where there is nothing else; else it is refused."""
@@ -132,16 +140,22 @@ class _Guesses:
             return found | {name: self._unused(name) for name in self.sentences}
         if self.sentences and not asked and not (alone and len(self.sentences) == 1):
             name, column = next(iter(self.sentences.items()))
-            different, example = len(column.levels), column.levels[0]
+            different, example = len(column.levels), on_one_line(column.levels[0], 80)
             raise DataError("data.free-text", column=name, different=different, rows=len(column), example=example)
         if self.sentences and not asked:
             self.columns["data.encoded-by-hashing"].extend(self.sentences)
         return found
 
+    def doubt_points(self, found: Mapping[str, ColumnReading], cells: Mapping[str, ColumnCells]) -> None:
+        """Where other columns have decimal commas, 1.234 could be more than a thousand."""
+        numbers = [name for name, how in found.items() if how.kind == "number"]
+        if self.options.decimal is None and any(found[name].decimal == "," for name in numbers):
+            self.columns["data.points-beside-commas"] += [name for name in numbers if _may_be_thousands(cells[name])]
+
     def notes(self) -> tuple[Note, ...]:
         """What was guessed, one note for each thing."""
         found = []
-        for code, names in self.columns.items():
+        for code, names in filter(lambda item: item[1], self.columns.items()):
             marks = {"marks": tuple(self.marks)} if code == _MARKED else {}
             found.append(Note(code, {"columns": tuple(names), **marks}))
         return tuple(found)
@@ -178,10 +192,11 @@ class _Guesses:
             return ColumnReading("boolean")
         dates = _readable_as_dates(cells)
         if dates.all():
-            self.columns["data.read-as-dates"].append(name)
-            return ColumnReading("date", order=_order(name, cells))
+            return self._dates(name, _order(name, cells))
         numbers = _readable_as_numbers(cells, self.options.decimal or "")
         texts = cells.number_texts
+        if texts.points.all() and are_day_numbers(texts.numbers()):
+            return self._dates(name)
         if numbers.all() and not texts.have_codes() and len(texts.units()) <= 1:
             self.columns["data.read-as-numbers"].append(name)
             return ColumnReading("number", decimal=_decimal(name, cells, self.options))
@@ -247,9 +262,17 @@ def _readable_as_dates(cells: TextCells) -> Mask:
     return np.asarray(np.any([~np.isnat(cells.moments(one)) for one in orders], axis=0))
 
 
+def _may_be_thousands(cells: ColumnCells) -> bool:
+    """Whether numbers with a point have three digits behind it, as far as these are not zeros."""
+    if isinstance(cells, TextCells) or cells.dtype.kind != "f":
+        return False
+    present = cells[np.isfinite(cells)]
+    return bool((present % 1).any() and (np.abs(present * 1000 - np.round(present * 1000)) < 1e-6).all())
+
+
 def _mixed(name: str, cells: TextCells, odd: str, what: str) -> DataError:
     row = cells.row_of(list(cells.levels).index(odd))
-    return DataError("data.mixed-column", column=name, example=repr(odd), row=row, kinds=what)
+    return DataError("data.mixed-column", column=name, example=shown_cell(odd), row=row, kinds=what)
 
 
 def _are_whole(cells: Array) -> bool:

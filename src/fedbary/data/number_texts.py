@@ -84,11 +84,11 @@ class NumberTexts:
 
         Examples
         --------
-        >>> columns = (["1,234", "1,5"], ["1,234", "1,234,567"], ["1,234"], ["1.234"])
+        >>> columns = (["1,234", "1,5"], ["1,234", "1,234,567"], ["1,234"], ["1.234"], ["€ 1.234"])
         >>> [NumberTexts.of(as_arrow(texts)).decimal() for texts in columns]
-        [',', '.', 'unclear', '']
+        [',', '.', 'unclear', '', 'unclear']
         """
-        points, commas, unclear = False, False, False
+        points, commas, unclear = False, False, self._thousands_of_money()
         for texts in (self.written.filter(self.points), self.written.filter(self.commas), self.rest[0]):
             signed = texts.filter(matches(texts, ".*[.,].*"))
             if len(signed):
@@ -99,6 +99,11 @@ class NumberTexts:
         if points or commas:
             return "both" if points and commas else "." if points else ","
         return "unclear" if unclear else ""
+
+    def _thousands_of_money(self) -> bool:
+        """Whether € 1.234 may be more than a thousand: prices have no three decimals."""
+        body, units = self.rest
+        return bool((matches(units, _CURRENCIES) & matches(body, _GROUPED[","])).any())
 
     def units(self) -> set[str]:
         """The units that the numbers are written with."""

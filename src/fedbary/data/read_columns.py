@@ -18,9 +18,14 @@ from fedbary.data.options import Encoder
 from fedbary.data.reading import LEFT_OUT, MONTH, WEEKDAY, ColumnReading, Reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.wording import shown_cell
 
 Mask = npt.NDArray[np.bool_]
-BOOLEANS = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
+# In English, and as German and French spreadsheets write them.
+BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "y", "t", "wahr", "ja", "vrai", "oui"), 1.0),
+    **dict.fromkeys(("false", "no", "n", "f", "falsch", "nein", "faux", "non"), 0.0),
+}
 WORDS = {
     "number": "a number", "boolean": "true or false", "category": "a category", "ordered": "an ordered category",
     "date": "a date", "vector": "a vector", "image": "an image", "text": "free text",
@@ -210,7 +215,7 @@ class _Column:
             column=self.name,
             kind=WORDS[self.how.kind],
             count=int(unread.sum()),
-            example=repr(cell_at(self.cells, row)),
+            example=shown_cell(cell_at(self.cells, row)),
             row=row,
         )
 

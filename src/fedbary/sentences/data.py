@@ -25,7 +25,7 @@ SENTENCES = {
     ),
     "column-twice": say("the column name {column!r} occurs more than once; rename or drop one of them"),
     "column-without-name": say(
-        "column {position} of {columns} has no name; name it, or write the file without the row numbers (to_csv(index=False))"
+        "column {position} of {columns} has no name; name it, and let the names of all columns be the first line"
     ),
     "dataset-unavailable": say(
         "the data set {name!r} is not in {folders}, and {why}; set FEDBARY_DATA to a folder with {file} (arrays {keys}), or use 'digits', 'breast-cancer' or 'diabetes', which come with scikit-learn"
@@ -35,8 +35,8 @@ SENTENCES = {
         command="column {column!r} holds dates[[ such as {example!r}]] in which the day or the month could come first; say which with --dates NAME=dmy or NAME=mdy",
     ),
     "decimal-unclear": say(
-        "column {column!r} holds numbers[[ such as {example!r}]] whose comma could be a decimal point or not; say which with options=fb.ReadOptions(decimal=',') or '.'",
-        command="column {column!r} holds numbers[[ such as {example!r}]] whose comma could be a decimal point or not; say which with --decimal , or --decimal .",
+        "column {column!r} holds numbers[[ such as {example!r}]] whose point or comma could be a decimal point or not; say which with options=fb.ReadOptions(decimal=',') or '.'",
+        command="column {column!r} holds numbers[[ such as {example!r}]] whose point or comma could be a decimal point or not; say which with --decimal , or --decimal .",
     ),
     "dirichlet-left-a-client-empty": say(
         "100 Dirichlet draws with alpha={alpha:g} left a client with fewer than {least} of {rows} rows; raise alpha or lower clients ({clients}) or min_rows"
@@ -49,7 +49,7 @@ SENTENCES = {
     ),
     "file-unwritable": say("the file cannot be written ({why}); check the folder"),
     "foreign-values": say(
-        "column {column!r} holds {kind} values[[ such as {example}]]; expected {expected}: turn it into numbers (a date, for instance, into days since a fixed day) or drop it",
+        "column {column!r} holds {kind} values[[ such as {example}]]; expected {expected}: turn it into numbers, or leave it out with <drop>",
         "kind expected",
     ),
     "frame-without-label": say(
@@ -77,14 +77,22 @@ SENTENCES = {
     "labels-shape": say(
         "the labels {name!r} have shape {shape}, but one label for each row is expected; turn one-hot labels into classes with y.argmax(axis=1)"
     ),
-    "left-out-all-different": say("left out, as texts that are all different name rows: {columns:quoted}"),
-    "left-out-named-like-ids": say("left out, as whole numbers of that name are identifiers: {columns:quoted}"),
-    "left-out-row-numbers": say("left out, as whole numbers without a gap number the rows: {columns:quoted}"),
-    "left-out-unused": say("{columns:quoted} is left out, as it cannot be read and nobody else uses it"),
+    "left-out-all-different": say(
+        "{columns:quoted} {columns:either is are} left out, as {columns:either its their} texts are all different and so name rows; to keep {columns:either it them}, say <categories>"
+    ),
+    "left-out-named-like-ids": say(
+        "{columns:quoted} {columns:either is are} left out, as whole numbers of {columns:either that such} {columns:either name names} are identifiers; to keep {columns:either it them}, say <numeric>"
+    ),
+    "left-out-row-numbers": say(
+        "{columns:quoted} {columns:either is are} left out, as {columns:either its their} whole numbers number the rows; to keep {columns:either it them}, say <numeric>"
+    ),
+    "left-out-unused": say(
+        "{columns:quoted} {columns:either is are} left out, as {columns:either it they} cannot be read and nobody else uses {columns:either it them}"
+    ),
     "lengths-differ": say(
         "column {column!r} has {rows} rows but there are {labels} labels; pass one label for each row"
     ),
-    "marks-of-missing-cells": say("read as missing cells: {marks:quoted} in {columns:quoted}"),
+    "marks-of-missing-cells": say("{marks:quoted} in {columns:quoted} {marks:either means mean} a missing cell"),
     "mask-does-not-fit": say("a mask of {mask} rows does not fit a table of {rows} rows"),
     "missing-values": say(
         "column '{column}' has {count} missing {count:either value values} in {rows} rows: fill in the gaps, drop those rows, or ask for <missing=indicate>."
@@ -101,7 +109,9 @@ SENTENCES = {
     "no-driver": say("reading a database needs {package}; install it with {remedy}"),
     "no-features": say("there is no feature column besides {others}; add at least one"),
     "no-file": say("there is no such file; check the path"),
-    "no-file-matches": say("no file that holds a table matches {pattern!r}; check the folder or the pattern"),
+    "no-file-matches": say(
+        "no file that holds a table matches {pattern!r}; check it, and name .txt, .json and .zip files by a pattern such as 'sites/*.json'"
+    ),
     "no-finite-number": say(
         "column {column!r} has {count} {infinite}{count:either value values}[[ beyond {beyond:g}]]; replace {count:either it them} by a number or leave {count:either it them} empty"
     ),
@@ -143,14 +153,17 @@ SENTENCES = {
         command="{option} names a column {wanted!r} that is not there{guess}; the {columns:counted column} {columns:either is are} {names:quoted}",
     ),
     "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
+    "points-beside-commas": say(
+        "{columns:quoted} {columns:either is are} read with decimal points, though other columns have decimal commas; if 1.234 is more than a thousand, say <decimal=,>"
+    ),
     "query-failed": say("the query failed ({why}); correct it"),
     "query-too-large": say(
         "the query's first {rows:,} rows take more than {most:,} bytes; ask for fewer rows or columns", "most"
     ),
     "ragged": say("the rows of X do not have the same length; give every row as many numbers"),
-    "read-as-booleans": say("read as true or false: {columns:quoted}"),
-    "read-as-dates": say("read as dates: {columns:quoted}"),
-    "read-as-numbers": say("read as numbers, though written as text: {columns:quoted}"),
+    "read-as-booleans": say("{columns:quoted} {columns:either is are} read as true or false"),
+    "read-as-dates": say("{columns:quoted} {columns:either is are} read as dates"),
+    "read-as-numbers": say("{columns:quoted} {columns:either is are} read as numbers, which are written as text"),
     "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"
@@ -177,10 +190,10 @@ SENTENCES = {
     ),
     "two-roles": say("{column!r} is a feature and also the label or id; drop that column or rename it"),
     "vectors-differ": say(
-        "column {column!r} holds vectors of {width} numbers but row {row} (counted from 0) has {found}; make them all of one length"
+        "column {column!r} holds vectors of {width} numbers but row {row} (counted from 0) has {found}; make them all of one length, or leave the column out with <drop>"
     ),
     "vectors-not-numbers": say(
-        "column {column!r} holds vectors that are not all numbers; convert them, or drop the column"
+        "column {column!r} holds vectors that are not all numbers; convert them, or leave the column out with <drop>"
     ),
     "vectors-shape": say("column {column!r} holds values[[ of shape {shape}]]; expected flat vectors of numbers"),
     "which-split": say(

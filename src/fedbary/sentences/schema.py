@@ -33,7 +33,7 @@ SENTENCES = {
         "columns",
     ),
     "columns-unlike-the-others": say(
-        "its columns differ from the other clients'[[; it lacks {missing:listed}]][[; it has {extra:listed}]]: use the same columns",
+        "its columns differ from the other clients'[[; it lacks {missing:listed}]][[; it has {extra:listed}]]: use the same columns, or leave some out with <drop>",
         "missing",
     ),
     "columns-without-names": say(

@@ -106,6 +106,13 @@ def test_a_first_column_without_a_name_is_row_numbers_whatever_it_holds(tmp_path
         assert codes(found) == ["formats.row-numbers"]
 
 
+def test_lines_and_columns_of_separators_alone_are_none(tmp_path):
+    lines = FRAME.to_csv(index=False, sep=";").splitlines()
+    filled = [line + ";;" for line in (*lines, ";" * (FRAME.shape[1] - 1))]
+    found = cells(tmp_path / "mine.csv", "\n".join([*filled, ""]))
+    pd.testing.assert_frame_equal(found.frame, FRAME)
+
+
 def test_columns_that_are_no_numbers_keep_their_zeros(tmp_path):
     text = "zip,ward,size,day,age,label\n01234,007,1,20240101,07,x\n"
     reading = Reading({"ward": ColumnReading("category"), "age": ColumnReading("number")})

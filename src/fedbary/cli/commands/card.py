@@ -54,7 +54,7 @@ def card(
     from fedbary.cli.ui.file_screen import for_programs, show_file
     from fedbary.cli.ui.owner_options import beside, owner_config
     from fedbary.cli.ui.progress import progress
-    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.tables import screen, show_guesses
     from fedbary.cli.ui.terminal_text import visible
     from fedbary.engines.files.message_file import FileKind
     from fedbary.engines.files.owner import make_card
@@ -65,6 +65,7 @@ def card(
     from fedbary.protocols.cards import Cards
     from fedbary.protocols.messages import Failure
     from fedbary.space.schema import Schema
+    from fedbary.wording import COMMAND
 
     agreed = None if schema is None else Schema.load(schema)
     tasks: dict[str, Task] = {"auto": "auto", "classification": "classification", "regression": "regression"}
@@ -82,16 +83,24 @@ def card(
         ledger=ledger,
     )
     settings = Cards(min_group=min_group, epsilon=epsilon, delta=delta, policy="guarded" if epsilon is None else "dp")
+    guesses: list[str] = []
     with progress("adding up"), one_thread():
-        made = make_card(config, settings, schema=agreed, task=tasks[task])
+        made = make_card(
+            config,
+            settings,
+            schema=agreed,
+            task=tasks[task],
+            seen=lambda read: guesses.extend(note.text(COMMAND) for note in read.notes),
+        )
     if isinstance(made, Failure):
         if not json:
             screen().print(f"log      {visible(config.home / LOG)}  what was refused, and why", soft_wrap=True)
         raise as_error(made)
     made.save(target)
     if json:
-        write_json(for_programs(made) | {"written": target, "ledger": config.ledger.path})
+        write_json(for_programs(made) | {"guesses": guesses, "written": target, "ledger": config.ledger.path})
         return
     show_file(made)
+    show_guesses(screen(), guesses)
     screen().print(f"\nwritten  {visible(target)}: send it to the coordinator", soft_wrap=True)
     screen().print(f"ledger   {visible(config.ledger.path)}", soft_wrap=True)

@@ -67,10 +67,12 @@ def preview(
     coordinator sent as a file. Nothing is sent, and nothing is written. Exit code 2: your policy or your data would
     refuse.
     """
+    from fedbary.cli.ui.tables import screen, show_guesses
     from fedbary.data.any_cells import read_any_cells
     from fedbary.data.files import read
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.space.schema import Schema
+    from fedbary.wording import COMMAND
 
     name = protocol or ("sketch" if reference or message else "cards")
     private = {} if epsilon is None else {"epsilon": epsilon}
@@ -101,9 +103,11 @@ def preview(
             raise
         own_rows = error
     found = _rehearse(asked, settings, [own_rows, *rest], target, saved)
+    guesses = [] if isinstance(own_rows, DataError) else [note.text(COMMAND) for note in own_rows.notes]
     if json:
-        write_json(for_programs(settings, found))
+        write_json(for_programs(settings, found) | {"guesses": guesses})
     else:
+        show_guesses(screen(), guesses)
         show_preview(settings, found, own, with_reference=bool(reference or message), supposed=policy is None)
     if any(exchange.refusal is not None for exchange in found):
         raise typer.Exit(_REFUSED)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedbary.checkup.finding import Severity
 from fedbary.checkup.result import of_columns
-from fedbary.cli.ui.tables import bulleted
+from fedbary.cli.ui.tables import bulleted, show_guesses
 from fedbary.cli.ui.tables import table as grid
 from fedbary.cli.ui.terminal_text import visible
 from fedbary.wording import COMMAND, counted, number
@@ -36,9 +36,7 @@ def show_checkup(console: Console, checkup: Checkup) -> None:
         console.print(f"… and {counted(len(rows) - _MOST_COLUMNS, 'more column')}.")
     console.print("")
     _show_label(console, checkup.label)
-    if checkup.read:
-        console.print("\nHow it was read", style="bold")
-        console.print(bulleted([note.text(COMMAND) for note in checkup.read]))
+    show_guesses(console, [note.text(COMMAND) for note in checkup.read])
     for severity, (title, style) in _TITLES.items():
         if found := checkup.of(severity):
             console.print(f"\n{title}", style=style)

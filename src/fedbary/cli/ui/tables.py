@@ -175,7 +175,12 @@ def show_valuation(result: Valuation, files: Mapping[str, str], guesses: Sequenc
     notes = remarks(result)
     if notes is not None:
         console.print(notes)
-    if guesses:
-        console.print("\nHow the files were read", style="bold")
-        console.print(bulleted(guesses))
+    show_guesses(console, guesses, "How the files were read")
     console.print("", file_list(files), sep="\n")
+
+
+def show_guesses(console: Console, guesses: Sequence[str], title: str = "How it was read") -> None:
+    """What was guessed when a table was read, if anything was."""
+    if guesses:
+        console.print(f"\n{title}", style="bold")
+        console.print(bulleted(guesses))

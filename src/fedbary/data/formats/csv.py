@@ -111,9 +111,23 @@ class _Layout:
             return self.named(pd.read_csv(text, nrows=most, low_memory=low_memory, **self.arguments()))
 
     def named(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """With names as they are in the file, as pandas renames the second of two; a first without one is left out."""
-        frame = frame.set_axis(self.names, axis=1)
-        return frame.iloc[:, 1:] if self.names[0] == "" else frame
+        """With names as they are in the file, as pandas renames the second of two; a first without one is left out.
+
+        And so are lines and nameless columns of separators alone, with which spreadsheets fill a page.
+        """
+        empty = frame.isna()
+        used = [
+            place for place, name in enumerate(self.names) if name or (place > 0 and not empty.iloc[:, place].all())
+        ]
+        if nameless := [place for place in used if not self.names[place]]:
+            position = nameless[0] + 1
+            raise DataError(
+                "data.column-without-name", where=str(self.file.path), position=position, columns=len(self.names)
+            )
+        frame = frame.iloc[:, used] if len(used) < len(self.names) else frame
+        blank = empty.all(axis=1).to_numpy()
+        frame = frame[~blank].reset_index(drop=True) if blank.any() else frame
+        return frame.set_axis([self.names[place] for place in used], axis=1)
 
 
 def _layout(path: Path, options: ReadOptions, reading: Reading | None, *, alone: bool = False) -> _Layout:
@@ -134,9 +148,8 @@ def _layout(path: Path, options: ReadOptions, reading: Reading | None, *, alone:
             keep_default_na=False,
         )
     names = clean_names(sample.iloc[0])
-    if "" in names[1:] or names == [""]:
-        position = names.index("", min(1, len(names) - 1)) + 1
-        raise DataError("data.column-without-name", where=str(path), position=position, columns=len(names))
+    if not any(names):
+        raise DataError("data.column-without-name", where=str(path), position=1, columns=len(names))
     if names[0] == "":
         notes = (*notes, Note("formats.row-numbers"))
     columns = sample[1:].to_numpy(dtype=object).T if zeros else ()

@@ -32,8 +32,12 @@ def readable(path: Path, kind: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """An error of another library, short and on one line."""
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    """An error of another library, short and on one line; what pandas finds most often, in plain words."""
+    text = " ".join(str(error).split())[:200] or type(error).__name__
+    _, ragged, counts = text.partition("C error: Expected ")
+    expected, _, rest = counts.partition(" fields in line ")
+    line, _, found = rest.partition(", saw ")
+    return f"line {line} has {found} cells instead of {expected}" if ragged and found else text
 
 
 def too_large(path: Path, size: int) -> DataError:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from fedbary.data.atomic import private_folder, write_atomically
+from fedbary.data.table import Table
 from fedbary.engines.files.message_file import FileKind, MessageFile
 from fedbary.engines.packed import packed_reply
 from fedbary.errors import ProtocolError
@@ -36,16 +38,21 @@ def card_question(task: Task = "auto", schema: Schema | None = None) -> Message:
 
 
 def make_card(
-    config: NodeConfig, settings: Cards, *, schema: Schema | None = None, task: Task = "auto"
+    config: NodeConfig,
+    settings: Cards,
+    *,
+    schema: Schema | None = None,
+    task: Task = "auto",
+    seen: Callable[[Table], object] = lambda _: None,
 ) -> MessageFile | Failure:
     """The card of an owner's table as a file, or what refuses it; the card that left before is the same file again.
 
     A card begins a run, which the owner names: the model that comes back for it is the run's next message. A table that
     cannot be read, or whose columns are not the schema's, raises what is wrong in full, and counts nothing: nobody but
-    the owner is there to hear it.
+    the owner is there to hear it. ``seen`` is called with the table as it was read.
     """
     question = card_question(task, schema)
-    _try_at_home(question, settings, config)
+    seen(_tried_at_home(question, settings, config))
     asked = node.Asked(settings, RowRules(), {}).to_json()
     envelope = Envelope(secrets.token_hex(16), "card", 0, 1, settings=asked)
     found, own = node.answer(question, envelope, config)
@@ -65,10 +72,11 @@ def answer_file(file: MessageFile, config: NodeConfig) -> MessageFile:
     return MessageFile.of(FileKind.ANSWER, packed_reply(found, own))
 
 
-def _try_at_home(question: Message, settings: Cards, config: NodeConfig) -> None:
-    """Make the card and throw it away: what would fail must not use up the owner's question."""
+def _tried_at_home(question: Message, settings: Cards, config: NodeConfig) -> Table:
+    """Make the card and throw it away: what would fail must not use up the owner's question. Returns the table."""
     table = own_table(config, asked_reading(question), private=settings.epsilon is not None)
     settings.client(table, rules=RowRules(), seed=0).answer(question)
+    return table
 
 
 def _begun(config: NodeConfig, asked: str, card: Reply, session: str) -> str:

@@ -116,7 +116,11 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
             middle = _class_medians(means, votes, weights)
             slopes, excused = _class_slopes(means, counts, middle, blur)
             believed = _near(means, counts, middle, blur)
-            weights = _agreeing(slopes, excused) * calm * _mostly_believed(counts, believed)
+            mostly = calm * _mostly_believed(counts, believed)
+            weights = _agreeing(slopes, excused) * mostly
+            # Of three cards a single one in other units has a slope beside which the honest ones are flat.
+            if not weights.any():
+                weights = mostly if mostly.any() else np.ones(len(parts))
     weights[list(trusted)], believed[list(trusted)] = 1.0, True
     return Weights(weights, believed, slopes)
 
