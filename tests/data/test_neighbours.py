@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.data.any_cells import read_any_cells
+from fedbary.data.objects import private_table
 from fedbary.data.reading import ColumnReading, Reading
+from fedbary.space.cells import cell_name
 from fedbary.space.public_points import public_codes, public_points
 from fedbary.space.row_points import row_points
 
@@ -258,6 +260,27 @@ def test_sqlite(found):
 def test_parquet_and_feather(found):
     require_alike(as_parquet, found)
     require_alike(as_feather, found)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]"])
+def test_whole_numbers_keep_their_digits_beside_a_missing_one(tmp_path, dtype):
+    for other, place in ((1, 0.0), (None, np.nan)):
+        column = pd.array([LARGE, other], dtype=dtype)
+        pd.DataFrame({"ordered": column, "label": ["a", "b"]}).to_parquet(tmp_path / "mine.parquet")
+        table = read_any_cells(tmp_path / "mine.parquet", "label", reading=Reading({"ordered": READING["ordered"]}))
+        np.testing.assert_array_equal(table.columns["ordered"], [3.0, place])
+
+
+@pytest.mark.parametrize("other", [("1,5", "13/04/2020", 2), ("7", "2020-01-01", None), (None, "", "c")])
+@pytest.mark.parametrize("labels", [list, np.array, pd.Series], ids=["list", "array", "series"])
+def test_a_frame_and_its_labels(other, labels):
+    reading = Reading({"dose": ColumnReading("number"), "day": ColumnReading("date")})
+    dose, day, label = other
+    X = pd.DataFrame({"dose": ["1,234", "2", dose], "day": ["03/04/2020", "2020-04-03", day]}, index=[3, 4, 3])
+    table = private_table((X, labels([1, 2, label])), label="ill", options=None, reading=reading)
+    np.testing.assert_array_equal(table.columns["dose"][:2], [np.nan, 2])
+    np.testing.assert_array_equal(table.columns["day"][:2], [np.nan, 18355])
+    assert [cell_name(one) for one in table.labels.tolist()[:2]] == ["1", "2"]
 
 
 def test_bytes_that_are_no_text_in_the_owner_s_encoding_are_one_cell(tmp_path):

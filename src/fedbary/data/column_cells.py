@@ -204,6 +204,8 @@ def any_cells_of(series: pd.Series[Any], kind: str) -> ColumnCells:
     """
     import pandas as pd
 
+    if series.dtype.kind in "iu" and not isinstance(series.dtype, np.dtype):
+        series = series.astype(object)  # beside a missing cell large ones would become floats, and lose digits
     if not pd.api.types.is_object_dtype(series.dtype):
         return cells_of(str(series.name), series)
     objects = series.to_numpy(dtype=object)

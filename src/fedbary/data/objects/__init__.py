@@ -7,8 +7,11 @@ from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fedbary.data.alike import Reader, read_alike
 from fedbary.data.columns import naming
+from fedbary.data.formats.cells import Cells
 from fedbary.data.frames import require_column
 from fedbary.data.objects.encodable import encodable, encoded_table
 from fedbary.data.objects.held import Held, check_type, clients_in, held
@@ -69,16 +72,32 @@ def as_table(
 
 
 def private_table(data: Any, *, label: str | None, options: ReadOptions | None, reading: Reading) -> Table:
-    """An owner's table for an answer with ε: files and frames are read as was agreed, whatever their cells hold."""
+    """An owner's table for an answer with ε: files and frames are read as was agreed, whatever their cells hold.
+
+    Arrays have no cells that could be read in two ways, and a `Table` is taken as its owner has read it.
+    """
     from fedbary.data.any_cells import read_any_cells, table_of_any_cells
 
     rows, asked = held(data).rows, options or ReadOptions()
+    if isinstance(rows, tuple):
+        rows = _one_frame(*rows, label or "label")
     if isinstance(rows, Table | tuple):
         return as_table(rows, label=label, options=options, reading=reading)
     name = label or "label"
     if isinstance(rows, str | PathLike):
         return read_any_cells(rows, name, options=asked, reading=reading)
     return table_of_any_cells(rows.frame, name, options=asked, reading=reading)
+
+
+def _one_frame(X: Any, y: Any, label: str) -> Cells | tuple[Any, Any]:
+    """A frame and its labels in one; what is no such pair as it is."""
+    import pandas as pd
+
+    if not isinstance(X, pd.DataFrame) or label in X.columns or np.shape(y) != (len(X),):
+        return X, y
+    whole = X.reset_index(drop=True)
+    whole[label] = pd.Series(y).array
+    return Cells(whole)
 
 
 def reference_table(data: Any, *, label: str | None = None, options: ReadOptions | None = None) -> Table:
