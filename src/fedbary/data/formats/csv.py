@@ -7,6 +7,7 @@ one is read. Where nobody has said how to read a column, numbers that begin with
 from __future__ import annotations
 
 import csv
+import io
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -108,7 +109,17 @@ class _Layout:
 
         with self.file.text() as text, warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-            return self.named(pd.read_csv(text, nrows=most, low_memory=low_memory, **self.arguments()))
+            frame = pd.read_csv(text, nrows=most, low_memory=low_memory, **self.arguments())
+        named = self.named(frame)
+        # Beside a blank line whole numbers became floats: without it they are what they are.
+        return named if len(named) == len(frame) else self._without_blank_lines(most)
+
+    def _without_blank_lines(self, most: int | None) -> pd.DataFrame:
+        import pandas as pd
+
+        with self.file.text() as text:
+            filled = io.StringIO("".join(line for line in text if line.strip(f'{self.separator}" \r\n')))
+        return self.named(pd.read_csv(filled, nrows=most, **self.arguments()))
 
     def named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """With names as they are in the file, as pandas renames the second of two; a first without one is left out.
