@@ -39,3 +39,22 @@ def test_missing_cells_are_compared_with_the_reference_or_with_the_median_client
     reasons = {opinion.client: opinion.reasons for opinion in result.verdict()}["holes"]
     note = next(note for note in reasons if note.code == f"verdict.{code}")
     assert note.facts["usual"] == pytest.approx(0.0 if clean else 0.05, abs=0.02 if clean is None else 0.0)
+
+
+def test_names_that_one_client_writes_in_its_own_way_are_found():
+    rng = np.random.default_rng(1)
+
+    def made(sexes, classes):
+        codes = rng.integers(0, 2, 80)
+        columns = {"size": rng.normal(size=80) + 3.0 * codes, "sex": np.array(sexes)[rng.integers(0, 2, 80)]}
+        return fb.Table(columns, np.array(classes)[codes])
+
+    usual = {name: made(["female", "male"], ["benign", "malignant"]) for name in ("north", "south")}
+    result = fb.value(usual | {"west": made(["Female", "Male"], ["benign", "malignant"])}, seed=0)
+    (note,) = [note for note in result.outcomes["west"].notes if note.code == "protocols.card-level-coding"]
+    assert (note.facts["column"], note.facts["meant"]) == ("sex", ("female", "male"))
+    assert {opinion.client: opinion.advice.name for opinion in result.verdict()}["west"] == "LOOK"
+    assert not result.outcomes["north"].notes
+    result = fb.value(usual | {"west": made(["female", "male"], ["0", "1"])}, seed=0)
+    (note,) = result.outcomes["west"].notes
+    assert (note.code, note.facts["classes"]) == ("schema.unknown-classes", ("0", "1"))

@@ -15,6 +15,10 @@ SENTENCES = {
     "asked-otherwise": say(
         "The server asked for '{kind}' again in another way; only the first is answered in a run.", "kind"
     ),
+    "card-level-coding": say(
+        "column '{column}' has {found:listed} (did you mean {meant:listed}?): write its levels as the other clients do",
+        "column found meant",
+    ),
     "card-column-off": say(
         "column '{column}' is unlike the other clients': its means lie {deviations:number} of their deviations away, its spread is {spread:number} times theirs",
         "column deviations spread",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LACKS_EVERY_CLASS = "schema.lacks-every-class"
 TOO_GOOD = "protocols.too-good"
 OTHER_CODING, COLUMN_BEYOND, MANY_COPIES = "schema.other-coding", "schema.column-beyond", "schema.many-copies"
-COLUMN_OFF, SAME_CARD = "protocols.card-column-off", "protocols.same-card"
+COLUMN_OFF, LEVEL_CODING, SAME_CARD = "protocols.card-column-off", "protocols.card-level-coding", "protocols.same-card"
 # A client is left out, or looked at first, where more than this share of its rows is bad for sure: the whole interval
 # lies above. An interval that holds both shares could be anything.
 LEAVE_OUT_ABOVE, LOOK_ABOVE = 0.3, 0.05
@@ -189,7 +189,7 @@ def _channels(client: Mapping[str, Any], bad: Estimate) -> list[Note]:
 
 
 def _findings(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> list[Note]:
-    found = [note for note in outcome.notes if note.code in (OTHER_CODING, COLUMN_BEYOND, COLUMN_OFF)]
+    found = [note for note in outcome.notes if note.code in (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF)]
     missing = _known(client["missing"])
     if missing is not None and missing - run.reference_missing > _MORE_MISSING + _ROUNDING:
         what = "much-missing" if run.reference else "more-missing"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from fedbary.protocols.cards.repair import repaired
 from fedbary.space.label_coding import other_coding
 from fedbary.space.notes import MOST_COLUMNS, lacking_notes
 from fedbary.space.schema import Schema
-from fedbary.valuation.verdict import COLUMN_OFF
+from fedbary.valuation.verdict import COLUMN_OFF, LEVEL_CODING
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +29,8 @@ _TIMES = 6.0
 _HARDLY = 1.0 / 9.0
 # A coordinate of a block beyond so many of the units that the whole block is scaled by.
 _BLOCK_SPREAD = 5.0
+# Names in a note; there may be thousands.
+_MOST_NAMED = 20
 
 
 class Findings:
@@ -48,6 +50,10 @@ class Findings:
         self._cards, self._schema = cards, schema
         self._places = {name: place for place, name in enumerate(parts)}
         self._holders = Counter(label for card in cards.values() for label in card.classes)
+        self._holders_of_levels: dict[str, Counter[str]] = defaultdict(Counter)
+        for card in cards.values():
+            for column in card.columns:
+                self._holders_of_levels[column.name].update(column.levels)
         comparable = len(parts) > 1 and schema.projection is None
         self._beside = _Beside.of(list(parts.values())) if comparable else None
 
@@ -55,19 +61,36 @@ class Findings:
         """Those of one client."""
         coding = self._coding(name) if self._schema.label.kind == "classes" else None
         lacking = lacking_notes(missing_by_column(self._cards[name]))
-        return [*([] if coding is None else [coding]), *self._columns_off(name), *lacking]
+        return [*([] if coding is None else [coding]), *self._levels(name), *self._columns_off(name), *lacking]
 
     def _coding(self, name: str) -> Note | None:
-        """Labels of which no other client has any, and that look like theirs in other clothes."""
-        own = set(self._cards[name].classes)
-        # Two clients that write labels in their own way must not make each other's the federation's.
-        common = [
-            label for label, holders in self._holders.items() if (holders - (label in own)) * 2 > len(self._cards) - 1
-        ]
-        meant = other_coding([label for label in own if self._holders[label] == 1], common)
-        if not meant:
-            return None
-        return Note("schema.other-coding", {"found": tuple(meant), "meant": tuple(meant.values())})
+        """Labels of which no other client has any, and that look like theirs in other clothes, or are all it has."""
+        own = self._cards[name].classes
+        meant, common = self._meant(own, self._holders)
+        if meant:
+            return Note("schema.other-coding", {"found": tuple(meant), "meant": tuple(meant.values())})
+        if own and common and all(self._holders[label] == 1 for label in own):
+            return Note("schema.unknown-classes", {"count": len(own), "classes": tuple(own[:_MOST_NAMED])})
+        return None
+
+    def _levels(self, name: str) -> list[Note]:
+        """Columns of categories with levels that no other client has, and that look like theirs in other clothes."""
+        found = []
+        for column in self._cards[name].columns:
+            meant, _ = self._meant(column.levels, self._holders_of_levels[column.name])
+            if meant:
+                facts: dict[str, Fact] = {
+                    "found": tuple(meant)[:_MOST_NAMED],
+                    "meant": tuple(meant.values())[:_MOST_NAMED],
+                }
+                found.append(Note(LEVEL_CODING, {"column": column.name, **facts}))
+        return found[:MOST_COLUMNS]
+
+    def _meant(self, own: Sequence[str], holders: Mapping[str, int]) -> tuple[dict[str, str], list[str]]:
+        """What names that one client alone has probably mean, and the names that most of the others have."""
+        # Two clients that write names in their own way must not make each other's the federation's.
+        common = [one for one, number in holders.items() if (number - (one in own)) * 2 > len(self._cards) - 1]
+        return other_coding([one for one in own if holders[one] == 1], common), common
 
     def _columns_off(self, name: str) -> list[Note]:
         """Columns of numbers whose means or spread are unlike those of the median other client, class by class."""
