@@ -92,6 +92,7 @@ class _Layout:
     as_written: frozenset[str]
     decimal: str
     notes: tuple[Note, ...]
+    alone: bool = False
 
     def arguments(self) -> dict[str, Any]:
         """For pandas."""
@@ -126,6 +127,9 @@ class _Layout:
 
         And so are lines and nameless columns of separators alone, with which spreadsheets fill a page.
         """
+        if self.alone:  # no cell says whether there is a row or a column
+            used = [place for place, name in enumerate(self.names) if name]
+            return frame.iloc[:, used].set_axis([self.names[place] for place in used], axis=1)
         empty = frame.isna()
         used = [
             place for place, name in enumerate(self.names) if name or (place > 0 and not empty.iloc[:, place].all())
@@ -166,7 +170,7 @@ def _layout(path: Path, options: ReadOptions, reading: Reading | None, *, alone:
     columns = sample[1:].to_numpy(dtype=object).T if zeros else ()
     codes = [name for name, cells in zip(names, columns, strict=False) if _are_codes(cells)]
     as_written = frozenset(names) if alone else _told(options, reading, codes)
-    return _Layout(file, separator, skipped, names, as_written, options.decimal or ".", notes)
+    return _Layout(file, separator, skipped, names, as_written, options.decimal or ".", notes, alone)
 
 
 def _are_codes(cells: Iterable[str]) -> bool:
