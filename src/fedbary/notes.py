@@ -11,7 +11,7 @@ from typing import Any, Union
 from fedbary.sentences import Sentence, sentence
 from fedbary.sentences.internal import SENTENCES
 from fedbary.strict_json import read_json
-from fedbary.wording import PYTHON, Dialect, as_plain, filled, is_plain
+from fedbary.wording import Dialect, as_plain, filled, is_plain, spoken
 
 Fact = Union[str, int, float, bool, tuple[str, ...], "Note", None]
 _MOST_FACTS, _LONGEST_TEXT, _MOST_NAMES, _DEEPEST = 20, 500, 50, 3
@@ -48,9 +48,9 @@ class Note:
         """The note as another party may hear it."""
         return Note(self.code, self.public)
 
-    def text(self, dialect: Dialect = PYTHON) -> str:
+    def text(self, dialect: Dialect | None = None) -> str:
         """The sentence; what is not known of it, or was redacted, is left out or is an ellipsis."""
-        own = self._sentence
+        own, dialect = self._sentence, dialect or spoken()
         facts = {name: fact.text(dialect) if isinstance(fact, Note) else fact for name, fact in self.facts.items()}
         where = facts.pop("where", None)
         if dialect.command and own.command:

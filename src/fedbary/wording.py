@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -232,6 +234,31 @@ class Dialect:
 
 
 PYTHON, COMMAND = Dialect(), Dialect(command=True)
+_spoken: ContextVar[Dialect] = ContextVar("fedbary's dialect", default=PYTHON)
+
+
+def spoken() -> Dialect:
+    """The dialect of whoever listens: Python, or the command line while a command runs."""
+    return _spoken.get()
+
+
+@contextmanager
+def speaking(dialect: Dialect) -> Iterator[None]:
+    """Say everything in this dialect meanwhile.
+
+    Examples
+    --------
+    >>> with speaking(COMMAND):
+    ...     filled("ask for <min_group>", {})
+    'ask for --min-group'
+    """
+    before = _spoken.set(dialect)
+    try:
+        yield
+    finally:
+        _spoken.reset(before)
+
+
 _SETTING = re.compile(r"<([a-z_]+)(?:=([a-z-]+))?>")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 _UNKNOWN = "…"
@@ -245,7 +272,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def filled(template: str, facts: Mapping[str, Any], dialect: Dialect = PYTHON) -> str:
+def filled(template: str, facts: Mapping[str, Any], dialect: Dialect | None = None) -> str:
     """A sentence filled with facts; see `fedbary.sentences` for what may stand in it.
 
     Examples
@@ -255,6 +282,7 @@ def filled(template: str, facts: Mapping[str, Any], dialect: Dialect = PYTHON) -
     >>> filled("column {column!r}: use <missing=indicate>", {}, COMMAND)
     "column '…': use --missing indicate"
     """
+    dialect = dialect or spoken()
     known = {name for name, fact in facts.items() if fact is not None}
     text = _OPTIONAL.sub(lambda part: _chosen(part[1], known), template)
     text = _SETTING.sub(lambda part: dialect.setting(part[1], part[2]) if part[2] else dialect.option(part[1]), text)

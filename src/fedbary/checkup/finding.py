@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from fedbary.notes import Note
-from fedbary.wording import PYTHON, Dialect
+from fedbary.wording import Dialect
 
 
 class Severity(StrEnum):
@@ -50,14 +50,14 @@ class Finding:
         found = self.note.facts.get("count")
         return found if isinstance(found, int) else None
 
-    def text(self, dialect: Dialect = PYTHON) -> str:
+    def text(self, dialect: Dialect | None = None) -> str:
         """The finding in words, without the file that all of them are about."""
         return Note(self.code, {name: fact for name, fact in self.note.facts.items() if name != "where"}).text(dialect)
 
     def __str__(self) -> str:
         return self.text()
 
-    def to_json(self, dialect: Dialect = PYTHON) -> dict[str, Any]:
+    def to_json(self, dialect: Dialect | None = None) -> dict[str, Any]:
         """The finding for programs, and in words."""
         return {
             "code": self.code,

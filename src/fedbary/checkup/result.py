@@ -11,7 +11,7 @@ from fedbary.checkup.finding import Finding, Severity
 from fedbary.checkup.subject import Subject
 from fedbary.errors import DataError
 from fedbary.notes import Note
-from fedbary.wording import PYTHON, Dialect, counted, dash, listed, number, on_one_line
+from fedbary.wording import Dialect, counted, dash, listed, number, on_one_line
 
 if TYPE_CHECKING:
     from fedbary.checkup.corrections import Correction
@@ -83,7 +83,7 @@ class Checkup:
 
         return write_checkup(self, path)
 
-    def to_json(self, dialect: Dialect = PYTHON) -> dict[str, Any]:
+    def to_json(self, dialect: Dialect | None = None) -> dict[str, Any]:
         """Everything, in the types that JSON knows."""
         content = {
             "file": self.origin,

@@ -14,7 +14,7 @@ from fedbary.guard.account import REFUSAL, Account, Entry
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.own_table import asked_reading, own_table
+from fedbary.guard.own_table import asked_reading, log_unread_cells, own_table
 from fedbary.guard.owner_log import log_error, owner_log
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
@@ -140,6 +140,8 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     state.save(folder)
     # From here on nothing that fails may change what leaves.
     _tried("old runs not forgotten", config.forget_old_runs)
+    if epsilon_of(settings) > 0.0:
+        _tried("cells not looked at", lambda: log_unread_cells(config, reading))
     if isinstance(found, Failure) or not _final(message, asked):
         return last
     _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))

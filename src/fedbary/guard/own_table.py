@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedbary.errors import FedbaryError
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_log import log_error
 from fedbary.protocols.messages import Message
@@ -37,9 +38,12 @@ def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> 
     assert config.data is not None
     if not private:
         return read(config.data, config.label, id=config.id, options=config.reading, reading=reading)
-    table = read_any_cells(config.data, config.label, id=config.id, options=config.reading, reading=reading)
+    return read_any_cells(config.data, config.label, id=config.id, options=config.reading, reading=reading)
+
+
+def log_unread_cells(config: NodeConfig, reading: Reading | None) -> None:
+    """Tell the owner's log what a private answer took as missing; the answer was made before."""
     try:
-        read(config.data, config.label, id=config.id, options=config.reading, reading=reading)
-    except Exception as error:  # for the owner's eyes only: the answer is the same
+        own_table(config, reading, private=False)
+    except FedbaryError as error:
         log_error(error, "read as far as it can be")
-    return table

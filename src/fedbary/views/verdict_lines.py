@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fedbary.notes import Note
 from fedbary.valuation.verdict import PROBLEMS_FIRST, Advice, Opinion
-from fedbary.wording import PYTHON, Dialect, counted, listed, shortened, without_control
+from fedbary.wording import Dialect, counted, listed, shortened, without_control
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -94,7 +94,7 @@ def problems_first(opinions: Sequence[Opinion]) -> list[int]:
     )
 
 
-def groups(result: Valuation, dialect: Dialect = PYTHON) -> list[Group]:
+def groups(result: Valuation, dialect: Dialect | None = None) -> list[Group]:
     """Clients by advice and reasons, problems first and the worst of them first; those to include in one group.
 
     With many clients only the first groups of a kind have their reasons in full; the rest of it is grouped by kinds of
@@ -141,7 +141,7 @@ def _names(opinions: Sequence[Opinion]) -> tuple[str, ...]:
     return tuple(opinion.client for opinion in opinions)
 
 
-def _why(result: Valuation, opinion: Opinion, dialect: Dialect) -> str:
+def _why(result: Valuation, opinion: Opinion, dialect: Dialect | None) -> str:
     if opinion.advice is Advice.INCLUDE:
         return ""
     if opinion.advice is Advice.NOT_VALUED:
@@ -150,7 +150,7 @@ def _why(result: Valuation, opinion: Opinion, dialect: Dialect) -> str:
     return "; ".join(note.text(dialect) for note in opinion.reasons)
 
 
-def remarks(result: Valuation, dialect: Dialect = PYTHON) -> list[str]:
+def remarks(result: Valuation, dialect: Dialect | None = None) -> list[str]:
     """What notes say that the verdict does not, each once, however many clients it is about."""
     reasons = {
         (opinion.client, note.to_text())

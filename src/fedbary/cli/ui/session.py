@@ -32,6 +32,7 @@ from typer.core import TyperOption
 from fedbary import __version__
 from fedbary.cli.ui.terminal_text import one_line
 from fedbary.errors import SettingsError
+from fedbary.wording import COMMAND, speaking
 
 if TYPE_CHECKING:
     from fedbary.engines.events import Event
@@ -163,7 +164,8 @@ def new_session(arguments: list[str]) -> Iterator[Session]:
     begun = Session(arguments=arguments)
     before = _current.set(begun)
     try:
-        yield begun
+        with speaking(COMMAND):
+            yield begun
     finally:
         _current.reset(before)
 

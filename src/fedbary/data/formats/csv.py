@@ -118,8 +118,14 @@ class _Layout:
     def _without_blank_lines(self, most: int | None) -> pd.DataFrame:
         import pandas as pd
 
+        filled = io.StringIO()
+        quotes = 0
         with self.file.text() as text:
-            filled = io.StringIO("".join(line for line in text if line.strip(f'{self.separator}" \r\n')))
+            for line in text:
+                if quotes % 2 or line.strip(f'{self.separator}" \r\n'):  # inside a quoted cell a line is part of it
+                    filled.write(line)
+                quotes += line.count('"')
+        filled.seek(0)
         return self.named(pd.read_csv(filled, nrows=most, **self.arguments()))
 
     def named(self, frame: pd.DataFrame) -> pd.DataFrame:
