@@ -37,7 +37,7 @@ check: browser  ## lint, types, layers and the fast tests with the attacks among
 newest:  ## the demo and the core's fast tests with the newest release of every dependency, in build/newest
 	@$(PYTHON) -m venv $(NEWEST)
 	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager \
-		-e . pytest pytest-xdist pytest-timeout hypothesis
+		-e ".[excel,sql]" pytest pytest-xdist pytest-timeout hypothesis
 	@$(NEWEST)/bin/fedbary demo -o $(NEWEST)/demo
 	@$(NEWEST)/bin/python -m pytest -n $(JOBS) -q -m "not slow" tests src $(NOT_CORE)
 

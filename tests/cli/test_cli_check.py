@@ -143,6 +143,6 @@ def test_how_it_was_read_is_told_and_options_decide(fedbary, spoil):
     path = spoil("read", lambda f: f.assign(born=f["age"].map(lambda age: f"{2020 - round(age)}-03-01"), zip=range(30)))
     code, out, _ = fedbary("check", path, "--label", "ill", "--id", "id", "--drop", "zip")
     told = " ".join(out.split())
-    assert (code, "read as dates: 'born'" in told) == (0, True)
+    assert (code, "'born' is read as dates" in told) == (0, True)
     assert "zip dropped – left out" in told
     assert "born date 0 19" in told

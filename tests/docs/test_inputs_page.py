@@ -3,6 +3,8 @@
 import os
 import re
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from input_files import ROOT, penguins, write_inputs
@@ -33,6 +35,7 @@ def database(tmp_path_factory):
 @pytest.mark.parametrize("line", [line for _, line in COMMANDS], ids=[what for what, _ in COMMANDS])
 def test_a_command_works(folder, tmp_path, request, line):
     variables = {"DATABASE": request.getfixturevalue("database")} if "$DATABASE" in line else {}
+    variables["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", line + (f" -o {tmp_path}/out" if line.startswith("fedbary value") else "")],
         check=False,

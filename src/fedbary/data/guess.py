@@ -43,7 +43,7 @@ def guess_reading(
     >>> cells = {"ill": TextCells(["yes", "no"], np.array([0, 1, 0]))}
     >>> reading, notes = guess_reading(cells, ReadOptions(), Reading())
     >>> reading["ill"].kind, [str(note) for note in notes]
-    ('boolean', ["read as true or false: 'ill'"])
+    ('boolean', ["'ill' is read as true or false"])
     """
     guesses = _Guesses(options, agreed)
     found: dict[str, ColumnReading] = {}

@@ -38,7 +38,7 @@ def log_error(error: Exception, what: str) -> None:
     >>> with owner_log(home):
     ...     log_error(DataError("data.mixed-column", column="age", example="'53y'", row=7), "failed")
     >>> print((home / LOG).read_text()[32:])
-    failed: data.mixed-column column 'age' mixes numbers and text; correct or empty these cells, or make ...
+    failed: data.mixed-column column 'age' mixes numbers and text; correct or empty these cells, or read ...
     """
     note = as_note(error)
     quotes = _QUOTES | ({"why"} if note.code.startswith("data.") else set())

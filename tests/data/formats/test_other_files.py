@@ -175,7 +175,7 @@ def test_what_is_damaged_is_one_sentence(tmp_path, name, content):
 
 
 def sheets(path, **rows):
-    import openpyxl
+    openpyxl = pytest.importorskip("openpyxl")
 
     book = openpyxl.Workbook()
     book.remove(book.active)
