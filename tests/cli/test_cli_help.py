@@ -39,7 +39,7 @@ def test_help_fits_80_columns_and_has_an_example_without_jargon(fedbary, monkeyp
 @pytest.mark.parametrize("path", [("value",), ("rows",), ("policy", "check")], ids=" ".join)
 def test_arguments_are_explained(fedbary, path):
     panel = fedbary(*path, "--help")[1].partition("Arguments")[2].partition("Options")[0]
-    assert re.search(r"(files|folder|file) .*[a-z] [a-z]", panel)
+    assert re.search(r"(files|folder|file)\S* .*[a-z] [a-z]", panel)
 
 
 @pytest.mark.parametrize("path", [path for path in COMMANDS if path], ids=IDS[1:])

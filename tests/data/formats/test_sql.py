@@ -51,6 +51,7 @@ def test_a_query_says_which_rows(sqlite):
 
 
 def test_rows_come_in_batches(sqlite):
+    pytest.importorskip("adbc_driver_sqlite")
     for prefix in ("", "adbc+"):
         parts = sql_batches(prefix + sqlite, ReadOptions(), rows=2)
         assert [len(part) for part in parts if len(part)] == [2, 1]
