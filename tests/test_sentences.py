@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import fedbary
+from fedbary.filling import COMMAND, fields, filled
 from fedbary.notes import Note
 from fedbary.sentences import AREAS, sentence
-from fedbary.wording import COMMAND, fields, filled
 
 SRC = Path(fedbary.__file__).parent
 CODES = {

@@ -3,8 +3,9 @@
 import pytest
 
 from fedbary.errors import DataError, wrong_parameter
+from fedbary.filling import COMMAND, PYTHON, filled
 from fedbary.notes import Note
-from fedbary.wording import COMMAND, PYTHON, counted, duration, filled, listed, number, percent, quoted
+from fedbary.wording import counted, duration, listed, number, percent, quoted
 
 FULL = [
     ("data.no-file", {"where": "ward.csv"}, "ward.csv: there is no such file; check the path"),

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from fedbary.filling import Dialect, filled, spoken
 from fedbary.sentences import Sentence, sentence
 from fedbary.sentences.internal import SENTENCES
 from fedbary.strict_json import read_json
-from fedbary.wording import Dialect, as_plain, filled, is_plain, spoken
+from fedbary.wording import as_plain, is_plain
 
 Fact = Union[str, int, float, bool, tuple[str, ...], "Note", None]
 _MOST_FACTS, _LONGEST_TEXT, _MOST_NAMES, _DEEPEST = 20, 500, 50, 3

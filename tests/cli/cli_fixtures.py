@@ -13,7 +13,7 @@ import pytest
 from fedbary.cli.ui.session import Session
 from fedbary.cli.ui.terminal_text import one_line
 from fedbary.errors import FedbaryError
-from fedbary.wording import COMMAND
+from fedbary.filling import COMMAND
 
 FEDBARY = Path(sys.executable).with_name("fedbary")
 

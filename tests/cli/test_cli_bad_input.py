@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fedbary.wording import COMMAND
+from fedbary.filling import COMMAND
 
 pytest_plugins = ["cli_fixtures"]
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.cli import main
+from fedbary.filling import COMMAND, PYTHON
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.messages import Reply, reply_notes
 from fedbary.protocols.sketch.client import SketchClient
 from fedbary.sentences import AREAS
 from fedbary.valuation.outcome import Status
-from fedbary.wording import COMMAND, PYTHON, is_plain
+from fedbary.wording import is_plain
 
 SECRET = "Ann', Brown 1961"
 SENTENCES = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.guards import guarded_card
-from fedbary.protocols.cards.placing import missing_by_column, missing_share
+from fedbary.protocols.cards.placing import missing_of_columns, missing_share
 from fedbary.space.missing import told_missing
 from fedbary.space.notes import fit_notes
 from fedbary.views.report.coordinator import facts
@@ -53,12 +53,12 @@ def test_copies_of_a_row_are_no_group():
 @pytest.mark.parametrize("made", [exact_card, guarded_card])
 def test_a_card_says_it_of_each_column(made):
     card = made(people(60))
-    assert missing_by_column(card) == pytest.approx({"age": 0.3, "size": 0.0, "scan": 0.0})
+    assert missing_of_columns(card) == pytest.approx({"age": 0.3, "size": 0.0, "scan": 0.0})
     assert missing_share(card) == pytest.approx(0.3 / 4)
 
 
 def test_few_missing_cells_do_not_show_in_a_guarded_card():
-    assert missing_by_column(guarded_card(people(3)))["age"] == 0.0
+    assert missing_of_columns(guarded_card(people(3)))["age"] == 0.0
 
 
 @pytest.mark.parametrize("protocol", ["sketch", "cards", "interpolation"])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from fedbary.filling import Dialect
 from fedbary.notes import Note
-from fedbary.wording import Dialect
 
 
 class Severity(StrEnum):

@@ -9,9 +9,10 @@ from typing import Any
 
 from fedbary.checkup.finding import Severity
 from fedbary.checkup.result import Checkup, counted_findings, kind_in_words, values_in_words
+from fedbary.filling import COMMAND
 from fedbary.views.plots.page import render
 from fedbary.views.report.write import write_page
-from fedbary.wording import COMMAND, counted, dash, headline_percent, number, percent
+from fedbary.wording import counted, dash, headline_percent, number, percent
 
 _GROUPS = (
     (Severity.REFUSED, "A federation would refuse this table", "bad"),

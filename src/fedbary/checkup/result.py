@@ -10,8 +10,9 @@ from fedbary.checkup.described import ColumnFacts, LabelFacts
 from fedbary.checkup.finding import Finding, Severity
 from fedbary.checkup.subject import Subject
 from fedbary.errors import DataError
+from fedbary.filling import Dialect
 from fedbary.notes import Note
-from fedbary.wording import Dialect, counted, dash, listed, number, on_one_line
+from fedbary.wording import counted, dash, listed, number, on_one_line
 
 if TYPE_CHECKING:
     from fedbary.checkup.corrections import Correction

@@ -38,7 +38,7 @@ from fedbary.cli.ui.session import Session, new_session
 from fedbary.cli.ui.session import session as current_session
 from fedbary.cli.ui.terminal_text import one_line, paragraphs, visible
 from fedbary.errors import FedbaryError, Waiting
-from fedbary.wording import COMMAND
+from fedbary.filling import COMMAND
 
 
 class Ending(IntEnum):

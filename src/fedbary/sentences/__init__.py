@@ -2,7 +2,7 @@
 
 A code is ``area.what-happened``; its sentence stands in the file of that area. In a sentence
 
-- ``{field}`` is a fact, with Python's format specifications and those of `fedbary.wording.Formatter`;
+- ``{field}`` is a fact, with Python's format specifications and those of `fedbary.filling.Formatter`;
 - ``[[ such as {example!r}]]`` is left out where one of its facts is not known, ``[[{n} rows|nothing]]`` says the other;
 - ``<missing=indicate>`` is a setting: ``missing='indicate'`` in Python, ``--missing indicate`` on the command line;
 - facts that another party may hear are ``public``; all others stay with the owner of the data.

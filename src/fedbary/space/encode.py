@@ -62,7 +62,7 @@ def read_otherwise(found: Sequence[Difference], *, whom: str, others: int | None
     >>> from fedbary.data.reading import ColumnReading
     >>> found = [Difference("zip", ColumnReading("category"), ColumnReading("number"))]
     >>> from fedbary.notes import Note
-    >>> from fedbary.wording import COMMAND
+    >>> from fedbary.filling import COMMAND
     >>> print(Note("schema.read-otherwise", read_otherwise(found, whom="the schema")).text(COMMAND))
     column 'zip' is read as categories, by the schema as numbers: ask for --categories zip.
     """

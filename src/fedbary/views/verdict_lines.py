@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fedbary.filling import Dialect
 from fedbary.notes import Note
 from fedbary.valuation.verdict import PROBLEMS_FIRST, Advice, Opinion
-from fedbary.wording import Dialect, counted, listed, shortened, without_control
+from fedbary.wording import counted, listed, shortened, without_control
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation

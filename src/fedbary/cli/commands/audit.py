@@ -125,7 +125,8 @@ def _make(output: Path) -> None:
 
 def _show(found: Audit, files: dict[str, str]) -> None:
     from fedbary.cli.ui.tables import bulleted, screen, table
-    from fedbary.wording import COMMAND, counted
+    from fedbary.filling import COMMAND
+    from fedbary.wording import counted
 
     console = screen()
     rows = counted(found.rows, "row")

@@ -60,12 +60,12 @@ def card(
     from fedbary.engines.files.owner import make_card
     from fedbary.engines.local import one_thread
     from fedbary.errors import wrong_parameter
+    from fedbary.filling import COMMAND
     from fedbary.guard.owner_log import LOG
     from fedbary.guard.what_leaves import as_error
     from fedbary.protocols.cards import Cards
     from fedbary.protocols.messages import Failure
     from fedbary.space.schema import Schema
-    from fedbary.wording import COMMAND
 
     agreed = None if schema is None else Schema.load(schema)
     tasks: dict[str, Task] = {"auto": "auto", "classification": "classification", "regression": "regression"}

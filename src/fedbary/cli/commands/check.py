@@ -55,7 +55,7 @@ def check(
     from fedbary.cli.ui.table_view import show_checkup
     from fedbary.cli.ui.tables import bulleted, screen
     from fedbary.cli.ui.terminal_text import visible
-    from fedbary.wording import COMMAND
+    from fedbary.filling import COMMAND
 
     found = check_table(table, label, id=row_id, schema=schema, reference=reference, options=reading)
     fixed = [] if fix is None else [one.note.text(COMMAND) for one in found.fix(fix)]

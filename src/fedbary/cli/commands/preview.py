@@ -70,9 +70,9 @@ def preview(
     from fedbary.cli.ui.tables import screen, show_guesses
     from fedbary.data.any_cells import read_any_cells
     from fedbary.data.files import read
+    from fedbary.filling import COMMAND
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.space.schema import Schema
-    from fedbary.wording import COMMAND
 
     name = protocol or ("sketch" if reference or message else "cards")
     private = {} if epsilon is None else {"epsilon": epsilon}

@@ -153,7 +153,7 @@ def _marked(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, *, numbers: bool) -> None:
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
-    from fedbary.wording import COMMAND
+    from fedbary.filling import COMMAND
 
     console = screen()
     flagged, suspected = _marked(frame, "flag"), _marked(frame, "suspect")

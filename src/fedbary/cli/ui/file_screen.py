@@ -125,13 +125,13 @@ def _schema(text: str) -> dict[str, str]:
 
 def _card(file: MessageFile) -> dict[str, str]:
     from fedbary.engines.files.card_file import CardFile
-    from fedbary.protocols.cards.placing import missing_by_column
+    from fedbary.protocols.cards.placing import missing_of_columns
 
     try:
         card = CardFile.of(file, "the card").card
     except FedbaryError as error:
         return {"card": str(error)}
-    lacks = missing_by_column(card)
+    lacks = missing_of_columns(card)
     columns = [_column_of_card(column, lacks[column.name], card.reading) for column in card.columns]
     said = {"rows": f"{card.rows:,}"}
     if card.schema is None:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from fedbary.filling import COMMAND
 from fedbary.notes import Note
-from fedbary.wording import COMMAND
 
 
 def write_json(content: Mapping[str, Any]) -> None:

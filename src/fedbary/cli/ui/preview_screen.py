@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.tables import bulleted, screen, table
 from fedbary.cli.ui.terminal_text import one_line
-from fedbary.wording import COMMAND, counted
+from fedbary.filling import COMMAND
+from fedbary.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np

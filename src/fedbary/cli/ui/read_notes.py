@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fedbary.wording import COMMAND, counted, listed
+from fedbary.filling import COMMAND
+from fedbary.wording import counted, listed
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table

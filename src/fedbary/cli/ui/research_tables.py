@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.tables import bulleted, rounded, screen, table
 from fedbary.cli.ui.terminal_text import visible
-from fedbary.wording import COMMAND, counted
+from fedbary.filling import COMMAND
+from fedbary.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -32,7 +32,7 @@ from typer.core import TyperOption
 from fedbary import __version__
 from fedbary.cli.ui.terminal_text import one_line
 from fedbary.errors import SettingsError
-from fedbary.wording import COMMAND, speaking
+from fedbary.filling import COMMAND, speaking
 
 if TYPE_CHECKING:
     from fedbary.engines.events import Event

@@ -9,7 +9,8 @@ from fedbary.checkup.result import of_columns
 from fedbary.cli.ui.tables import bulleted, show_guesses
 from fedbary.cli.ui.tables import table as grid
 from fedbary.cli.ui.terminal_text import visible
-from fedbary.wording import COMMAND, counted, number
+from fedbary.filling import COMMAND
+from fedbary.wording import counted, number
 
 if TYPE_CHECKING:
     from rich.console import Console

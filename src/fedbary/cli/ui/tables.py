@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fedbary.cli.ui.terminal_text import one_line, visible
-from fedbary.wording import COMMAND
+from fedbary.filling import COMMAND
 
 if TYPE_CHECKING:
     from rich.console import Console

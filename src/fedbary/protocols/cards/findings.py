@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedbary.notes import Fact, Note
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
-from fedbary.protocols.cards.placing import missing_by_column
+from fedbary.protocols.cards.placing import missing_of_columns
 from fedbary.protocols.cards.repair import repaired
 from fedbary.space.label_coding import other_coding
 from fedbary.space.notes import MOST_COLUMNS, lacking_notes
@@ -60,7 +60,7 @@ class Findings:
     def of(self, name: str) -> list[Note]:
         """Those of one client."""
         coding = self._coding(name) if self._schema.label.kind == "classes" else None
-        lacking = lacking_notes(missing_by_column(self._cards[name]))
+        lacking = lacking_notes(missing_of_columns(self._cards[name]))
         return [*([] if coding is None else [coding]), *self._levels(name), *self._columns_off(name), *lacking]
 
     def _coding(self, name: str) -> Note | None:

@@ -88,19 +88,19 @@ def missing_share(card: Card) -> float:
         noise = 0.0 if card.release is None else card.release.sigma * np.sqrt(len(card.classes) * (widths @ widths))
         seen = found > _DEVIATIONS * noise / max(card.rows, 1)
         return float(np.clip(found / widths.sum(), 0.0, 1.0)) if seen else 0.0
-    shares = missing_by_column(card)
+    shares = missing_of_columns(card)
     cells = sum(column.width for column in card.columns)
     return sum(shares[column.name] * column.width for column in card.columns) / max(cells, 1)
 
 
-def missing_by_column(card: Card) -> dict[str, float]:
+def missing_of_columns(card: Card) -> dict[str, float]:
     """The share of cells without a value in each column; of cards in public coordinates nothing is said of columns.
 
     Examples
     --------
     >>> import fedbary as fb
     >>> from fedbary.protocols.cards.exact_card import exact_card
-    >>> missing_by_column(exact_card(fb.Table({"age": [30.0, np.nan], "size": [1.0, 2.0]}, ["a", "b"])))
+    >>> missing_of_columns(exact_card(fb.Table({"age": [30.0, np.nan], "size": [1.0, 2.0]}, ["a", "b"])))
     {'age': 0.5, 'size': 0.0}
     """
     shares, start = {}, 0

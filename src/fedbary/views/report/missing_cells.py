@@ -53,13 +53,13 @@ def missing_by_client(result: Valuation) -> MissingCells:
     return MissingCells(columns, lines)
 
 
-def missing_by_column(table: Table) -> list[tuple[str, str, str]]:
+def lacking_columns(table: Table) -> list[tuple[str, str, str]]:
     """The columns of an owner's table that lack cells, the worst first: in how many rows, and in which share of them.
 
     Examples
     --------
     >>> import fedbary as fb
-    >>> missing_by_column(fb.Table({"age": [31.0, float("nan")], "size": [1.0, 2.0]}, ["a", "b"]))
+    >>> lacking_columns(fb.Table({"age": [31.0, float("nan")], "size": [1.0, 2.0]}, ["a", "b"]))
     [('age', '1', '50.0 %')]
     """
     lacking = sorted(((-count, name) for name, count in table.missing().items() if count))[:_MOST_LINES]

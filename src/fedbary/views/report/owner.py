@@ -13,7 +13,7 @@ from fedbary.views.plots import label_pairs, row_map, value_histogram
 from fedbary.views.plots.bundle import json_inside_html
 from fedbary.views.plots.page import render
 from fedbary.views.report.learned import learned
-from fedbary.views.report.missing_cells import missing_by_column
+from fedbary.views.report.missing_cells import lacking_columns
 from fedbary.views.report.promises import owner_headline, promises
 from fedbary.views.report.row_table import FLAGGED, MOST_PICTURES, SUSPECT, RowTable, findings, row_table
 from fedbary.views.report.thumbnails import images_of
@@ -71,7 +71,7 @@ def owner_html(
     said = "" if pairs is None or numbers else pairs_in_words(pairs.table)
     drawn = [one for one in drawn if one is not pairs or not said]
     content = _facts(result, rows, row_facts, client, listed, numbers=numbers, folder=folder)
-    content |= {"missing": [] if own is None else missing_by_column(own)}
+    content |= {"missing": [] if own is None else lacking_columns(own)}
     content |= {"has_table": own is not None, "label_pairs": said, "row_data": _embedded(listed, client)}
     content |= {"drawn": {one.name: one.title for one in drawn}}
     return render("owner.html", content, drawn, package="fedbary.views.report", scripts=("tables.js", "owner.js"))

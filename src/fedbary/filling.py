@@ -1,0 +1,143 @@
+"""Sentences filled with facts, in the dialect of whoever listens: Python's, or the command line's."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from fedbary.wording import counted, listed, number, on_one_line, percent, quoted, whole_percent
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How settings are written: as parameters of Python, or as options of the command line."""
+
+    command: bool = False
+
+    def option(self, name: str) -> str:
+        """A setting's name."""
+        return f"--{name.replace('_', '-')}" if self.command else name
+
+    def setting(self, name: str, value: str) -> str:
+        """A setting with its value."""
+        return f"{self.option(name)} {value}" if self.command else f"{name}={value!r}"
+
+
+PYTHON, COMMAND = Dialect(), Dialect(command=True)
+_spoken: ContextVar[Dialect] = ContextVar("fedbary's dialect", default=PYTHON)
+
+
+def spoken() -> Dialect:
+    """The dialect of whoever listens: Python, or the command line while a command runs."""
+    return _spoken.get()
+
+
+@contextmanager
+def speaking(dialect: Dialect) -> Iterator[None]:
+    """Say everything in this dialect meanwhile.
+
+    Examples
+    --------
+    >>> with speaking(COMMAND):
+    ...     filled("ask for <min_group>", {})
+    'ask for --min-group'
+    """
+    before = _spoken.set(dialect)
+    try:
+        yield
+    finally:
+        _spoken.reset(before)
+
+
+_SETTING = re.compile(r"<([a-z_]+)(?:=([a-z-]+))?>")
+_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
+_UNKNOWN = "…"
+_FORMS: dict[str, Callable[[Any], str]] = {
+    "quoted": quoted,
+    "listed": lambda names: listed([on_one_line(name) for name in names], most=4),
+    "number": number,
+    "percent": percent,
+    "whole_percent": whole_percent,
+    "hundredths": lambda share: f"{100 * share:.0f}",
+}
+
+
+def filled(template: str, facts: Mapping[str, Any], dialect: Dialect | None = None) -> str:
+    """A sentence filled with facts; see `fedbary.sentences` for what may stand in it.
+
+    Examples
+    --------
+    >>> filled("{rows:counted row}[[ such as {cell!r}]]: use <missing=indicate>", {"rows": 2})
+    "2 rows: use missing='indicate'"
+    >>> filled("column {column!r}: use <missing=indicate>", {}, COMMAND)
+    "column '…': use --missing indicate"
+    """
+    dialect = dialect or spoken()
+    known = {name for name, fact in facts.items() if fact is not None}
+    text = _OPTIONAL.sub(lambda part: _chosen(part[1], known), template)
+    text = _SETTING.sub(lambda part: dialect.setting(part[1], part[2]) if part[2] else dialect.option(part[1]), text)
+    return Formatter().vformat(text, (), dict(facts))
+
+
+def _chosen(part: str, known: set[str]) -> str:
+    said, _, otherwise = part.partition("|")
+    return said if _fields(said) <= known else otherwise
+
+
+def fields(template: str) -> set[str]:
+    """The facts that a sentence names.
+
+    Examples
+    --------
+    >>> sorted(fields("{rows:counted row}[[ such as {cell!r}]]"))
+    ['cell', 'rows']
+    """
+    return _fields(_OPTIONAL.sub(lambda part: part[1], template))
+
+
+class Formatter(string.Formatter):
+    """Python's format specifications, and words for counts and lists.
+
+    ``counted row`` is a count with its noun, ``either is are`` the first word for one, also in a list, and the second
+    for more, ``quoted`` a list of names in quotation marks, ``listed`` one without, ``number``, ``percent`` and
+    ``whole_percent`` as reports print them, ``hundredths`` per cent without the sign. A fact that is not known, or not
+    of the kind that the sentence needs, is an ellipsis.
+    """
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The fact, or that it is not known."""
+        return _Unknown() if kwargs.get(str(key)) is None else super().get_value(key, args, kwargs)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """A fact in words."""
+        if isinstance(value, _Unknown):
+            return _UNKNOWN
+        how, _, words = format_spec.partition(" ")
+        try:
+            if how in ("counted", "either"):
+                return counted(value, words) if how == "counted" else _either(value, *words.split())
+            return _FORMS[how](value) if how in _FORMS else str(super().format_field(value, format_spec))
+        except (TypeError, ValueError):  # a text where another party should have sent a number
+            return _UNKNOWN
+
+
+def _either(value: Any, one: str, more: str) -> str:
+    count = len(value) if isinstance(value, tuple | list) else value
+    return one if count == 1 else more
+
+
+class _Unknown:
+    def __str__(self) -> str:
+        return _UNKNOWN
+
+    def __repr__(self) -> str:
+        return f"'{_UNKNOWN}'"
+
+
+def _fields(part: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(part) if name}
