@@ -161,14 +161,15 @@ def _damaged_message(rng: np.random.Generator, message: Message) -> Message:
 
 def _over_the_wire(message: Message) -> Message:
     """As the codec gives it back; what it cannot even pack did not come over a network."""
-    from fedbary.engines.flower.codec import pack_message, unpack_message
+    from fedbary.engines.flower.codec import pack, unpack
+    from fedbary.engines.packed import packed_message, unpacked_message
     from fedbary.guard.envelope import Envelope
 
     try:
-        packed = pack_message(message, Envelope("0" * 32))
+        packed = pack(packed_message(message, Envelope("0" * 32)))
     except Exception:
         return message
-    return unpack_message(packed)[0]
+    return unpacked_message(unpack(packed))[0]
 
 
 def _replies() -> Case:
@@ -223,7 +224,8 @@ def _packed_replies() -> Case:
     """The codec: replies whose records and bytes are damaged, as the server's exchange reads them."""
     from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
-    from fedbary.engines.flower.codec import pack_reply, unpack_reply
+    from fedbary.engines.flower.codec import pack, unpack
+    from fedbary.engines.packed import packed_reply, require_answer_to, unpacked_reply
     from fedbary.guard.envelope import Envelope
 
     asked = Envelope("0" * 32, "start", 0, 1, name="north", flagged=3)
@@ -234,7 +236,7 @@ def _packed_replies() -> Case:
     ]
 
     def case(rng: np.random.Generator) -> str:
-        content = pack_reply(pick(rng, made), asked)
+        content = pack(packed_reply(pick(rng, made), asked))
         head, scalars = dict(content["fedbary"]), dict(content["scalars"])
         arrays = dict(content["arrays"].items())
         act = rng.random()
@@ -253,7 +255,11 @@ def _packed_replies() -> Case:
             return "not sent"
         if rng.random() < 0.1:
             records.pop(pick(rng, records))
-        return _outcome(lambda: unpack_reply(RecordDict(records), asked))
+        return _outcome(lambda: read(RecordDict(records)))
+
+    def read(records: RecordDict) -> None:
+        found, envelope = unpacked_reply(unpack(records))
+        require_answer_to(asked, envelope, found)
 
     return case
 

@@ -80,8 +80,8 @@ def answer_over_flower() -> Callable[[], object]:
     from inprocess import InProcessGrid
 
     from fedbary.engines.flower.client_app import app
-    from fedbary.engines.flower.config import RunConfig
     from fedbary.engines.flower.server_app import valued
+    from fedbary.engines.run_config import RunConfig
 
     folder = Path(tempfile.mkdtemp())
     node = {

@@ -184,8 +184,8 @@ def federation(tmp_path):
     from inprocess import InProcessGrid
 
     from fedbary.engines.flower.client_app import app
-    from fedbary.engines.flower.config import RunConfig
     from fedbary.engines.flower.server_app import valued
+    from fedbary.engines.run_config import RunConfig
 
     rows(120, 9).to_csv(tmp_path / "reference.csv", index=False)
     config = {"reference": str(tmp_path / "reference.csv"), "timeout": 60.0, "poll": 0.001}

@@ -14,7 +14,7 @@ import pytest
 from processes import eventually, free_ports, ours
 
 import fedbary as fb
-from fedbary.engines.flower.exchange import _ERRORS
+from fedbary.engines.flower.engine import ERRORS
 from fedbary.guard.ledger import Ledger
 from fedbary.views.result_tables import valuation_text
 
@@ -118,5 +118,5 @@ def test_every_key_of_the_run_config_is_on_the_page_with_its_default():
 
 
 def test_every_reason_is_on_the_page():
-    for reason in (str(failure.note) for failure in _ERRORS.values()):
+    for reason in (str(failure.note) for failure in ERRORS.values()):
         assert reason in PAGE

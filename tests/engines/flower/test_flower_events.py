@@ -4,9 +4,9 @@ import pytest
 from inprocess import InProcessGrid, silent
 
 from fedbary.engines.flower.client_app import app
-from fedbary.engines.flower.config import RunConfig
 from fedbary.engines.flower.server_app import valued
 from fedbary.engines.live.watched import Watched
+from fedbary.engines.run_config import RunConfig
 from fedbary.errors import ProtocolError
 
 

@@ -12,13 +12,14 @@ import fedbary as fb
 from codes import coded
 from fedbary.cli import main
 from fedbary.data.atomic import read_arrays
-from fedbary.engines.flower import engine as engine_module
 from fedbary.engines.flower.client_app import app
-from fedbary.engines.flower.codec import Envelope, pack_reply, unpack_reply
-from fedbary.engines.flower.config import RunConfig
+from fedbary.engines.flower.codec import pack, unpack
 from fedbary.engines.flower.engine import FlowerEngine
 from fedbary.engines.flower.server_app import valued
+from fedbary.engines.packed import packed_reply, require_answer_to, unpacked_reply
+from fedbary.engines.run_config import RunConfig
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
+from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_folder import load_owner_view
 from fedbary.notes import Note
@@ -336,7 +337,7 @@ def test_too_few_nodes_are_said_and_enough_go_on_with_a_note(tmp_path):
 def interrupted(monkeypatch, grid, config):
     """A run whose server dies when it is about to ask for the fourth time."""
     rounds = []
-    whole = engine_module.exchange
+    whole = FlowerEngine.deliver
 
     def dying(*arguments, **more):
         rounds.append(1)
@@ -344,7 +345,7 @@ def interrupted(monkeypatch, grid, config):
             raise KeyboardInterrupt
         return whole(*arguments, **more)
 
-    monkeypatch.setattr(engine_module, "exchange", dying)
+    monkeypatch.setattr(FlowerEngine, "deliver", dying)
     with pytest.raises(KeyboardInterrupt):
         valued(grid, RunConfig.of(config))
     monkeypatch.undo()
@@ -528,11 +529,11 @@ def test_replies_survive_the_records_and_strangers_do_not():
     arrays = {"m": np.arange(6.0).reshape(2, 3), "i": np.arange(3)}
     reply = Reply(3, {"a": 1, "b": 2.5, "c": "x", "d": True}, arrays, notes)
     envelope = Envelope("f" * 32, "step", 3, 2, name="north")
-    again, head = unpack_reply(pack_reply(reply, envelope), envelope)
+    again, head = unpacked_reply(unpack(pack(packed_reply(reply, envelope))))
     assert (again.scalars, again.notes) == (reply.scalars, notes)
     assert head.name == "north"
     for name, array in reply.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
         assert again.arrays[name].dtype == array.dtype
     with pytest.raises(ProtocolError, check=coded("engines.node-lost-its-state")):
-        unpack_reply(pack_reply(reply, envelope), replace(envelope, step=5))
+        require_answer_to(replace(envelope, step=5), head, again)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from flwr.app import ConfigRecord, Context, RecordDict
 from flwr.app import Message as FlowerMessage
-from flwr.proto.node_pb2 import NodeInfo
 from hypothesis import given
 from hypothesis import strategies as st
 from inprocess import InProcessGrid, raised
@@ -15,10 +14,10 @@ from inprocess import InProcessGrid, raised
 import fedbary as fb
 from fedbary.engines.flower.choosing import from_result
 from fedbary.engines.flower.client_app import app
-from fedbary.engines.flower.config import RunConfig
-from fedbary.engines.flower.node_names import NodeNames, distinct
 from fedbary.engines.flower.server_app import app as server_app
 from fedbary.engines.flower.server_app import valued
+from fedbary.engines.node_names import NodeNames, distinct
+from fedbary.engines.run_config import RunConfig
 from fedbary.notes import Note
 from fedbary.views.result_tables import valuation_text
 
@@ -186,21 +185,25 @@ def test_an_answer_in_the_name_of_another_node_is_refused(federation):
     }
 
 
-@given(st.dictionaries(st.integers(1, 99), st.sampled_from(["a", "A", "ａ", "a (node-1)", "a (node-2)", "node-1", ""])))
+@given(
+    st.dictionaries(
+        st.integers(1, 99).map(str), st.sampled_from(["a", "A", "ａ", "a (node-1)", "a (node-2)", "node-1", ""])
+    )
+)
 def test_labels_are_all_different_even_where_names_look_like_labels(names):
     known = NodeNames(simulated=False)
-    known.register(NodeInfo(node_id=node, name=name) for node, name in names.items())
+    known.register(names)
     labels = [known.label(node) for node in names]
     assert len({label.casefold() for label in labels}) == len(labels)
     assert all(labels)
 
 
 def test_two_of_one_name_are_both_told_apart():
-    assert distinct({1: "north", 2: "north"}) == {1: "north (node-1)", 2: "north (node-2)"}
+    assert distinct({"1": "north", "2": "north"}) == {"1": "north (node-1)", "2": "north (node-2)"}
 
 
 def test_a_registered_name_is_cleaned_too():
     known = NodeNames(simulated=False)
-    known.register([NodeInfo(node_id=1, name="\x1b[31mnorth\n" + "x" * 500)])
-    assert known.label(1).isprintable()
-    assert len(known.label(1)) < 80
+    known.register({"1": "\x1b[31mnorth\n" + "x" * 500})
+    assert known.label("1").isprintable()
+    assert len(known.label("1")) < 80

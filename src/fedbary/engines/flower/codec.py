@@ -1,4 +1,4 @@
-"""Messages and replies as Flower's records, and back; whatever does not fit is refused with a reason."""
+"""What is packed as Flower's records, and back; whatever does not fit is refused with a reason."""
 
 from __future__ import annotations
 
@@ -6,50 +6,17 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from fedbary.data.npy import read_npy
-from fedbary.engines.packed import (
-    LONGEST_NAME,
-    MOST_ARRAYS,
-    MOST_BYTES,
-    Packed,
-    is_scalar,
-    packed_message,
-    packed_reply,
-    require_answer_to,
-    unpacked_message,
-    unpacked_reply,
-)
+from fedbary.engines.packed import LONGEST_NAME, MOST_ARRAYS, MOST_BYTES, Packed, is_scalar
 from fedbary.errors import ProtocolError
-from fedbary.guard.envelope import Envelope
-from fedbary.protocols.messages import Failure, Message, Reply, Scalar
+from fedbary.protocols.messages import Scalar
 from fedbary.wording import as_plain
 
 VERSION = 3
 _HEAD, _SCALARS, _ARRAYS, _NUMPY = "fedbary", "scalars", "arrays", "numpy.ndarray"
 
 
-def pack_message(message: Message, envelope: Envelope) -> RecordDict:
-    """A protocol's message for a node."""
-    return _pack(packed_message(message, envelope))
-
-
-def unpack_message(content: RecordDict) -> tuple[Message, Envelope]:
-    """A protocol's message as the node got it."""
-    return unpacked_message(_unpack(content))
-
-
-def pack_reply(reply: Reply | Failure, envelope: Envelope) -> RecordDict:
-    """A node's answer, or as a code with public facts why there is none."""
-    return _pack(packed_reply(reply, envelope))
-
-
-def unpack_reply(content: RecordDict, asked: Envelope) -> tuple[Reply | Failure, Envelope]:
-    """A node's answer to what was asked; raises where it does not belong to that message."""
-    found, envelope = unpacked_reply(_unpack(content))
-    require_answer_to(asked, envelope, found)
-    return found, envelope
-
-
-def _pack(packed: Packed) -> RecordDict:
+def pack(packed: Packed) -> RecordDict:
+    """As Flower's records."""
     return RecordDict(
         {
             _HEAD: ConfigRecord({**packed.head, "version": VERSION}),
@@ -60,7 +27,8 @@ def _pack(packed: Packed) -> RecordDict:
     )
 
 
-def _unpack(content: RecordDict) -> Packed:
+def unpack(content: RecordDict) -> Packed:
+    """Back from Flower's records; refuses what is none of fedbary's or too large."""
     if not isinstance(content.get(_HEAD), ConfigRecord):
         raise ProtocolError("engines.not-ours")
     head = dict(content[_HEAD])

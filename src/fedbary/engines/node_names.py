@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from fedbary.notes import Note
 from fedbary.wording import on_one_line
-
-if TYPE_CHECKING:
-    from flwr.proto.node_pb2 import NodeInfo
 
 _LONGEST = 60
 
@@ -27,33 +24,33 @@ class NodeNames:
 
     def __init__(self, *, simulated: bool) -> None:
         self._simulated = simulated
-        self._registered: dict[int, str] = {}
-        self._claimed: dict[int, str] = {}
-        self._labels: dict[int, str] = {}
+        self._registered: dict[str, str] = {}
+        self._claimed: dict[str, str] = {}
+        self._labels: dict[str, str] = {}
 
-    def register(self, nodes: Iterable[NodeInfo]) -> None:
-        """Take the names under which nodes were registered (``flwr supernode register --name``)."""
-        self._registered |= {node.node_id: on_one_line(node.name, _LONGEST) for node in nodes}
+    def register(self, names: Mapping[str, str]) -> None:
+        """Take the names under which nodes, by their ids, were registered; empty where nobody gave one."""
+        self._registered |= {node: on_one_line(name, _LONGEST) for node, name in names.items()}
         self._labels = {}
 
-    def claim(self, node: int, name: str) -> None:
+    def claim(self, node: str, name: str) -> None:
         """Note what a node calls itself."""
         own = on_one_line(name, _LONGEST)
         if own and own != self._claimed.get(node):
             self._claimed[node] = own
             self._labels = {} if self._simulated else self._labels
 
-    def label(self, node: int) -> str:
+    def label(self, node: str) -> str:
         """What people call a node."""
         if not self._labels:
             self._labels = distinct({node: self._wish(node) for node in self._registered})
         return self._labels[node]
 
-    def is_final(self, node: int) -> bool:
+    def is_final(self, node: str) -> bool:
         """Whether the label will stay: a simulated node says its name with its first answer."""
         return not self._simulated or node in self._claimed
 
-    def claim_notes(self, node: int) -> tuple[Note, ...]:
+    def claim_notes(self, node: str) -> tuple[Note, ...]:
         """That a node calls itself something else than people do, where it does."""
         claimed = self._claimed.get(node)
         if claimed in (None, self.label(node), self._registered[node]):
@@ -69,18 +66,18 @@ class NodeNames:
         self._registered, self._claimed = dict(content["registered"]), dict(content["claimed"])
         self._labels = {}
 
-    def _wish(self, node: int) -> str:
+    def _wish(self, node: str) -> str:
         claimed = self._claimed.get(node, "") if self._simulated else ""
         return self._registered[node] or claimed or _numbered(node)
 
 
-def distinct(wishes: Mapping[int, str]) -> dict[int, str]:
+def distinct(wishes: Mapping[str, str]) -> dict[str, str]:
     """The wished-for names, with the ids of those nodes that would look the same: none of them is the first.
 
     Examples
     --------
-    >>> distinct({17: "north", 42: "North", 99: "south"})
-    {17: 'north (node-17)', 42: 'North (node-42)', 99: 'south'}
+    >>> distinct({"17": "north", "42": "North", "99": "south"})
+    {'17': 'north (node-17)', '42': 'North (node-42)', '99': 'south'}
     """
     labels = dict(wishes)
     while True:
@@ -95,5 +92,5 @@ def _looks(label: str) -> str:
     return unicodedata.normalize("NFKC", label).casefold()
 
 
-def _numbered(node: int) -> str:
+def _numbered(node: str) -> str:
     return f"node-{node}"

@@ -1,4 +1,4 @@
-"""A Flower run's config as settings: the protocol, its options, the space, flags, and how long to wait."""
+"""The config of a networked run as settings: the protocol, its options, the space, flags, and how long to wait."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fedbary.checks import did_you_mean
-from fedbary.engines.flower.engine import Attendance
-from fedbary.engines.flower.exchange import Patience
+from fedbary.engines.attendance import Attendance
+from fedbary.engines.networked import Patience
 from fedbary.errors import SettingsError
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
@@ -25,7 +25,7 @@ _OWN = (
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything that ``--run-config`` can say."""
+    """Everything that ``flwr run --run-config``, or the config of a FLARE job, can say."""
 
     protocol: Settings
     rules: RowRules

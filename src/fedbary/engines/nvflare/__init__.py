@@ -1,0 +1,1 @@
+"""NVIDIA FLARE as the engine: the same protocols, the same results. Needs the extra `nvflare`."""

@@ -1,0 +1,1 @@
+"""FedBary in NVIDIA FLARE jobs: the public names, which need the extra `nvflare`."""
