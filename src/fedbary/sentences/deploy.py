@@ -3,9 +3,13 @@
 from fedbary.sentences import say
 
 SENTENCES = {
+    "app-damaged": say("'{file}' is no Flower app's ({why}): correct it, or give another folder with --app."),
     "days": say("The certificates cannot be valid for {days} days: choose 1 to 3650."),
     "flower-missing": say("A federation runs on Flower: install it with pip install 'fedbary[flower]'"),
     "folder-taken": say("'{folder}' {what}: choose another folder, so that no key is overwritten."),
+    "no-app": say("'{folder}' holds no Flower app: give the folder of one with --app."),
+    "no-authority-key": say("'{file}' is not there, and only it can sign a certificate: bring it back for a moment."),
+    "no-engine": say("There is no engine {name!r}{guess}: choose {known}."),
     "no-federation": say("'{folder}' holds no federation: make one with 'fedbary federation init'."),
     "no-nodes": say("No node was named: give --nodes with at least one name."),
     "node-name": say(
@@ -13,6 +17,10 @@ SENTENCES = {
     ),
     "not-a-host": say("{host!r} is neither a host name nor an IP address: give one with --host."),
     "not-a-port": say("{port} is not a port: ports go from 1 to 65535."),
+    "not-a-setting": say("{typed!r} is no setting: write --set key=value."),
+    "not-registered": say("The server did not take {names} ({why}): mend that, then type {script} {names}"),
+    "not-submitted": say("The run could not be started: {why}"),
+    "not-unregistered": say("The server still takes {name}'s old key ({why}): mend that, then rotate it again."),
     "other-version": say(
         "'{file}' has version {version}, this fedbary reads version 1: use the fedbary that made the federation."
     ),
@@ -20,4 +28,9 @@ SENTENCES = {
     "ports-overlap": say("The nodes' ports {first} to {last} include the server's, {port}: choose others."),
     "same-node-name": say("Two nodes have the same name: names must differ in more than their case."),
     "server-name": say("{entry!r} is not a server's name: write DNS:name or IP:address."),
+    "server-needed": say(
+        "The server at {address}: {problem}. Nothing was changed: start it with {script}, and try again."
+    ),
+    "setting-value": say("--set {key}={value} cannot be: {key} is {kind}."),
+    "unknown-setting": say("There is no setting {key!r}{guess}: docs/flower.md lists them under 'Settings of a run'."),
 }
