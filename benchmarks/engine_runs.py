@@ -220,6 +220,30 @@ def flower_on_ray(case: Case) -> Measured:
             os.kill(pid, 9)
 
 
+def flare_simulator(case: Case) -> Measured:
+    """NVIDIA FLARE's simulator, a process for each site, which reads its own file."""
+    place = case.place("flare")
+    owner = place / "fedbary.toml"
+    owner.write_text(
+        f'data-path = "{case.data}/{{site}}.parquet"\nlabel = "{LABEL}"\ntable = "{{site}}"\nreport = false\n'
+        f'state-path = "{place / "state"}"\n'
+    )
+    script = f"""
+from fedbary.nvflare import Simulator, recipe
+recipe({case.config(place / "out")!r}, min_clients={case.clients}).execute(Simulator({case.clients}, {str(place)!r}))
+"""
+    started, before = time.perf_counter(), on_the_loopback()
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"FEDBARY_NODE": str(owner)},
+        capture_output=True,
+        text=True,
+        cwd=place,
+        check=False,
+    )
+    return _finished(place, done, started, before)
+
+
 def _by_flwr(case: Case, place: Path, command: list[str | Path], more: dict[str, object] | None = None) -> Measured:
     config = {**case.config(place / "out"), **(more or {})}
     text = " ".join(f'{key}="{value}"' if isinstance(value, str) else f"{key}={value}" for key, value in config.items())
@@ -236,6 +260,10 @@ def _by_flwr(case: Case, place: Path, command: list[str | Path], more: dict[str,
     done = subprocess.run(
         [*command, "--run-config", text], env=environment, capture_output=True, text=True, cwd=place, check=False
     )
+    return _finished(place, done, started, before)
+
+
+def _finished(place: Path, done: subprocess.CompletedProcess[str], started: float, before: int) -> Measured:
     seconds, carried = time.perf_counter() - started, on_the_loopback() - before
     if not (place / "out" / "valuation.json").is_file():
         raise SystemExit(done.stdout[-3000:] + done.stderr[-3000:])

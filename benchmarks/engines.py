@@ -25,9 +25,10 @@ ENGINES: dict[str, Callable[[Case], Measured]] = {
     "Flower in process": runs.flower_in_process,
     "Flower over TLS": runs.flower_over_tls,
     "Flower on Ray": runs.flower_on_ray,
+    "FLARE simulator": runs.flare_simulator,
 }
 IN_PROCESS = ("local", "files", "Flower in process")
-SIMULATORS = ("local", "Flower in process", "Flower on Ray")
+SIMULATORS = ("local", "Flower in process", "Flower on Ray", "FLARE simulator")
 COLUMNS = {"sketch": ("distance", "quality"), "cards": ("distance", "share", "quality", "wrong_labels")}
 
 
