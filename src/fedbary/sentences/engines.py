@@ -14,6 +14,7 @@ SENTENCES = {
     "app-not-loaded": say("the node cannot load the app: check that fedbary is installed there"),
     "app-refused": say("the node refused the app"),
     "array-unreadable": say("an array of the message cannot be read"),
+    "asked-by-a-site": say("only the coordinator may ask, and this came from another site"),
     "card-without-name": say("A card has no name: give one to fb.card(name=...), or save it and pass its file."),
     "checkpoint-damaged": say("The checkpoint '{file}' cannot be read ({why}): delete it to start anew."),
     "checkpoint-of-another-run": say(
@@ -77,6 +78,12 @@ SENTENCES = {
     "resume-without-folder": say("<resume> needs the folder of the interrupted run: pass folder=... too."),
     "rows-are-at-the-nodes": say("Over this engine the rows stay at the nodes: leave out the clients' data."),
     "same-file": say("sent the same file as {names:listed}", "names"),
+    "site-config-unreadable": say(
+        "the site's own config[[ '{file}']] cannot be read[[ ({why})]]: its owner should correct it"
+    ),
+    "site-without-config": say(
+        "the site has no config of its owner's: a file fedbary.toml belongs into its folder local[[, as '{file}']]"
+    ),
     "strategy-waits-for-ever": say(
         "The strategy waits for {name} = {least} nodes, but {chosen} are chosen, so it would wait for ever: give it {name}={chosen} or fewer."
     ),
