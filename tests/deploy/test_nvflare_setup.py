@@ -55,7 +55,9 @@ def test_nothing_secret_can_be_read_by_others_and_the_sites_keys_are_in_their_ki
 def test_the_federation_is_read_back_and_every_owner_is_told_which_kit_is_theirs(federation):
     assert read_plan(federation) == PLAN
     text = (federation / "README.md").read_text()
-    assert "`nodes/north` to north" in text and "`nodes/south-2` to south-2" in text and "@" not in text
+    assert "`nodes/north` to north" in text
+    assert "`nodes/south-2` to south-2" in text
+    assert "@" not in text
     assert network("nvflare") is nvflare
 
 
@@ -81,7 +83,8 @@ def test_sites_allow_two_classes_and_neither_code_nor_commands(federation):
 def test_a_new_sites_own_files_name_no_table_yet_and_the_default_policy(federation):
     local = federation / "nodes" / "north" / "local"
     config = tomllib.loads((local / "fedbary.toml").read_text())
-    assert config["table"] == "north" and "data-path" not in config
+    assert config["table"] == "north"
+    assert "data-path" not in config
     assert OwnerPolicy.load(local / "policy.toml") == OwnerPolicy()
 
 
@@ -108,7 +111,8 @@ def test_what_the_coordinator_typed_goes_to_the_server_alone(tmp_path):
 
 def test_the_server_keeps_its_jobs_in_its_own_kit(federation):
     text = (federation / "server" / "local" / "resources.json").read_text()
-    assert "/tmp/nvflare" not in text and str(federation / "server" / "store" / "jobs") in text
+    assert "/tmp/nvflare" not in text
+    assert str(federation / "server" / "store" / "jobs") in text
 
 
 def test_a_later_site_gets_a_kit_of_the_same_authority_and_the_others_keep_theirs(tmp_path):
@@ -119,7 +123,8 @@ def test_a_later_site_gets_a_kit_of_the_same_authority_and_the_others_keep_their
     assert all(file.read_bytes() == content for file, content in before.items())
     root = certificate(folder / "server" / "startup" / "rootCA.pem")
     certificate(folder / "nodes" / "west" / "startup" / "client.crt").verify_directly_issued_by(root)
-    assert read_plan(folder) == more and "nodes/west" in (folder / "README.md").read_text()
+    assert read_plan(folder) == more
+    assert "nodes/west" in (folder / "README.md").read_text()
     assert not list((folder / "provision").rglob("prod_*"))
     (folder / "provision" / "fedbary" / "state" / "cert.json").unlink()
     with pytest.raises(DataError, check=coded("deploy.no-authority-key")):
@@ -157,12 +162,15 @@ def test_names_that_flare_cannot_take_are_refused_and_nothing_is_left(tmp_path, 
 
 def test_before_anything_runs_the_server_is_the_next_step(federation):
     found = nvflare.status(federation)
-    assert found["server"]["answers"] is False and {node["status"] for node in found["nodes"]} == {"unknown"}
+    assert found["server"]["answers"] is False
+    assert {node["status"] for node in found["nodes"]} == {"unknown"}
     assert 300 < found["certificates"]["server"]["days_left"] <= 360
     step = nvflare.next_step(federation, PLAN, found)
-    assert step is not None and "server.sh" in step.command
+    assert step is not None
+    assert "server.sh" in step.command
     with pytest.raises(DataError, check=coded("deploy.not-submitted")):
         nvflare.submit(federation, PLAN, None, {})
     with pytest.raises(SettingsError, check=coded("deploy.flare-has-no-apps")):
         nvflare.run_keys(federation, federation)
-    assert nvflare.standing(federation, "any").state == "unknown" and not nvflare.stop(federation, "any")
+    assert nvflare.standing(federation, "any").state == "unknown"
+    assert not nvflare.stop(federation, "any")
