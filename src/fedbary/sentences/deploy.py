@@ -17,7 +17,9 @@ SENTENCES = {
     "no-authority-key": say("'{file}' is not there, and only it can sign a certificate: bring it back for a moment."),
     "no-engine": say("There is no engine {name!r}{guess}: choose {known}."),
     "no-federation": say("'{folder}' holds no federation: make one with 'fedbary federation init'."),
+    "no-node": say("There is no node {name!r}{guess}: there are {known}."),
     "no-nodes": say("No node was named: give --nodes with at least one name."),
+    "node-there": say("{name!r} is a node of this federation already: 'rotate-keys' gives it a new key."),
     "node-name": say(
         "{name!r} cannot be a node's name: use 1 to 64 letters, digits, '_' and '-', and no hyphen first."
     ),
