@@ -3,7 +3,7 @@
 from fedbary.sentences import say
 
 SENTENCES = {
-    "absent-nodes": say("{count:counted node} did not come in time", "count"),
+    "absent-nodes": say("[[{names:named}|{count:counted node}]] did not come in time", "names count"),
     "all-weights-zero": say("All weights of nodes are 0, so there would be nothing to average: give one above 0."),
     "answer-lost": say("the node's answer was lost"),
     "answer-to-another": say(
@@ -65,6 +65,10 @@ SENTENCES = {
     ),
     "no-weight": say("The chosen clients have no weight by {by!r}: choose by other means, or other clients."),
     "nobody-chosen": say("No client meets the criterion, so nobody would train: lower it."),
+    "nobody-came": say(
+        "No node was online within {deadline:g} s: start the nodes, and see with `fedbary federation status` who is.",
+        "deadline",
+    ),
     "node-lost-its-state": say(
         "the node has given {given} answers in this run, not {expected}: it lost its state", "given expected"
     ),
@@ -79,6 +83,15 @@ SENTENCES = {
         "In round {round} only nodes of weight 0 replied, so there is nothing to average: give them a weight, or ask other nodes with SelectedNodes."
     ),
     "other-version": say("the message has version {version}, this fedbary speaks {own}: update it", "version own"),
+    "late-nodes": say(
+        "[[{names:named}|{count:counted node}]] {count:either was were} not there when the run began: run it again to "
+        "value {count:either it them}",
+        "names count",
+    ),
+    "left-out-nodes": say(
+        "[[{names:named}|{count:counted node}]] {count:either was were} online but not asked (num-nodes, nodes)",
+        "names count",
+    ),
     "message-late": say("the message did not reach the node in time"),
     "reply-not-asked": say("the reply is to '{kind}', round {round}, which was not asked now", "kind round"),
     "reply-of-another-node": say("the reply does not repeat what only this node was told"),
@@ -103,8 +116,9 @@ SENTENCES = {
         "folder."
     ),
     "too-few-nodes": say(
-        "{came} of {wanted} nodes came within {deadline:g} s: start the others, or ask for fewer (num-nodes, min-nodes).",
-        "came wanted deadline",
+        "{came} of {wanted} nodes came within {deadline:g} s[[; {absent:named} did not]]: start the others[[, or go on "
+        "with those that came (min-nodes={fewer})]].",
+        "came wanted deadline absent fewer",
     ),
     "too-large": say("the message is larger than {megabytes} MB or has too many arrays", "megabytes"),
     "two-answers": say("there are two different answers of this client, {files:listed}: keep the one that counts."),
