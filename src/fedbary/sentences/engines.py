@@ -4,6 +4,8 @@ from fedbary.sentences import say
 
 SENTENCES = {
     "absent-nodes": say("[[{names:named}|{count:counted node}]] did not come in time", "names count"),
+    "all-refused": say("Nobody was valued, as every owner refused: {why}", "why"),
+    "all-valued": say("{count:counted client} {count:either was were} valued.", "count"),
     "all-weights-zero": say("All weights of nodes are 0, so there would be nothing to average: give one above 0."),
     "answer-lost": say("the node's answer was lost"),
     "answer-to-another": say(
@@ -84,12 +86,14 @@ SENTENCES = {
         "names count",
     ),
     "message-late": say("the message did not reach the node in time"),
+    "outcome-unreadable": say("'{file}' cannot be read as the outcome of a run: start the run again."),
     "reply-not-asked": say("the reply is to '{kind}', round {round}, which was not asked now", "kind round"),
     "reply-of-another-node": say("the reply does not repeat what only this node was told"),
     "reply-of-another-run": say("the reply belongs to another run"),
     "resume-without-folder": say("<resume> needs the folder of the interrupted run: pass folder=... too."),
     "rows-are-at-the-nodes": say("Over this engine the rows stay at the nodes: leave out the clients' data."),
     "same-file": say("sent the same file as {names:listed}", "names"),
+    "some-failed": say("{failed} of {count:counted client} could not be valued: {names:named}", "failed count names"),
     "strategy-waits-for-ever": say(
         "The strategy waits for {name} = {least} nodes, but {chosen} are chosen, so it would wait for ever: give it {name}={chosen} or fewer."
     ),
