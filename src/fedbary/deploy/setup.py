@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from fedbary.data.atomic import private_folder, write_atomically
@@ -13,7 +14,7 @@ from fedbary.deploy.plan import SETTINGS, Plan, need_flower, plan_text
 from fedbary.deploy.run_keys import app_project
 from fedbary.errors import SettingsError
 
-SECRET, PUBLIC, _PROGRAM = 0o600, 0o644, 0o700
+SECRET, PUBLIC, PROGRAM = 0o600, 0o644, 0o700
 File = tuple[bytes | str, int]  # what is in it, and its mode
 
 
@@ -26,6 +27,16 @@ def create(folder: str | Path, plan: Plan) -> Path:
         The folder, absolute.
     """
     need_flower()
+
+    def fill(draft: Path, target: Path) -> None:
+        for path, (text, mode) in _files(plan, target).items():
+            put(draft / path, text, mode)
+
+    return new_folder(folder, fill)
+
+
+def new_folder(folder: str | Path, fill: Callable[[Path, Path], None]) -> Path:
+    """A federation's folder, absolute, with what ``fill(draft, target)`` puts into its draft; whole or not at all."""
     target = Path(folder).absolute()
     if target.is_symlink() or target.is_file() or (target.is_dir() and any(target.iterdir())):
         what = "already holds a federation" if (target / SETTINGS).exists() else "is not an empty folder"
@@ -33,8 +44,7 @@ def create(folder: str | Path, plan: Plan) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        for path, (text, mode) in _files(plan, target).items():
-            put(draft / path, text, mode)
+        fill(draft, target)
         draft.replace(target)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -47,8 +57,8 @@ def _files(plan: Plan, target: Path) -> dict[str, File]:
     signer, ca = authority(plan.days)
     key, certificate = server_certificate(plan, signer, ca)
     files = plan_files(plan, target) | {
-        "server.sh": (scripts.filled(scripts.SERVER, plan, target), _PROGRAM),
-        "run.sh": (scripts.filled(scripts.RUN, plan, target), _PROGRAM),
+        "server.sh": (scripts.filled(scripts.SERVER, plan, target), PROGRAM),
+        "run.sh": (scripts.filled(scripts.RUN, plan, target), PROGRAM),
         "app/pyproject.toml": (app_project(), PUBLIC),
         "flwr/config.toml": (scripts.filled(scripts.CONFIG, plan, target), SECRET),
         "ca/ca.key": (pem(signer), SECRET),
@@ -70,7 +80,7 @@ def plan_files(plan: Plan, target: Path) -> dict[str, File]:
     """The files that name the nodes, the plan itself last."""
     return {
         "README.md": (scripts.filled(scripts.README, plan, target), PUBLIC),
-        "register.sh": (scripts.filled(scripts.REGISTER, plan, target), _PROGRAM),
+        "register.sh": (scripts.filled(scripts.REGISTER, plan, target), PROGRAM),
         SETTINGS: (plan_text(plan), PUBLIC),
     }
 
@@ -79,7 +89,7 @@ def node_files(plan: Plan, target: Path, name: str, ca: bytes) -> dict[str, File
     """A node's folder, but for its keys."""
     return {
         f"nodes/{name}/ca.crt": (ca, PUBLIC),
-        f"nodes/{name}/node-{name}.sh": (scripts.filled(scripts.NODE, plan, target, name), _PROGRAM),
+        f"nodes/{name}/node-{name}.sh": (scripts.filled(scripts.NODE, plan, target, name), PROGRAM),
         f"nodes/{name}/README.md": (scripts.filled(scripts.NODE_README, plan, target, name), PUBLIC),
         f"nodes/{name}/Containerfile": (scripts.filled(scripts.CONTAINER, plan, target, name), PUBLIC),
     }

@@ -40,14 +40,15 @@ def status(folder: str | Path) -> dict[str, Any]:
         "folder": str(folder),
         "engine": plan.engine,
         "address": plan.address,
-        "certificates": {name: _expiry(folder / path) for name, path in _CERTIFICATES.items()},
+        "certificates": {name: expiry(folder / path) for name, path in _CERTIFICATES.items()},
         "server": {"answers": problem is None, "problem": problem or list_problem},
         "nodes": nodes,
         "other_nodes": [{"node_id": number, "status": state} for number, state in known.items()],
     }
 
 
-def _expiry(file: Path) -> dict[str, Any]:
+def expiry(file: Path) -> dict[str, Any]:
+    """When a certificate ends, and in how many days."""
     from cryptography import x509
 
     try:

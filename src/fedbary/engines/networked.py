@@ -26,7 +26,7 @@ from fedbary.valuation.result import Valuation, with_outcomes
 
 OnAnswer = Callable[[str, Packed | Failure], None]
 # Messages on their way at a time: large ones for many clients would fill the memory.
-_WAVE = 200
+WAVE = 200
 # Beyond so many, a sentence says how many nodes it is about instead of their names.
 _MOST_NAMES = 20
 
@@ -146,8 +146,8 @@ class NetworkedEngine(Engine):
                 observer.answered(self.label(node), answers[node])
 
         nodes = list(packed)
-        for first in range(0, len(nodes), _WAVE):
-            silent = nodes[first : first + _WAVE]
+        for first in range(0, len(nodes), WAVE):
+            silent = nodes[first : first + WAVE]
             for _ in range(self.patience.retries + 1):
                 self.deliver({node: packed[node] for node in silent}, on_answer)
                 silent = [node for node in silent if node not in answers]

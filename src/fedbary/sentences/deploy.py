@@ -5,6 +5,12 @@ from fedbary.sentences import say
 SENTENCES = {
     "app-damaged": say("'{file}' is no Flower app's ({why}): correct it, or give another folder with --app."),
     "days": say("The certificates cannot be valid for {days} days: choose 1 to 3650."),
+    "flare-cannot-revoke": say(
+        "FLARE cannot revoke one site's certificate, so a lost key needs new ones for all: give --server and no name."
+    ),
+    "flare-has-no-apps": say("'{folder}' would be a Flower app, and this federation runs on FLARE: leave out --app."),
+    "flare-host": say("FLARE's server needs a name or an IPv4 address, not {host!r}: give one with --host."),
+    "flare-node-name": say("{name!r} is what FLARE calls the server: choose another name of the node."),
     "flower-missing": say("A federation runs on Flower: install it with pip install 'fedbary[flower]'"),
     "folder-taken": say("'{folder}' {what}: choose another folder, so that no key is overwritten."),
     "no-app": say("'{folder}' holds no Flower app: give the folder of one with --app."),
@@ -25,9 +31,11 @@ SENTENCES = {
     "not-a-host": say("{host!r} is neither a host name nor an IP address: give one with --host."),
     "not-a-port": say("{port} is not a port: ports go from 1 to 65535."),
     "not-a-setting": say("{typed!r} is no setting: write --set key=value."),
+    "not-provisioned": say("FLARE could not make the start-up kits: {why}"),
     "not-registered": say("The server did not take {names} ({why}): mend that, then type {script} {names}"),
     "not-submitted": say("The run could not be started: {why}"),
     "not-unregistered": say("The server still takes {name}'s old key ({why}): mend that, then rotate it again."),
+    "nvflare-missing": say("A federation on FLARE needs it: install it with pip install 'fedbary[nvflare]'"),
     "other-version": say(
         "'{file}' has version {version}, this fedbary reads version 1: use the fedbary that made the federation."
     ),
