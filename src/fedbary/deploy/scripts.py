@@ -73,7 +73,8 @@ failed=0
 for name in "$@"; do
   answer="$(flwr supernode register "$HERE/nodes/$name/key.pub" @connection@ --name "$name" --format json)" || true
   case "$answer" in
-    *'"success": true'*) printf '%s\\n' "$answer" > "$HERE/registered/$name.json"; echo "registered: $name" ;;
+    *'"success": true'*) printf '%s\\n' "$answer" > "$HERE/registered/$name.json"
+      cp "$HERE/nodes/$name/key.pub" "$HERE/registered/$name.pub"; echo "registered: $name" ;;
     *'already in use'*) echo "registered before: $name" ;;
     *) echo "not registered: $name: $answer" >&2; failed=1 ;;
   esac
