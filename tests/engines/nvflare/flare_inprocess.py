@@ -59,6 +59,8 @@ class Job:
 
     def called(self, caller, site, kwargs, timeout):
         """What a published method answers, as FLARE's dispatcher gives it."""
+        if getattr(self.apps[site].obj, "fault", None) == "vanishes":
+            raise CollabCallError(site, "ask", TimeoutError("timed out"))
         request = self._carried({ObjectCallKey.CALLER: caller, ObjectCallKey.ARGS: [], ObjectCallKey.KWARGS: kwargs})
         headers = {CallHeaderKey.AUTHENTICATED_CALLER: caller, CallHeaderKey.METHOD_NAME: "ask"}
         message = Message({**headers, CallHeaderKey.TARGET_NAME: f"{site}.client"}, request)

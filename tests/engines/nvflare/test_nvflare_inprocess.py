@@ -1,6 +1,7 @@
 """Protocols over FLARE's proxies in this process: same numbers, owners' files, and sites that misbehave."""
 
 import json
+import time
 from collections import Counter
 
 import numpy as np
@@ -12,6 +13,7 @@ from nvflare.collab import collab
 import fedbary as fb
 from fedbary.engines.nvflare.engine import NvflareEngine
 from fedbary.engines.packed import packed_message
+from fedbary.engines.run_outcome import read_outcome
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node import Asked
@@ -22,7 +24,7 @@ from fedbary.valuation.outcome import Status
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rules import RowRules
 
-SIMULATION = {"dataset": "digits", "partition": "case-5", "clients": 5, "rows": 60, "seed": 3, "num-nodes": 5}
+SIMULATION = {"dataset": "digits", "partition": "case-5", "clients": 5, "rows": 60, "seed": 3}
 
 
 def sites(count, faults=None):
@@ -61,6 +63,8 @@ def test_protocols_give_the_numbers_of_the_local_engine(tmp_path, protocol, opti
         np.testing.assert_allclose(
             found.clients[column].astype(float), expected.clients[column].astype(float), atol=1e-9, rtol=0
         )
+    outcome = read_outcome(tmp_path / "server" / "simulate_job" / "fedbary")
+    assert (outcome.status, outcome.engine, outcome.run) == ("done", "nvflare", "simulate_job")
     (file,) = tmp_path.glob("site-1/fedbary/partition-0/results/*/rows.parquet")
     np.testing.assert_allclose(pd.read_parquet(file)["value"], expected.rows("site-1")["value"], atol=1e-9)
     assert found.settings["nodes"] == {name: name for name in tables}
@@ -76,7 +80,7 @@ def test_owners_files_policies_and_ledgers_count_and_not_what_the_job_says(tmp_p
     (tmp_path / "strict.toml").write_text("min_group = 50\n")
     strict = tmp_path / "site-1" / "local" / "fedbary.toml"
     strict.write_text(strict.read_text() + f"policy = {json.dumps(str(tmp_path / 'strict.toml'))}\n")
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "num-nodes": 3}
+    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
     # The job claims to be a simulation; the sites have owners all the same.
     claimed = {"dataset": "digits", "clients": 3, "rows": 20}
     for more, simulated in (({}, False), (claimed, True)):
@@ -100,7 +104,7 @@ def test_owners_files_policies_and_ledgers_count_and_not_what_the_job_says(tmp_p
 def test_a_site_without_its_owners_file_answers_nothing_and_the_variable_names_another(tmp_path, monkeypatch):
     tables, reference = drawn_tables(2)
     owners_files(tmp_path, tables)
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "num-nodes": 2}
+    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
     own, other = (tmp_path / name / "local" / "fedbary.toml" for name in ("site-1", "site-2"))
     own.rename(tmp_path / "elsewhere.toml")
     other.write_text("data-path = [")
@@ -132,7 +136,7 @@ def test_sites_do_not_answer_each_other(tmp_path):
     settings = Asked(fb.Sketch(), RowRules(), {}).to_json()
     envelope = Envelope("0" * 32, "sketch", 0, 1, settings=settings, nonce="b")
     nosy = Nosy(packed_message(Message("sketch", 0), envelope).to_plain())
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "num-nodes": 2}
+    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
     found = run(Job(tmp_path, sites(2, {"site-1": nosy}), simulated=False), {**config, "output": str(tmp_path / "out")})
     assert found.failed == {}
     assert "engines.asked-by-a-site" in nosy.found["head"]["note"]
@@ -157,7 +161,7 @@ FAULTS = {
 def test_bad_sites_are_named_with_a_reason_and_all_others_are_valued(tmp_path):
     tables, reference = drawn_tables(20)
     owners_files(tmp_path, tables)
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "num-nodes": 20, "retries": 0}
+    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "retries": 0}
     bad = {f"site-{2 * place + 1}": Misbehaving(fault, patience=5.0) for place, fault in enumerate(FAULTS)}
     job = Job(tmp_path, sites(20, bad), simulated=False)
     found = run(job, {**config, "output": str(tmp_path / "out"), "timeout": 5.0})
@@ -182,14 +186,14 @@ def test_a_replayed_round_is_noticed(tmp_path):
 def test_a_thousand_sites_of_which_every_fifth_fails(tmp_path):
     tables, reference = drawn_tables(1000)
     owners_files(tmp_path, tables)
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "num-nodes": 1000, "retries": 0}
-    config |= {"lower": "triangle", "timeout": 20.0}
-    five = ["raises", "silent", "nan", "wrong shape", "replays a run"]
-    bad = {f"site-{5 * place + 1}": Misbehaving(five[place % 5], patience=20.0) for place in range(200)}
+    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "retries": 0}
+    config |= {"lower": "triangle", "timeout": 200.0}
+    five = ["raises", "vanishes", "nan", "wrong shape", "replays a run"]
+    bad = {f"site-{5 * place + 1}": Misbehaving(five[place % 5]) for place in range(200)}
     job = Job(tmp_path, sites(1000, bad), simulated=False)
     found = run(job, {**config, "output": str(tmp_path / "out")})
     assert Counter(outcome.notes[0].code for outcome in found.outcomes.values() if not outcome.ok) == {
-        FAULTS[fault]: 40 for fault in five
+        (FAULTS | {"vanishes": "engines.no-answer"})[fault]: 40 for fault in five
     }
     healthy = found.clients[~found.clients["client"].isin(bad)].set_index("client")
     alone = {name: table for name, table in tables.items() if name not in bad}
@@ -211,19 +215,31 @@ def test_a_killed_server_goes_on_in_a_new_job(tmp_path, monkeypatch):
         return whole(*arguments)
 
     monkeypatch.setattr(NvflareEngine, "deliver", dying)
-    with pytest.raises(KeyboardInterrupt):
-        run(Job(tmp_path, sites(5)), config)
+    Job(tmp_path, sites(5)).run(Coordinator(config))
+    assert read_outcome(tmp_path / "out").exit_code == 130
     monkeypatch.undo()
     found = run(Job(tmp_path, sites(5)), {**config, "resume": True})
     pd.testing.assert_frame_equal(found.clients, straight.clients)
 
 
-def test_an_aborted_job_ends(tmp_path):
+class Aborting(Site):
+    """A site in whose answer the job is aborted."""
+
+    @collab.publish
+    def ask(self, message: dict) -> dict:
+        self.job.abort()
+        time.sleep(1.5)  # FLARE looks every second
+        return super().ask(message)
+
+
+def test_an_aborted_job_ends_as_interrupted(tmp_path):
     tables, _ = drawn_tables(2)
     owners_files(tmp_path, tables)
-    job = Job(tmp_path, sites(2, {"site-1": Misbehaving("silent", patience=1.0)}), simulated=False)
-    job.abort()
-    job.run(Coordinator({"output": str(tmp_path / "out"), "num-nodes": 2, "timeout": 60.0}))
+    aborting = Aborting()
+    aborting.job = job = Job(tmp_path, sites(2, {"site-1": aborting}), simulated=False)
+    job.run(Coordinator({"output": str(tmp_path / "out"), "timeout": 60.0}))
+    outcome = read_outcome(tmp_path / "out")
+    assert (outcome.status, outcome.exit_code) == ("failed", 130)
     assert not (tmp_path / "out" / "valuation.json").exists()
 
 
