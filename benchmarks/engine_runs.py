@@ -7,9 +7,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,12 +126,14 @@ def files(case: Case) -> Measured:
             engine = fb.FilesEngine(study, clients=case.names)
             result = fb.value(None, reference, protocol=case.settings, engine=engine, seed=0)
             return Measured(result, time.perf_counter() - started, carried)
-        except fb.Waiting as waiting:
-            for name in waiting.names:
-                question = study / f"{name}.fb"
-                message, envelope = MessageFile.load(question).message()
-                reply = save_answer(*answer(message, envelope, owners[name]), study / "answers" / f"{name}.answer")
-                carried += question.stat().st_size + Path(reply).stat().st_size
+        except fb.Waiting:
+            for question in study.glob("*.fb"):
+                reply = study / "answers" / f"{question.stem}.answer"
+                if not reply.exists():
+                    name = "-".join(question.stem.split("-")[:2])  # site-7-2.fb is its second
+                    message, envelope = MessageFile.load(question).message()
+                    save_answer(*answer(message, envelope, owners[name]), reply)
+                    carried += question.stat().st_size + reply.stat().st_size
 
 
 def node_configs(case: Case, place: Path) -> dict[int, dict[str, object]]:
@@ -149,27 +152,33 @@ def node_configs(case: Case, place: Path) -> dict[int, dict[str, object]]:
 
 
 def flower_in_process(case: Case, faults: dict[int, Callable] | None = None, **more: object) -> Measured:
-    """Flower's apps and messages without its programs; ``bytes`` is what the records of all replies hold."""
+    """Flower's apps and messages without its programs; ``bytes`` is what the records of all messages hold."""
     from inprocess import InProcessGrid
+
+    class Counting(InProcessGrid):
+        carried = 0
+
+        def push_messages(self, messages):  # type: ignore[no-untyped-def]
+            messages = list(messages)
+            self.carried += sum(_size(message.content) for message in messages)
+            return super().push_messages(messages)
 
     from fedbary.engines.flower.client_app import app
     from fedbary.engines.flower.server_app import valued
     from fedbary.engines.run_config import RunConfig
 
     place = case.place("in-process")
-    grid = InProcessGrid(app, node_configs(case, place), faults)
+    grid = Counting(app, node_configs(case, place), faults)
     config = {**case.config(place / "out"), "poll": 0.001, "timeout": 60.0, "settle": 0.0, **more}
     started = time.perf_counter()
     result = valued(grid, RunConfig.of(config))
     seconds = time.perf_counter() - started
-    carried = sum(
-        len(array.data)
-        for reply in grid.received
-        if reply.has_content()
-        for record in reply.content.array_records.values()
-        for array in record.values()
-    )
-    return Measured(result, seconds, carried)
+    answers = sum(_size(reply.content) for reply in grid.received if reply.has_content())
+    return Measured(result, seconds, grid.carried + answers)
+
+
+def _size(content: Mapping[str, Any]) -> int:
+    return sum(record.count_bytes() for record in content.values())
 
 
 def on_the_loopback() -> int:

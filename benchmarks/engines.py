@@ -84,7 +84,7 @@ def failing(folder: Path, count: int) -> None:
         bad = {100 + 5 * place: way for place, way in enumerate(list(FAULTS) * (count // 25))}
         found = runs.flower_in_process(case, {node: FAULTS[way] for node, way in bad.items()}, timeout=2.0)
         healthy = [name for number, name in enumerate(case.names) if 100 + number not in bad]
-        alone = runs.flower_in_process(case, nodes=healthy)
+        alone = runs.flower_in_process(case, nodes=",".join(healthy))
         ours, theirs = (run.result.clients.set_index("client").loc[healthy, list(columns)] for run in (found, alone))
         far = np.nanmax(np.abs(ours.astype(float) - theirs.astype(float)).to_numpy())
         print(f"\n{protocol}: {len(found.result.failed)} named as failed, the others differ by {far:.0e} at most")
