@@ -2,11 +2,11 @@
 
 from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
+
+from fedbary.flower import answers  # fedbary
 from pytorch_app.task import Net, load_data
 from pytorch_app.task import test as test_fn
 from pytorch_app.task import train as train_fn
-
-from fedbary.flower import answers  # fedbary
 
 app = ClientApp()
 answers(app, lambda context: _data(context)[0])  # fedbary: the training rows

@@ -8,9 +8,9 @@ import torch
 from flwr.app import ArrayRecord, ConfigRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
 from flwr.serverapp.strategy import FedAdam, FedAvg, FedProx
-from pytorch_app.task import Net, load_server_data, test
 
 from fedbary.flower import SelectedNodes, value_nodes  # fedbary
+from pytorch_app.task import Net, load_server_data, test
 
 app = ServerApp()
 
@@ -27,7 +27,7 @@ def main(grid: Grid, context: Context) -> None:
     seed, rounds = context.run_config["seed"], context.run_config["num-server-rounds"]
     validloader, testloader = load_server_data(seed)
 
-    def global_evaluate(server_round: int, arrays: ArrayRecord) -> MetricRecord:
+    def global_evaluate(server_round: int, arrays: ArrayRecord) -> MetricRecord:  # noqa: ARG001
         model = Net()
         model.load_state_dict(arrays.to_torch_state_dict())
         return MetricRecord({"accuracy": test(model, testloader)})

@@ -2,11 +2,11 @@
 
 from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
+
+from fedbary.flower import answers  # fedbary
 from sklearn_app.task import get_arrays, get_model, load_data, set_arrays
 from sklearn_app.task import test as test_fn
 from sklearn_app.task import train as train_fn
-
-from fedbary.flower import answers  # fedbary
 
 app = ClientApp()
 answers(app, lambda context: _data(context)[::2])  # fedbary: the training rows, X and y

@@ -8,9 +8,9 @@ import numpy as np
 from flwr.app import ArrayRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
 from flwr.serverapp.strategy import FedAdam, FedAvg, FedProx
-from sklearn_app.task import get_arrays, get_model, load_server_data, set_arrays, test
 
 from fedbary.flower import SelectedNodes, value_nodes  # fedbary
+from sklearn_app.task import get_arrays, get_model, load_server_data, set_arrays, test
 
 app = ServerApp()
 
@@ -27,7 +27,7 @@ def main(grid: Grid, context: Context) -> None:
     seed, rounds = context.run_config["seed"], context.run_config["num-server-rounds"]
     X_valid, X_test, y_valid, y_test = load_server_data(seed)
 
-    def global_evaluate(server_round: int, arrays: ArrayRecord) -> MetricRecord:
+    def global_evaluate(server_round: int, arrays: ArrayRecord) -> MetricRecord:  # noqa: ARG001
         model = get_model()
         set_arrays(model, arrays.to_numpy_ndarrays())
         return MetricRecord({"accuracy": test(model, X_test, y_test)})

@@ -4,6 +4,8 @@ from fedbary.sentences import say
 
 SENTENCES = {
     "absent-nodes": say("[[{names:named}|{count:counted node}]] did not come in time", "names count"),
+    "all-refused": say("Nobody was valued, as every owner refused: {why}", "why"),
+    "all-valued": say("{count:counted client} {count:either was were} valued.", "count"),
     "all-weights-zero": say("All weights of nodes are 0, so there would be nothing to average: give one above 0."),
     "answer-lost": say("the node's answer was lost"),
     "answer-to-another": say(
@@ -93,6 +95,7 @@ SENTENCES = {
         "names count",
     ),
     "message-late": say("the message did not reach the node in time"),
+    "outcome-unreadable": say("'{file}' cannot be read as the outcome of a run: start the run again."),
     "reply-not-asked": say("the reply is to '{kind}', round {round}, which was not asked now", "kind round"),
     "reply-of-another-node": say("the reply does not repeat what only this node was told"),
     "reply-of-another-run": say("the reply belongs to another run"),
@@ -102,6 +105,7 @@ SENTENCES = {
     "several-nodes-of-name": say(
         "The nodes {nodes:listed} are all registered as {name!r}: give the id of the one that is meant."
     ),
+    "some-failed": say("{failed} of {count:counted client} could not be valued: {names:named}", "failed count names"),
     "strategy-ignores-weights": say(
         "{strategy} {why}, so weights would be ignored or break it: use SelectedNodes({strategy}(...), result), which needs none, or weighted(FedAvg(...), result)."
     ),
