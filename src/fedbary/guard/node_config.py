@@ -109,11 +109,10 @@ class NodeConfig:
         partition = part if simulated else None
         if partition is not None:
             home = state / f"partition-{int(partition)}"
-        elif source is not None or data is not None:
-            loaded = "loaded" if part is None else f"loaded-{int(part)}"
-            home = state / (
-                loaded if data is config.get("table") is None else _lineage(config.get("table"), data or "")
-            )
+        elif data is not None or (source is not None and config.get("table") is not None):
+            home = state / _lineage(config.get("table"), data or "")
+        elif source is not None:
+            home = state / ("loaded" if part is None else f"loaded-{int(part)}")
         else:
             raise SettingsError("guard.no-data")
         label = source.label if source is not None and source.label else "label"
