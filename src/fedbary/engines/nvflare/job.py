@@ -17,6 +17,7 @@ from fedbary.engines.nvflare.site import Site
 from fedbary.engines.nvflare.site_config import FILE
 
 PACKAGE = "fedbary"
+_START = 600
 # All that a site, or the server, has to allow for our jobs: nothing that a job brings is ever run.
 SITE_CLASSES = (
     "nvflare.collab.runtime.executor.CollabExecutor",
@@ -56,6 +57,8 @@ def recipe(config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int
         server=Coordinator(config),
         client=Site(),
         min_clients=min_clients,
+        # FLARE ends the job if a site has not loaded it by then.
+        sync_task_timeout=_START,
         max_call_threads_for_server=WAVE,
     )
 
