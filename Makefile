@@ -14,7 +14,7 @@ NOT_CORE := $(addprefix --ignore=,tests/docs tests/deploy tests/research tests/e
 export OMP_NUM_THREADS := 1
 export POT_BACKEND_DISABLE_PYTORCH := 1
 
-.PHONY: demo test install check newest wheel bench docs screenshots clean help browser
+.PHONY: demo test federation install check newest wheel bench docs screenshots clean help browser libfaketime
 .DEFAULT_GOAL := help
 
 help:  ## show this help
@@ -23,8 +23,11 @@ help:  ## show this help
 demo: $(STAMPS)/core  ## install, value five clinics with made-up patients, write fedbary-demo/report.html
 	@$(BIN)/fedbary demo
 
-test: browser  ## install everything the tests need, a browser included where there is none, and run them all
-	@FEDBARY_NO_SKIPS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q
+test: browser  ## install everything the tests need, a browser included where there is none, and run all but the next
+	@FEDBARY_NO_SKIPS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not federation"
+
+federation: $(STAMPS)/dev libfaketime  ## real federations with faults and hundreds of clients: at most 25 minutes
+	@FEDBARY_NO_SKIPS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m federation
 
 install: $(STAMPS)/all  ## .venv with all extras
 
@@ -33,14 +36,14 @@ check: browser  ## lint, types, layers and the fast tests with the attacks among
 	@$(BIN)/ruff format --check src tests benchmarks tools examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not slow"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not slow and not federation"
 
 newest:  ## the demo and the core's fast tests with the newest release of every dependency, in build/newest
 	@$(PYTHON) -m venv $(NEWEST)
 	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager \
 		-e ".[excel,sql]" pytest pytest-xdist pytest-timeout hypothesis
 	@$(NEWEST)/bin/fedbary demo -o $(NEWEST)/demo
-	@$(NEWEST)/bin/python -m pytest -n $(JOBS) -q -m "not slow" tests src $(NOT_CORE)
+	@$(NEWEST)/bin/python -m pytest -n $(JOBS) -q -m "not slow and not federation" tests src $(NOT_CORE)
 
 wheel:  ## build the wheel, install it in an empty folder elsewhere and run the demo there
 	@tools/wheel.sh $(PYTHON)
@@ -65,6 +68,9 @@ screenshots: browser  ## make every picture of README and docs again (needs popp
 
 browser: $(STAMPS)/dev
 	@$(BIN)/python tools/chromium.py > /dev/null
+
+libfaketime: $(STAMPS)/dev
+	@$(BIN)/python tools/libfaketime.py > /dev/null
 
 clean:  ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

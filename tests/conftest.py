@@ -110,6 +110,7 @@ GROUPS = {
     "test_federation_setup.py": "flower",
     "test_flower_deployment.py": "flower",
     "test_flower_docs.py": "flower",
+    "test_flower_faults.py": "flower",
     "test_flower_simulation.py": "flower",
     "test_site.py": "site",
 }

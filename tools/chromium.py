@@ -11,7 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
+
+from packages import Run, install, run_and_show
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGES = ("chromium", "fontconfig", "fonts-noto-core")
@@ -28,8 +30,6 @@ from playwright.sync_api import sync_playwright
 with sync_playwright() as playwright:
     print(playwright.chromium.executable_path)
 """
-
-Run = Callable[[Sequence[str]], bool]
 
 
 class NoChromiumError(Exception):
@@ -48,7 +48,7 @@ def found_or_installed(run: Run, *, root: bool) -> str:
     """The path of the Chromium of this machine; where there is none, that of a new one."""
     path = _find()
     if path is None:
-        _install_packages(run, root)
+        install(run, PACKAGES, root=root)
         path = _find()
     if path is None:
         run([sys.executable, "-m", "playwright", "install", "chromium"])
@@ -84,25 +84,8 @@ def _candidates() -> Iterator[str]:
         yield asked.stdout.strip()
 
 
-def _install_packages(run: Run, root: bool) -> None:
-    may = [] if root else ["sudo", "-n"]
-    if shutil.which("apt-get") and (root or (shutil.which("sudo") and run([*may, "true"]))):
-        apt = [*may, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
-        run([*apt, "update"])
-        run([*apt, "install", "-y", "--no-install-recommends", *PACKAGES])
-
-
-def _run_and_show(command: Sequence[str]) -> bool:
-    """Run a command before the user's eyes; standard output is for the path alone."""
-    print("running", *command, file=sys.stderr, flush=True)
-    try:
-        return subprocess.run(command, check=False, stdout=sys.stderr).returncode == 0
-    except OSError:
-        return False
-
-
 if __name__ == "__main__":
     try:
-        print(found_or_installed(_run_and_show, root=os.geteuid() == 0))
+        print(found_or_installed(run_and_show, root=os.geteuid() == 0))
     except NoChromiumError as error:
         sys.exit(str(error))

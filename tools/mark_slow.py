@@ -1,8 +1,8 @@
 """Which tests are slow, by measurement: `make check` leaves them out, `make test` runs them.
 
-``python tools/mark_slow.py`` runs all tests and writes ``tests/slow_tests.txt``: functions that take longer than 0.4 s
-with all their cases, attacks excepted. Run it on a machine that does nothing else; ``--from FILE`` reads a JUnit report
-instead.
+``python tools/mark_slow.py`` runs the tests of `make test` and writes ``tests/slow_tests.txt``: functions that take
+longer than 0.4 s with all their cases, attacks excepted. Run it on a machine that does nothing else; ``--from FILE``
+reads a JUnit report instead.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
     report = parser.parse_args().report
     if report is None:
         report = Path(tempfile.mkdtemp()) / "tests.xml"
-        options = ["-q", "-n", "2", "--dist", "loadgroup", f"--junitxml={report}"]
+        options = ["-q", "-n", "2", "--dist", "loadgroup", "-m", "not federation", f"--junitxml={report}"]
         subprocess.run([sys.executable, "-m", "pytest", *options, "tests"], cwd=ROOT, check=False)
     slow = sorted(name for name, time in seconds(report).items() if time > LIMIT and not name.startswith(ATTACKS))
     LIST.write_text("".join(f"{name}\n" for name in slow), encoding="utf-8")

@@ -53,13 +53,74 @@ export FLWR_HOME="$HERE/flwr"
 export PATH=@programs@:"$PATH"
 """
 
+# What both start scripts do: a program that crashed is started again, and nothing of it stays when the script ends.
+_SUPERVISOR = """\
+set -m   # the program and whatever it starts are a process group, which ends as one
+mkdir -p "$FLWR_HOME"
+NOTED="$FLWR_HOME/noted"   # what the program's last lines mean, one word each; 'end' when all of it has ended
+group=""
+shown() {   # pass the program's lines on
+  trap '' INT TERM HUP
+  while IFS= read -r line; do
+    printf '%s\\n' "$line" || true
+    meaning "$line" >> "$NOTED"
+  done
+  echo end >> "$NOTED"
+}
+noted() { case "$(cat "$NOTED")" in *"$1"*) true ;; *) false ;; esac; }
+end() {   # all of the program, politely first
+  [ -n "$group" ] || return 0
+  kill -TERM -- "-$group" 2> /dev/null || true
+  for _ in {1..80}; do noted end && break; sleep 0.1; done
+  kill -KILL -- "-$group" 2> /dev/null || true
+  group=""
+}
+trap 'exec 2> /dev/null; end; exit 0' INT TERM HUP
+run() {   # the program, to its end; leaves its exit status in $status
+  : > "$NOTED"
+  "$@" < /dev/null > >(shown) 2>&1 &
+  group=$!
+  while true; do
+    status=0
+    wait "$group" 2> /dev/null || status=$?
+    kill -0 "$group" 2> /dev/null || break
+    sleep 1   # it is only stopped
+  done
+  end
+}
+pause() {   # say why, then wait, longer when it has gone on for two minutes
+  local seconds=10
+  [ $((SECONDS - since)) -lt 120 ] || seconds=60
+  echo "$1 Trying again in $seconds s; Ctrl-C ends." >&2
+  echo end > "$NOTED"
+  sleep "$seconds" &
+  group=$!
+  wait "$group" || true
+  group=""
+}
+since=$SECONDS
+"""
+
 SERVER = (
     _HEAD.replace("@@what", "The server of the federation; ends with Ctrl-C. FEDBARY_BIND is the address to listen on.")
     + _COORDINATOR
+    + _SUPERVISOR
     + """\
-exec flower-superlink --host "${FEDBARY_BIND:-@host@}" --port @port@ --ssl-ca-certfile "$HERE/ca/ca.crt" \\
-  --ssl-certfile "$HERE/server/server.pem" --ssl-keyfile "$HERE/server/server.key" \\
-  --database "$HERE/server/superlink.db" --enable-supernode-auth --disable-runtime-dependency-installation
+meaning() {
+  case "$1" in *'Uvicorn running on'*) echo up ;; esac
+}
+while true; do
+  run flower-superlink --host "${FEDBARY_BIND:-@host@}" --port @port@ --ssl-ca-certfile "$HERE/ca/ca.crt" \\
+    --ssl-certfile "$HERE/server/server.pem" --ssl-keyfile "$HERE/server/server.key" \\
+    --database "$HERE/server/superlink.db" --enable-supernode-auth --disable-runtime-dependency-installation
+  if ! noted up; then
+    echo "The server did not start: what it said stands above." >&2
+    exit $((status ? status : 1))
+  fi
+  [ "$status" != 0 ] || exit 0
+  since=$SECONDS
+  pause "The server ended by itself (exit status $status); runs that were under way go on with resume=true."
+done
 """
 )
 
@@ -106,11 +167,45 @@ case "$1" in
      [ -r "$data" ] || { echo "cannot read $data" >&2; exit 2; } ;;
 esac; shift
 TABLE="${FEDBARY_TABLE:-@node@}"   # what was asked of a table is kept under its name, whatever its file is called
+PORT="${FEDBARY_PORT:-@node_port@}"
 case "$data$KEPT$TABLE" in *[\\"\\\\]*) echo "quotes and backslashes cannot stand in a path here" >&2; exit 2 ;; esac
-exec flower-supernode --superlink "@address@" --root-certificates "$HERE/ca.crt" \\
-  --auth-supernode-private-key "$HERE/key" --host 127.0.0.1 --port "${FEDBARY_PORT:-@node_port@}" \\
-  --node-config "name=\\"@node@\\" data-path=\\"$data\\" table=\\"$TABLE\\" \\
+"""
+    + _SUPERVISOR
+    + """\
+meaning() {
+  case "$1" in
+    *'SuperNode ID:'*) echo joined ;;
+    *'not yet valid'* | *'has expired'*) echo dated ;;
+    *'CERTIFICATE_VERIFY_FAILED'*) echo stranger ;;
+    *'[code: 2004]'*) echo refused ;;
+    *'SuperNode terminated gracefully'*) echo unsigned ;;   # Flower's way to end when its signature was not accepted
+    *'address already in use'*) echo taken ;;
+  esac
+}
+while true; do
+  run flower-supernode --superlink "@address@" --root-certificates "$HERE/ca.crt" \\
+    --auth-supernode-private-key "$HERE/key" --host 127.0.0.1 --port "$PORT" \\
+    --node-config "name=\\"@node@\\" data-path=\\"$data\\" table=\\"$TABLE\\" \\
 state-path=\\"$KEPT/state\\" output-path=\\"$KEPT/results\\" $*"
+  if noted joined; then since=$SECONDS; fi
+  if noted dated; then
+    pause "The server's certificate is not valid at this machine's time, $(date): is the clock right?"
+  elif noted stranger; then
+    pause "The server at @address@ is not the one that ca.crt vouches for: ask the coordinator which is right."
+  elif noted refused; then
+    pause "The server does not let this node in: for a minute after a crash, and for good where its key is not \
+registered (the coordinator's ./register.sh @node@)."
+  elif noted taken; then
+    pause "Port $PORT is taken: does this node run already? FEDBARY_PORT chooses another one."
+  elif noted unsigned; then
+    pause "The server no longer accepts what this node signs: is the clock right ($(date)), and the node registered?"
+  elif noted joined || [ "$status" -gt 128 ]; then
+    pause "The node ended by itself (exit status $status)."
+  else
+    [ "$status" = 0 ] || echo "The node did not start: what Flower said stands above." >&2
+    exit "$status"
+  fi
+done
 """
 )
 

@@ -25,6 +25,8 @@ _OF_A_NAME = frozenset(ascii_letters + digits + "-_.")
 _MOST_RUNS = 100
 # And what they may take together: a server decides how large its messages are.
 _MOST_BYTES = 4 * 2**30
+# Simulated nodes share that, and of a simulation few look at more than the last runs.
+_MOST_SIMULATED_RUNS = 10
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class NodeConfig:
         How it is read.
     partition : int, optional
         Which part of a named data set a simulated node holds; only a node with neither data nor policy is simulated.
+    partitions : int
+        How many simulated nodes share the disk.
     report : bool
         Whether the owner's report is drawn beside the row values.
     log_level : str
@@ -62,6 +66,7 @@ class NodeConfig:
     report: bool = True
     log_level: str = "info"
     reading: ReadOptions = field(default_factory=ReadOptions)
+    partitions: int = 1
 
     @classmethod
     def of(cls, config: Mapping[str, Any], node: int | str) -> NodeConfig:
@@ -93,6 +98,7 @@ class NodeConfig:
             bool(config.get("report", True)),
             _level(config.get("log-level", "info")),
             ReadOptions.of({key: value for key, value in config.items() if key in _READING}),
+            max(int(config.get("num-partitions", 1)), 1) if partition is not None else 1,
         )
 
     @property
@@ -124,11 +130,11 @@ class NodeConfig:
         import shutil
 
         runs = sorted((self.home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime_ns, reverse=True)
-        kept = 0
+        most, kept = _MOST_RUNS if self.partition is None else _MOST_SIMULATED_RUNS, 0
         for age, run in enumerate(runs):
             folders = run, self.output / run.name
             kept += sum(_size(folder) for folder in folders)
-            if age >= _MOST_RUNS or (age and kept > _MOST_BYTES):
+            if age >= most or (age and kept > _MOST_BYTES // self.partitions):
                 for folder in folders:
                     shutil.rmtree(folder, ignore_errors=True)
 

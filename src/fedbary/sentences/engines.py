@@ -22,6 +22,9 @@ SENTENCES = {
     "checkpoint-of-another-run": say(
         "The checkpoint '{file}' belongs to a run with other settings or clients: use the same ones, or another folder."
     ),
+    "chosen-nodes-offline": say(
+        "chosen nodes are not online: {names:quoted}; training goes on with the others, and with these once they are back"
+    ),
     "claims-name": say("claims to be {name!r}", "name"),
     "failure-unreadable": say("the reply says that it failed, but not in a way that this fedbary can read"),
     "file-damaged": say("'{file}' was damaged or cut off on its way: have it sent again."),
@@ -53,9 +56,15 @@ SENTENCES = {
     "no-answer": say("no answer within {seconds:g} s", "seconds"),
     "no-clients": say("There is no client to value: give their data, or an engine that reaches them."),
     "no-file": say("There is no file '{file}': check the path, or ask for it."),
+    "no-chosen-node-online": say(
+        "None of the chosen nodes is online ({names:quoted}), so nobody would train: start them, or choose others."
+    ),
     "no-node-chosen": say("No node was chosen, so nobody would train: name at least one."),
     "no-node-of-client": say(
-        "Neither 'node_of_client' nor the result names a node of the chosen client {client!r}: pass Flower's node id of every client."
+        "'node_of_client' does not name a node of the chosen client {client!r}: give Flower's node id of every client, or leave it out where nodes are registered by the clients' names."
+    ),
+    "no-node-of-name": say(
+        "No node that is online is registered as {names:quoted}; those online are called {known:quoted}: start it, or say which node is whose with the node_of_client of from_result."
     ),
     "no-weight": say("The chosen clients have no weight by {by!r}: choose by other means, or other clients."),
     "nobody-chosen": say("No client meets the criterion, so nobody would train: lower it."),
@@ -72,7 +81,7 @@ SENTENCES = {
     "not-a-text": say("the '{key}' of the message is not a text of at most {longest} characters", "key longest"),
     "not-ours": say("the message is not one of fedbary's"),
     "notes-unreadable": say("the notes of the reply cannot be read"),
-    "one-node-twice": say("'node_of_client' gives two of the chosen clients the same node: each has its own."),
+    "one-node-twice": say("Two of the chosen clients have the same node: give each its own."),
     "only-weightless-nodes": say(
         "In round {round} only nodes of weight 0 replied, so there is nothing to average: give them a weight, or ask other nodes with SelectedNodes."
     ),
@@ -101,6 +110,12 @@ SENTENCES = {
         "the site has no config of its owner's: a file fedbary.toml belongs into its folder local[[, as '{file}']]"
     ),
     "some-failed": say("{failed} of {count:counted client} could not be valued: {names:named}", "failed count names"),
+    "several-nodes-of-name": say(
+        "The nodes {nodes:listed} are all registered as {name!r}: give the id of the one that is meant."
+    ),
+    "strategy-ignores-weights": say(
+        "{strategy} {why}, so weights would be ignored or break it: use SelectedNodes({strategy}(...), result), which needs none, or weighted(FedAvg(...), result)."
+    ),
     "strategy-waits-for-ever": say(
         "The strategy waits for {name} = {least} nodes, but {chosen} are chosen, so it would wait for ever: give it {name}={chosen} or fewer."
     ),

@@ -26,7 +26,7 @@ def free_ports(count):
                 door.close()
 
 
-def eventually(check, seconds=30):
+def eventually(check, seconds=90):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if check():
@@ -47,6 +47,26 @@ def ours(folder):
     return found
 
 
+def alive(pid):
+    """Whether a process has not ended; one that ended and that nobody has asked for yet has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def descendants(pid):
+    """A process and all that it started, and they."""
+    found = [pid]
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = file.read_text().split()
+        except OSError:
+            continue
+        found += [each for child in children for each in descendants(int(child))]
+    return found
+
+
 def listens_at(port):
     """Local addresses that are listened on with this port."""
     lines = [
@@ -64,13 +84,14 @@ def running(folder, *, strict=False):
     A node that was killed by a test can leave a helper of Flower's behind; ``strict`` says that nobody may.
     """
     started = []
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    environment.pop("FLWR_HOME", None)
+    usual = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    usual.pop("FLWR_HOME", None)
 
-    def run(*command):
+    def run(*command, environment=()):
         log = (folder / f"log-{len(started)}.txt").open("w+")
+        variables = {**usual, **dict(environment)}
         started.append(
-            (subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT), log)
+            (subprocess.Popen(command, cwd=folder, env=variables, stdout=log, stderr=subprocess.STDOUT), log)
         )
         return started[-1][0], Path(log.name)
 

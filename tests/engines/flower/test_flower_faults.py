@@ -1,0 +1,232 @@
+"""What breaks in a real federation: every fault with real processes, named, and the others' numbers untouched.
+
+A node that died without a word is taken for alive by Flower's server for a minute, which is most of what this takes.
+"""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from deployed import NAMES, command_of, deployed, events, same
+from processes import alive, descendants, eventually, free_ports, ours
+
+import fedbary as fb
+import libfaketime
+from fedbary.deploy.plan import Plan, read_plan
+from fedbary.deploy.setup import create
+from fedbary.guard.ledger import Ledger
+from fedbary.valuation.outcome import Status
+
+pytestmark = [pytest.mark.federation, pytest.mark.timeout(600)]
+
+POLICY = 'protocols = ["sketch", "interpolation"]\ntrust_server = true\nmax_questions = 50\n'
+# Without a reference the nodes describe their columns first, then start, then step: a run of three messages.
+BRIEF = 'protocol="interpolation" rounds=1 t=0.5'
+IMPATIENT = "timeout=45.0 retries=0"
+SILENCE = ("engines.no-answer", "engines.node-unreachable")
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory, digits):
+    with deployed(tmp_path_factory.mktemp("faults"), digits, POLICY) as made:
+        yield made
+
+
+def sketch(federation, seed, config=""):
+    """A run of one message, whose question no other seed asks."""
+    reference = federation.home / "reference.parquet"
+    return f'reference="{reference}" protocol="sketch" policy="coarsen" seed={seed} {config}'
+
+
+def same_as_local(found, federation, seed, names):
+    """The numbers of a run without anybody else."""
+    clients, reference = federation.read(names)
+    expected = fb.value(clients, reference, protocol=fb.Sketch(policy="coarsen"), seed=seed)
+    same(found, expected, ["distance", "share", "quality"])
+
+
+def test_two_runs_at_once_both_give_the_right_numbers(federation):
+    first, second = federation.home / "first", federation.home / "second"
+    with (
+        federation.running(first, sketch(federation, 11)) as one,
+        federation.running(second, sketch(federation, 12)) as other,
+    ):
+        one.wait(200)
+        other.wait(200)
+    for seed, output in ((11, first), (12, second)):
+        same_as_local(fb.Valuation.load(output), federation, seed, NAMES)
+
+
+def test_a_stopped_node_is_silent_and_takes_part_again_once_it_goes_on(federation):
+    node = federation.program("cyd")
+    os.killpg(node, signal.SIGSTOP)
+    found, _ = federation.run(federation.home / "stopped", sketch(federation, 21, IMPATIENT))
+    os.killpg(node, signal.SIGCONT)
+    same_as_local(found, federation, 21, ["ann", "bob"])
+    assert found.outcomes["cyd"].status is Status.SILENT
+    assert found.outcomes["cyd"].notes[0].code in SILENCE
+    federation.wait_for_nodes()
+    assert federation.program("cyd") == node
+    found, _ = federation.run(federation.home / "gone-on", sketch(federation, 22))
+    same_as_local(found, federation, 22, NAMES)
+
+
+def test_a_node_without_room_on_its_disk_says_so_and_nothing_leaves(federation):
+    state = federation.folder / "nodes" / "cyd" / "state" / "cyd"
+    ledger = Ledger(state / "ledger.jsonl")
+    while ledger.path.stat().st_size < 5 * 1024:
+        ledger.allow("sketch", 1, 0.0, "a reason of some length " * 10)
+    # Limits on the size of a file, in KiB: below the ledger's, and between the ledger's and that of a run's state.
+    for limit, seed, code in ((4, 41, "guard.ledger-unwritable"), (16, 42, "guard.failed-inside")):
+        federation.stop("cyd")
+        federation.start_node("cyd", "bash", "-c", f'exec > >(cat) 2>&1; ulimit -f {limit}; exec "$@"', "limited")
+        federation.wait_for_nodes()
+        before, runs = ledger.read().entries, set((state / "runs").iterdir())
+        found, _ = federation.run(federation.home / f"full-{limit}", sketch(federation, seed))
+        same_as_local(found, federation, seed, ["ann", "bob"])
+        assert found.outcomes["cyd"].has(code), found.outcomes["cyd"]
+        kept = [file for run in set((state / "runs").iterdir()) - runs for file in run.iterdir()]
+        assert kept == []
+        replies = [entry for entry in ledger.read(head_needed=True).entries[len(before) :] if entry.what == "reply"]
+        assert len(replies) == (0 if limit == 4 else 1)  # what is recorded may have stayed; nothing else may leave
+    federation.stop("cyd")
+    federation.start_node("cyd")
+    federation.wait_for_nodes()
+
+
+def test_a_node_that_comes_late_is_not_in_the_run_and_is_in_the_next(federation):
+    federation.stop("cyd")
+    assert eventually(lambda: "cyd" not in federation.online())
+    output = federation.home / "early"
+    with federation.running(output, sketch(federation, 31, "num-nodes=2")) as process:
+        assert eventually(lambda: events(output, "round-started"))
+        federation.start_node("cyd")
+        process.wait(200)
+    found = fb.Valuation.load(output)
+    assert not found.failed
+    same_as_local(found, federation, 31, ["ann", "bob"])
+    federation.wait_for_nodes()
+    found, _ = federation.run(federation.home / "late", sketch(federation, 32))
+    same_as_local(found, federation, 32, NAMES)
+
+
+def test_a_killed_node_is_named_and_its_script_brings_it_back(federation):
+    before = federation.program("cyd")
+    started = descendants(before)
+    federation.kill_program("cyd")
+    found, _ = federation.run(federation.home / "killed", sketch(federation, 61, IMPATIENT))
+    same_as_local(found, federation, 61, ["ann", "bob"])
+    assert found.outcomes["cyd"].status is Status.SILENT
+    assert found.outcomes["cyd"].notes[0].code in SILENCE
+    assert eventually(lambda: not any(map(alive, started)), 20)
+    assert "The node ended by itself (exit status 137)." in federation.said("cyd")
+    # The server still takes the killed process for alive, and has to be asked until it does not.
+    assert eventually(lambda: federation.said("cyd").count("SuperNode ID:") == 2, 120), federation.said("cyd")
+    assert "for a minute after a crash" in federation.said("cyd")
+    assert federation.program("cyd") != before
+    federation.wait_for_nodes()
+
+
+def test_a_node_killed_in_the_middle_of_a_run_is_named_and_the_others_are_valued(federation):
+    output = federation.home / "deserted"
+    with federation.running(output, f"{BRIEF} {IMPATIENT}") as process:
+        assert eventually(lambda: events(output, "round-finished"))
+        federation.kill("cyd")
+        process.wait(180)
+    federation.start_node("cyd")
+    found = fb.Valuation.load(output)
+    assert list(found.failed) == ["cyd"]
+    assert found.outcomes["cyd"].status is Status.SILENT
+    assert found.outcomes["cyd"].notes[0].code in SILENCE
+    valued = found.clients.set_index("client").loc[["ann", "bob"]]
+    assert np.isfinite(valued["distance"]).all()
+    assert valued["share"].sum() == pytest.approx(1.0)
+    federation.wait_for_nodes()
+
+
+def goes_on(federation, output):
+    """The same run with ``resume``: the numbers of one that nothing happened to, and nothing asked twice."""
+    assert not (output / "valuation.json").exists()
+    found, _ = federation.run(output, f"{BRIEF} resume=true")
+    assert len(events(output, "run-started")) == 2
+    assert events(output, "round-started").count("describe") == 1
+    clients, _ = federation.read()
+    same(found, fb.value(clients, protocol=fb.Interpolation(rounds=1, t=0.5), seed=0), ["distance", "share"])
+    assert not found.failed
+    assert not (output / "checkpoint.npz").exists()
+
+
+def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_numbers(federation):
+    output = federation.home / "resumed"
+    with federation.running(output, BRIEF) as process:
+        assert eventually(lambda: len(events(output, "round-finished")) >= 2, 180)
+        assert (output / "checkpoint.npz").is_file()
+        federation.kill("server")
+        process.wait(60)
+    federation.start_server()
+    # The nodes were not touched: they come back by themselves.
+    federation.wait_for_nodes()
+    goes_on(federation, output)
+
+
+def test_a_killed_server_and_a_killed_node_come_back_by_themselves_and_the_run_goes_on(federation):
+    output = federation.home / "both"
+    with federation.running(output, BRIEF) as process:
+        assert eventually(lambda: len(events(output, "round-finished")) >= 2, 180)
+        federation.kill_program("server")
+        federation.kill_program("cyd")
+        process.wait(60)
+    assert eventually(lambda: federation.said("cyd").count("SuperNode ID:") == 2, 150), federation.said("cyd")
+    federation.wait_for_nodes()
+    goes_on(federation, output)
+
+
+def test_a_server_or_a_node_of_another_federation_is_refused(federation):
+    plan = read_plan(federation.folder)
+    other = create(federation.home / "other", Plan(["dan"], port=plan.port, node_port=free_ports(1)))
+    folder = other / "nodes" / "dan"
+    command = [folder / "node-dan.sh", federation.data("cyd")]
+    process, log = federation.start(*command)
+    assert eventually(lambda: "is not the one that ca.crt vouches for" in log.read_text()), log.read_text()
+    process.terminate()
+    assert process.wait(20) == 0
+    (folder / "ca.crt").write_bytes((federation.folder / "ca" / "ca.crt").read_bytes())
+    process, log = federation.start(*command)
+    assert eventually(lambda: "does not let this node in" in log.read_text()), log.read_text()
+    process.terminate()
+    assert process.wait(20) == 0
+    assert eventually(lambda: not ours(folder))
+    federation.wait_for_nodes()
+
+
+def test_a_node_whose_clock_is_a_day_off_is_told_and_the_others_are_valued(federation):
+    federation.stop("cyd")
+    federation.start_node("cyd", environment=shifted("-1d"))
+    assert eventually(lambda: "certificate is not valid at this machine's time" in federation.said("cyd"))
+    federation.stop("cyd")
+    federation.start_node("cyd", environment=shifted("+1d"))
+    assert eventually(lambda: "accepts what this node signs: is the clock right" in federation.said("cyd"))
+    absent = "num-nodes=3 min-nodes=2 join-deadline=3.0"
+    found, _ = federation.run(federation.home / "day-off", sketch(federation, 81, absent))
+    same_as_local(found, federation, 81, ["ann", "bob"])
+    assert "engines.absent-nodes" in [note.code for note in found.notes]
+    federation.stop("cyd")
+    federation.start_node("cyd")
+    federation.wait_for_nodes()
+
+
+def shifted(time):
+    return {
+        "LD_PRELOAD": libfaketime.found(),
+        "FAKETIME": time,
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "NO_FAKE_STAT": "1",
+    }
+
+
+def test_nothing_outlives_the_federation(federation):
+    """The last test of this file: all start scripts end when they are told to, and leave no process behind."""
+    for name in (*NAMES, "server"):
+        federation.stop(name)
+    assert eventually(lambda: not ours(federation.home), 20), [*map(command_of, ours(federation.home))]
