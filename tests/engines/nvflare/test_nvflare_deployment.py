@@ -203,9 +203,7 @@ def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_number
 
 def test_kits_of_another_federation_are_let_in_neither_as_a_site_nor_as_the_coordinator(federation, tmp_path):
     port = federation.plan.port
-    other = Deployment(
-        tmp_path, {"north": tmp_path / "none.parquet", "west": tmp_path / "none.parquet"}, port=free_ports(1)
-    )
+    other = Deployment(tmp_path, dict.fromkeys(("north", "west"), tmp_path / "none.parquet"))
     for name in ("north", "west"):
         file = other.kit(name) / "startup" / "fed_client.json"
         file.write_text(file.read_text().replace(f":{other.plan.port}", f":{port}"))
