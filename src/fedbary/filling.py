@@ -60,6 +60,7 @@ _UNKNOWN = "…"
 _FORMS: dict[str, Callable[[Any], str]] = {
     "quoted": quoted,
     "listed": lambda names: listed([on_one_line(name) for name in names], most=4),
+    "named": lambda names: listed([on_one_line(name) for name in names], most=20),
     "number": number,
     "percent": percent,
     "whole_percent": whole_percent,
@@ -104,9 +105,9 @@ class Formatter(string.Formatter):
     """Python's format specifications, and words for counts and lists.
 
     ``counted row`` is a count with its noun, ``either is are`` the first word for one, also in a list, and the second
-    for more, ``quoted`` a list of names in quotation marks, ``listed`` one without, ``number``, ``percent`` and
-    ``whole_percent`` as reports print them, ``hundredths`` per cent without the sign. A fact that is not known, or not
-    of the kind that the sentence needs, is an ellipsis.
+    for more, ``quoted`` a list of names in quotation marks, ``listed`` one without, ``named`` one that may be long,
+    ``number``, ``percent`` and ``whole_percent`` as reports print them, ``hundredths`` per cent without the sign. A
+    fact that is not known, or not of the kind that the sentence needs, is an ellipsis.
     """
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

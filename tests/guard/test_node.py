@@ -191,11 +191,11 @@ def test_an_unreadable_message_is_in_the_ledger(owner):
     pytest.importorskip("flwr")
     from flwr.app import ConfigRecord, Context, RecordDict
     from flwr.app import Message as FlowerMessage
-    from flwr.supercore.task_identity import TaskIdentity
+    from inprocess import be_a_task
 
     from fedbary.engines.flower.client_app import app
 
-    TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 1
+    be_a_task()
     content = RecordDict({"fedbary": ConfigRecord({"version": "another"})})
     message = FlowerMessage(content, dst_node_id=7, message_type="query.ask")
     reply = app(message, Context(1, 7, owner.config, RecordDict(), {}))

@@ -15,15 +15,32 @@ if TYPE_CHECKING:
 
 def authority(days: int) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
     """A new certificate authority: its key and its own certificate."""
+    key = _new_key()
+    return key, authority_certificate(key, days)
+
+
+def authority_certificate(key: EllipticCurvePrivateKey, days: int) -> x509.Certificate:
+    """An authority's own certificate, from now on."""
     from cryptography import x509
 
-    key, name = _new_key(), _common_name("fedbary federation CA")
+    name = _common_name("fedbary federation CA")
     builder = (
         _certificate(name, name, key, days)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signs_certificates=True), critical=True)
     )
-    return key, _signed(builder, key, key)
+    return _signed(builder, key, key)
+
+
+def read_authority(key: bytes, certificate: bytes) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
+    """An authority from its files."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    signer = load_pem_private_key(key, None)
+    assert isinstance(signer, EllipticCurvePrivateKey)
+    return signer, x509.load_pem_x509_certificate(certificate)
 
 
 def server_certificate(

@@ -1,4 +1,4 @@
-"""`Plan`: who takes part in a federation and where its server is; kept in the federation's folder."""
+"""`Plan`: who takes part in a federation, over which network, and where its server is; kept in its folder."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fedbary.checks import did_you_mean
 from fedbary.errors import DataError, SettingsError
 
 ENVIRONMENT = {
@@ -20,6 +21,7 @@ ENVIRONMENT = {
 }
 CONNECTION = "fedbary"
 SETTINGS = "federation.json"
+ENGINES = ("flower", "nvflare")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*")
 
@@ -40,6 +42,8 @@ class Plan:
         How long the certificates are valid.
     san : sequence of str
         More names of the server, ``DNS:fed.example.org`` or ``IP:192.0.2.7``.
+    engine : {"flower", "nvflare"}
+        The network that carries the messages.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class Plan:
     node_port: int = 9500
     days: int = 365
     san: Sequence[str] = ()
+    engine: str = "flower"
 
     def __post_init__(self) -> None:
         for name in self.nodes:
@@ -81,6 +86,9 @@ class Plan:
             kind, _, value = entry.partition(":")
             if not (kind == "DNS" and _HOST.fullmatch(value)) and not (kind == "IP" and is_ip(value)):
                 raise SettingsError("deploy.server-name", entry=entry)
+        if self.engine not in ENGINES:
+            guess = did_you_mean(self.engine, ENGINES)
+            raise SettingsError("deploy.no-engine", name=self.engine, guess=guess, known=" or ".join(ENGINES))
 
     @property
     def address(self) -> str:
@@ -103,6 +111,7 @@ def plan_text(plan: Plan) -> str:
         "node_port": plan.node_port,
         "days": plan.days,
         "san": list(plan.san),
+        "engine": plan.engine,
     }
     return json.dumps(content, indent=2) + "\n"
 

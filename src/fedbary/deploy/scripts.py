@@ -61,6 +61,7 @@ NOTED="$FLWR_HOME/noted"   # what the program's last lines mean, one word each; 
 group=""
 shown() {   # pass the program's lines on
   trap '' INT TERM HUP
+  echo ready >> "$NOTED"
   while IFS= read -r line; do
     printf '%s\\n' "$line" || true
     meaning "$line" >> "$NOTED"
@@ -86,6 +87,7 @@ run() {   # the program, to its end; leaves its exit status in $status
     kill -0 "$group" 2> /dev/null || break
     sleep 1   # it is only stopped
   done
+  for _ in {1..50}; do noted ready && break; sleep 0.1; done   # before that, a signal would end it with its lines unread
   end
 }
 pause() {   # say why, then wait, longer when it has gone on for two minutes
@@ -134,7 +136,8 @@ failed=0
 for name in "$@"; do
   answer="$(flwr supernode register "$HERE/nodes/$name/key.pub" @connection@ --name "$name" --format json)" || true
   case "$answer" in
-    *'"success": true'*) printf '%s\\n' "$answer" > "$HERE/registered/$name.json"; echo "registered: $name" ;;
+    *'"success": true'*) printf '%s\\n' "$answer" > "$HERE/registered/$name.json"
+      cp "$HERE/nodes/$name/key.pub" "$HERE/registered/$name.pub"; echo "registered: $name" ;;
     *'already in use'*) echo "registered before: $name" ;;
     *) echo "not registered: $name: $answer" >&2; failed=1 ;;
   esac

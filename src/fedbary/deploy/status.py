@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import ssl
-import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from fedbary.deploy.plan import CONNECTION, ENVIRONMENT, Plan, need_flower, programs, read_plan
+from fedbary.deploy.flower_control import NoAnswer, flwr
+from fedbary.deploy.plan import CONNECTION, Plan, need_flower, read_plan
 
 _CERTIFICATES = {"ca": "ca/ca.crt", "server": "server/server.pem"}
-_SECONDS = 20
 
 
 def status(folder: str | Path) -> dict[str, Any]:
@@ -22,11 +20,11 @@ def status(folder: str | Path) -> dict[str, Any]:
     need_flower()
     folder = Path(folder).absolute()
     plan = read_plan(folder)
-    problem = _server_problem(plan, folder / "ca" / "ca.crt")
+    problem = server_problem(plan, folder)
     known, list_problem = ({}, None) if problem else _listed(folder)
     nodes = []
     for name in plan.nodes:
-        number = _registered(folder, name)
+        number = registered_id(folder, name)
         state = known.pop(number, None) if number else None
         nodes.append(
             {
@@ -40,15 +38,17 @@ def status(folder: str | Path) -> dict[str, Any]:
         )
     return {
         "folder": str(folder),
+        "engine": plan.engine,
         "address": plan.address,
-        "certificates": {name: _expiry(folder / path) for name, path in _CERTIFICATES.items()},
+        "certificates": {name: expiry(folder / path) for name, path in _CERTIFICATES.items()},
         "server": {"answers": problem is None, "problem": problem or list_problem},
         "nodes": nodes,
         "other_nodes": [{"node_id": number, "status": state} for number, state in known.items()],
     }
 
 
-def _expiry(file: Path) -> dict[str, Any]:
+def expiry(file: Path) -> dict[str, Any]:
+    """When a certificate ends, and in how many days."""
     from cryptography import x509
 
     try:
@@ -65,7 +65,7 @@ def _key_state(folder: Path) -> str:
     return "public" if (folder / "key.pub").is_file() else "none"
 
 
-def _registered(folder: Path, name: str) -> str | None:
+def registered_id(folder: Path, name: str) -> str | None:
     """The node id that `register.sh` noted."""
     try:
         return str(int(json.loads((folder / "registered" / f"{name}.json").read_text(encoding="utf-8"))["node-id"]))
@@ -73,10 +73,10 @@ def _registered(folder: Path, name: str) -> str | None:
         return None
 
 
-def _server_problem(plan: Plan, ca: Path) -> str | None:
+def server_problem(plan: Plan, folder: Path) -> str | None:
     """Why the server cannot be talked to, if so."""
     try:
-        context = ssl.create_default_context(cafile=str(ca))
+        context = ssl.create_default_context(cafile=str(folder / "ca" / "ca.crt"))
         with (
             socket.create_connection((plan.host, plan.port), timeout=5) as link,
             context.wrap_socket(link, server_hostname=plan.host),
@@ -90,19 +90,11 @@ def _server_problem(plan: Plan, ca: Path) -> str | None:
 
 def _listed(folder: Path) -> tuple[dict[str, str], str | None]:
     """Status of each node id that the server knows, asked with Flower's own program."""
-    command = [str(programs() / "flwr"), "supernode", "list", CONNECTION, "--format", "json"]
-    environment = {**os.environ, **ENVIRONMENT, "FLWR_HOME": str(folder / "flwr")}
     try:
-        done = subprocess.run(  # noqa: S603 - a fixed program, and no shell
-            command, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-        answer = json.loads(done.stdout)
-        if not answer.get("success"):
-            return {}, f"it does not list its nodes ({answer.get('error-message', 'no reason given')})"
-        return {
-            str(node["node-id"]): str(node["status"]) for node in answer["nodes"] if node["status"] != "unregistered"
-        }, None
-    except subprocess.TimeoutExpired:
-        return {}, f"it did not list its nodes within {_SECONDS} seconds"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        nodes = flwr(folder, "supernode", "list", CONNECTION)["nodes"]
+        known = {str(node["node-id"]): str(node["status"]) for node in nodes}
+    except NoAnswer as why:
+        return {}, f"it does not list its nodes ({why})"
+    except (KeyError, TypeError):
         return {}, "Flower's program 'flwr supernode list' gave no answer that can be read"
+    return {number: state for number, state in known.items() if state != "unregistered"}, None

@@ -1,14 +1,122 @@
-"""Who is waited for before a networked run begins."""
+"""Who takes part in a networked run: everybody who is online, unless said otherwise."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fedbary.checks import number, whole
+from fedbary.errors import ProtocolError
+
+
+@dataclass(frozen=True)
+class Attending:
+    """Who is there at some moment: ids with the names of their registration.
+
+    Parameters
+    ----------
+    nodes : mapping
+        Those that take part.
+    left_out : mapping
+        Those that are online and are not asked.
+    absent : tuple of str or int
+        Those that were expected and are not there: their names, or how many where nobody gave names.
+    """
+
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    absent: tuple[str, ...] | int = ()
+
+    @property
+    def absent_count(self) -> int:
+        """How many are absent, by name or not."""
+        return self.absent if isinstance(self.absent, int) else len(self.absent)
 
 
 @dataclass(frozen=True)
 class Attendance:
-    """For how many nodes to wait, and how long; ``least`` of them will do when the deadline has passed."""
+    """For whom to wait, and how long.
 
-    wanted: int
+    Parameters
+    ----------
+    wanted : int, optional
+        How many nodes take part: the first ones that come, and others are left out. Left out, everybody does.
+    least : int, optional
+        How many will do when the deadline has passed: all that are wanted or, where everybody takes part, one.
+    deadline : float
+        Seconds to wait for them.
+    expected : tuple of str
+        Names of registration; nobody else is asked. Without names everybody who is online is.
+    settle : float
+        Seconds without a new node, after which everybody is there; not needed where names or numbers say it.
+
+    Examples
+    --------
+    >>> online = {"17": "north", "42": "south", "99": "west"}
+    >>> found = Attendance(expected=("north", "east")).attending(online)
+    >>> found.nodes, found.left_out, found.absent
+    ({'17': 'north'}, {'42': 'south', '99': 'west'}, ('east',))
+    """
+
+    wanted: int | None = None
     least: int | None = None
     deadline: float = 120.0
+    expected: tuple[str, ...] = ()
+    settle: float = 3.0
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for name in ("wanted", "least"):
+            if getattr(self, name) is not None:
+                whole(getattr(self, name), name, owner, least=1)
+        for name in ("deadline", "settle"):
+            number(getattr(self, name), name, owner, zero=True)
+
+    def attending(self, online: Mapping[str, str]) -> Attending:
+        """Who takes part, of those that are online."""
+        asked = [node for node, name in online.items() if not self.expected or self._expects(node, name)]
+        # The order of ids is the same for whoever looks, as a network's is not.
+        first = sorted(asked, key=lambda node: (len(node), node))[: self.wanted]
+        absent: tuple[str, ...] | int = tuple(
+            name for name in self.expected if not any(name in _calls(*node) for node in online.items())
+        )
+        if self.wanted is not None and not self.expected:
+            absent = max(self.wanted - len(first), 0) or ()
+        left_out = {node: name for node, name in online.items() if node not in first}
+        return Attending({node: online[node] for node in first}, left_out, absent)
+
+    def is_complete(self, found: Attending, unchanged: float) -> bool:
+        """Whether nobody more is waited for; ``unchanged`` seconds ago the last new node came."""
+        if self.wanted is not None:
+            return len(found.nodes) >= self.wanted
+        if self.expected:
+            return not found.absent
+        return len(found.nodes) >= self._fewest and unchanged >= self.settle
+
+    def check(self, found: Attending) -> None:
+        """Refuse to begin with too few."""
+        came, wanted = len(found.nodes), self.wanted or len(self.expected) or self._fewest
+        if came >= self._fewest:
+            return
+        if not came and not (self.wanted or self.expected or self.least):
+            raise ProtocolError("engines.nobody-came", deadline=self.deadline)
+        raise ProtocolError(
+            "engines.too-few-nodes",
+            came=came,
+            wanted=wanted,
+            deadline=self.deadline,
+            absent=found.absent if isinstance(found.absent, tuple) and found.absent else None,
+            fewer=came or None,
+        )
+
+    @property
+    def _fewest(self) -> int:
+        return self.least or self.wanted or 1
+
+    def _expects(self, node: str, name: str) -> bool:
+        return any(called in self.expected for called in _calls(node, name))
+
+
+def _calls(node: str, name: str) -> tuple[str, ...]:
+    """What a node answers to: its name or, as one without a name is shown, its id."""
+    return tuple(filter(None, (name, node, f"node-{node}")))

@@ -15,6 +15,7 @@ from fedbary.errors import as_note
 from fedbary.protocols.messages import Failure, Reply, ServerProtocol
 
 if TYPE_CHECKING:
+    from fedbary.notes import Note
     from fedbary.valuation.result import Valuation
 
 NAME = "events.jsonl"
@@ -24,11 +25,11 @@ NAME = "events.jsonl"
 class Event:
     """One thing that happened.
 
-    ``kind`` is one of ``nodes-joined``, ``server-busy`` (with what, in ``detail``), ``run-started``,
-    ``round-started``, ``client-replied``, ``client-failed``, ``round-finished``, ``distances`` (client → distance so
-    far, in ``values``), ``run-finished`` and ``run-stopped``. ``done`` of ``total`` clients have answered in this
-    round; ``clients`` are those that are asked in it, as far as their names are known. Why a client failed or a run
-    stopped is in ``code`` and, in words that may be shown around, in ``detail``.
+    ``kind`` is one of ``nodes-joined`` (who is absent or was left out, in ``detail``), ``server-busy`` (with what, in
+    ``detail``), ``run-started``, ``round-started``, ``client-replied``, ``client-failed``, ``round-finished``,
+    ``distances`` (client → distance so far, in ``values``), ``run-finished`` and ``run-stopped``. ``done`` of ``total``
+    clients have answered in this round; ``clients`` are those that are asked in it, as far as their names are known.
+    Why a client failed or a run stopped is in ``code`` and, in words that may be shown around, in ``detail``.
     """
 
     kind: str
@@ -84,9 +85,10 @@ class EventObserver(Observer):
         self._failed: set[str] = set()
         self._distances: dict[str, float] = {}
 
-    def joined(self, clients: Sequence[str], wanted: int) -> None:
+    def joined(self, clients: Sequence[str], wanted: int, notes: Sequence[Note] = ()) -> None:
         """``nodes-joined``."""
-        self._emit(Event("nodes-joined", total=wanted, done=len(clients), detail=" ".join(clients)))
+        said = "; ".join(str(note.redacted()) for note in notes)
+        self._emit(Event("nodes-joined", total=wanted, done=len(clients), detail=said, clients=tuple(clients)))
 
     def started(self, clients: Sequence[str]) -> None:
         """``run-started``."""

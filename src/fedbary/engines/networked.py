@@ -6,7 +6,8 @@ import json
 import secrets
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,17 +16,19 @@ from fedbary.engines.attendance import Attendance
 from fedbary.engines.node_names import NodeNames
 from fedbary.engines.packed import Packed, packed_message, require_answer_to, unpacked_reply
 from fedbary.engines.run import SILENT, Engine, Observer, Work
-from fedbary.errors import ProtocolError, SettingsError
+from fedbary.errors import SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import FINISH, Asked
-from fedbary.notes import Note
+from fedbary.notes import Fact, Note
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, text_array
 from fedbary.valuation.outcome import Status
 from fedbary.valuation.result import Valuation, with_outcomes
 
 OnAnswer = Callable[[str, Packed | Failure], None]
 # Messages on their way at a time: large ones for many clients would fill the memory.
-_WAVE = 200
+WAVE = 200
+# Beyond so many, a sentence says how many nodes it is about instead of their names.
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class NetworkedEngine(Engine):
     Parameters
     ----------
     attendance : Attendance
-        For how many nodes to wait.
+        For whom to wait.
     folder : path
         For ``events.jsonl`` and a checkpoint after every round.
     resume : bool
@@ -52,6 +55,8 @@ class NetworkedEngine(Engine):
         Deadlines and retries.
     simulation : mapping
         What simulated nodes make their rows of.
+    run_id : str, optional
+        What the network calls the run.
     """
 
     name: ClassVar[str]
@@ -64,9 +69,10 @@ class NetworkedEngine(Engine):
         resume: bool = False,
         patience: Patience | None = None,
         simulation: Mapping[str, Any] | None = None,
+        run_id: str | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.resume = folder, resume
+        self.folder, self.resume, self.run_id = folder, resume, run_id
         self._attendance, self._simulation = attendance, dict(simulation or {})
         self.networked = not simulation  # simulated nodes are one party's
         self.patience = patience or Patience()
@@ -74,6 +80,8 @@ class NetworkedEngine(Engine):
         self._settings = ""
         self._row_values_after: frozenset[str] = frozenset()
         self._nodes: list[str] = []
+        self._absent: tuple[str, ...] | int = ()
+        self._left_out: list[str] = []
         self._steps: dict[str, int] = {}
         self._names = NodeNames(simulated=bool(simulation))
         self._flagged: dict[str, int] = {}
@@ -95,6 +103,11 @@ class NetworkedEngine(Engine):
         """What the network calls a node, for those who want to reach it afterwards."""
         return node
 
+    @property
+    def session(self) -> str:
+        """What the nodes call the run, and their folders of its results."""
+        return self._session
+
     def clients(self, work: Work, state: State, observer: Observer = SILENT) -> list[str]:
         """Wait for the nodes; a resumed run waits for its own.
 
@@ -106,9 +119,9 @@ class NetworkedEngine(Engine):
         self._row_values_after = work.protocol.row_values_after
         if state:
             self._resume_from(state)
-            self._wait(lambda online: set(self._nodes) - self._failed <= online)
+            self._wait(lambda online, _: set(self._nodes) - self._failed <= online.keys())
         else:
-            self._nodes = self._attending(observer)
+            self._call_the_roll(observer)
         return list(self._nodes)
 
     def exchange(self, tasks: Mapping[str, Message], observer: Observer = SILENT) -> dict[str, Reply | Failure]:
@@ -133,8 +146,8 @@ class NetworkedEngine(Engine):
                 observer.answered(self.label(node), answers[node])
 
         nodes = list(packed)
-        for first in range(0, len(nodes), _WAVE):
-            silent = nodes[first : first + _WAVE]
+        for first in range(0, len(nodes), WAVE):
+            silent = nodes[first : first + WAVE]
             for _ in range(self.patience.retries + 1):
                 self.deliver({node: packed[node] for node in silent}, on_answer)
                 silent = [node for node in silent if node not in answers]
@@ -161,13 +174,21 @@ class NetworkedEngine(Engine):
         labels = {name: self.label(name) for name in outcomes}
         nodes = {label: self.address(name) for name, label in labels.items()}
         place = f"the output folder of its owner's node, under results/{self._session}"
-        return replace(renamed(result, labels), settings=result.settings | {"nodes": nodes}, _rows_at=place)
+        late = self._late()
+        return replace(
+            renamed(result, labels),
+            settings=result.settings | {"nodes": nodes, "late": late},
+            notes=(*result.notes, *self._attendance_notes(late)),
+            _rows_at=place,
+        )
 
     def state(self) -> State:
         """Which nodes take part, and how far each is."""
         content = {
             "session": self._session,
             "nodes": self._nodes,
+            "absent": self._absent,
+            "left_out": self._left_out,
             "steps": self._steps,
             "names": self._names.to_json(),
             "flagged": self._flagged,
@@ -180,9 +201,10 @@ class NetworkedEngine(Engine):
         return self._names.label(client)
 
     def facts(self) -> dict[str, Any]:
-        """The engine, whether its nodes are other parties, and how many did not come."""
-        absent = max(self._attendance.wanted - len(self._nodes), 0)
-        return {"engine": self.name, "networked": self.networked, "absent_nodes": absent}
+        """The engine, whether its nodes are other parties, and who is absent or was left out."""
+        absent = self._absent if isinstance(self._absent, int) else list(self._absent)
+        left_out = [self.label(node) for node in self._left_out]
+        return {"engine": self.name, "networked": self.networked, "absent": absent, "left_out": left_out}
 
     def _note(self, node: str, answer: Reply | Failure, envelope: Envelope) -> None:
         self._names.claim(node, envelope.name)
@@ -193,31 +215,70 @@ class NetworkedEngine(Engine):
         if envelope.flagged is not None:
             self._flagged[node] = envelope.flagged
 
-    def _attending(self, observer: Observer) -> list[str]:
-        wanted, least = self._attendance.wanted, self._attendance.least
-        found = self._wait(lambda online: len(online) >= wanted)
-        if len(found) < (wanted if least is None else least):
-            deadline = self._attendance.deadline
-            raise ProtocolError("engines.too-few-nodes", came=len(found), wanted=wanted, deadline=deadline)
-        nodes = sorted(found, key=lambda node: (len(node), node))[:wanted]
-        self._names.register({node: found[node] for node in nodes})
-        observer.joined(nodes, wanted)
-        return nodes
+    def _call_the_roll(self, observer: Observer) -> None:
+        """Wait until everybody is there who is waited for, or the deadline has passed."""
+        rule, before = self._attendance, -1
 
-    def _wait(self, enough: Callable[[Set[str]], bool]) -> Mapping[str, str]:
-        """Nodes that are online, once there are enough or the deadline has passed."""
-        end = time.monotonic() + self._attendance.deadline
+        def complete(online: Mapping[str, str], unchanged: float) -> bool:
+            nonlocal before
+            found = rule.attending(online)
+            if len(found.nodes) > before and not rule.is_complete(found, rule.settle):
+                observer.joined(_called(found.nodes), len(found.nodes) + found.absent_count)
+            before = len(found.nodes)
+            return rule.is_complete(found, unchanged)
+
+        found = rule.attending(self._wait(complete))
+        rule.check(found)
+        self._nodes, self._left_out, self._absent = list(found.nodes), list(found.left_out), found.absent
+        self._names.register({**found.nodes, **found.left_out})
+        labels = [self.label(node) for node in self._nodes]
+        observer.joined(labels, len(labels) + found.absent_count, self._attendance_notes())
+
+    def _wait(self, enough: Callable[[Mapping[str, str], float], bool]) -> Mapping[str, str]:
+        """Nodes that are online, once there are enough or the deadline has passed.
+
+        ``enough`` hears who is online, and how many seconds ago the last new one came.
+        """
+        begun = news = time.monotonic()
+        seen: set[str] = set()
         while True:
-            found = self.online()
-            if enough(found.keys()) or time.monotonic() >= end:
+            found, now = self.online(), time.monotonic()
+            if not found.keys() <= seen:
+                seen, news = seen | found.keys(), now
+            if enough(found, now - news) or now - begun >= self._attendance.deadline:
                 return found
             time.sleep(self.patience.poll)
+
+    def _late(self) -> list[str]:
+        """Nodes that came when the run had begun."""
+        with suppress(Exception):  # a network that is gone must not cost the result
+            known = {*self._nodes, *self._left_out}
+            return _called({node: name for node, name in self.online().items() if node not in known})
+        return []
+
+    def _attendance_notes(self, late: Sequence[str] = ()) -> tuple[Note, ...]:
+        left_out = [self.label(node) for node in self._left_out]
+        found = {"engines.absent-nodes": self._absent, "engines.left-out-nodes": left_out, "engines.late-nodes": late}
+        return tuple(Note(code, _named_or_counted(nodes)) for code, nodes in found.items() if nodes)
 
     def _resume_from(self, state: State) -> None:
         content = json.loads(array_text(state["network"]))
         self._session, self._nodes, self._steps = content["session"], content["nodes"], content["steps"]
         self._names.restore(content["names"])
         self._flagged, self._failed = content["flagged"], set(content["failed"])
+        absent, self._left_out = content["absent"], content["left_out"]
+        self._absent = absent if isinstance(absent, int) else tuple(absent)
+
+
+def _named_or_counted(nodes: Sequence[str] | int) -> dict[str, Fact]:
+    """Facts of a note; the settings of the result have all names, however many."""
+    if isinstance(nodes, int) or len(nodes) > _MOST_NAMES:
+        return {"count": nodes if isinstance(nodes, int) else len(nodes)}
+    return {"count": len(nodes), "names": tuple(nodes)}
+
+
+def _called(nodes: Mapping[str, str]) -> list[str]:
+    return [name or f"node-{node}" for node, name in nodes.items()]
 
 
 def _read(found: Packed | Failure, asked: Envelope) -> tuple[Reply | Failure, Envelope]:

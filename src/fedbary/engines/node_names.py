@@ -30,7 +30,7 @@ class NodeNames:
 
     def register(self, names: Mapping[str, str]) -> None:
         """Take the names under which nodes, by their ids, were registered; empty where nobody gave one."""
-        self._registered |= {node: on_one_line(name, _LONGEST) for node, name in names.items()}
+        self._registered |= {node: registered_name(name) for node, name in names.items()}
         self._labels = {}
 
     def claim(self, node: str, name: str) -> None:
@@ -69,6 +69,11 @@ class NodeNames:
     def _wish(self, node: str) -> str:
         claimed = self._claimed.get(node, "") if self._simulated else ""
         return self._registered[node] or claimed or _numbered(node)
+
+
+def registered_name(name: str) -> str:
+    """A name of registration as results have it."""
+    return on_one_line(name, _LONGEST)
 
 
 def distinct(wishes: Mapping[str, str]) -> dict[str, str]:

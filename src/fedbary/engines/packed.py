@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from fedbary.data.npy import read_npy
 from fedbary.errors import ProtocolError
 from fedbary.guard.envelope import Envelope
 from fedbary.notes import Note, notes_from_text, notes_to_text
@@ -16,6 +18,7 @@ from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 from fedbary.valuation.outcome import Status
 from fedbary.wording import as_plain, is_clean
 
+VERSION = 3
 # What is larger is an error or an attack; the largest honest one is a few megabytes.
 MOST_BYTES = 512 * 2**20
 MOST_ARRAYS = 200
@@ -43,6 +46,60 @@ class Packed:
     head: Mapping[str, Any]
     scalars: Mapping[str, Scalar] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As dictionaries of texts, numbers and bytes, for networks that carry those."""
+        arrays = {name: npy_bytes(array) for name, array in self.arrays.items()}
+        return {"head": {**self.head, "version": VERSION}, "scalars": dict(self.scalars), "arrays": arrays}
+
+    @classmethod
+    def from_plain(cls, content: object) -> Packed:
+        """What `to_plain` gave; whatever else a network delivers is refused.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> sent = Packed({"kind": "sketch"}, {"cap": 2.5}, {"points": np.eye(2)})
+        >>> Packed.from_plain(sent.to_plain()).arrays["points"].tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
+        if not isinstance(content, Mapping):
+            raise ProtocolError("engines.not-ours")
+        return checked(*(content.get(part) for part in ("head", "scalars", "arrays")))
+
+
+def checked(head: object, scalars: object, arrays: object) -> Packed:
+    """A message or a reply of the parts that a carrier delivered, its arrays as NPY bytes.
+
+    Refuses what is none of fedbary's, too large, or neither numbers nor texts.
+    """
+    if not isinstance(head, Mapping):
+        raise ProtocolError("engines.not-ours")
+    if head.get("version") != VERSION:
+        version = as_plain(repr(head.get("version")), LONGEST_NAME)
+        raise ProtocolError("engines.other-version", version=version, own=VERSION)
+    if not isinstance(scalars, Mapping) or not isinstance(arrays, Mapping):
+        raise ProtocolError("engines.incomplete")
+    if not all(isinstance(data, bytes) for data in arrays.values()):
+        raise ProtocolError("engines.array-unreadable")
+    if len(arrays) > MOST_ARRAYS or sum(len(data) for data in arrays.values()) > MOST_BYTES:
+        raise ProtocolError("engines.too-large", megabytes=MOST_BYTES // 2**20)
+    plain: dict[str, Scalar] = {}
+    for name, value in scalars.items():
+        if not is_scalar(value):
+            raise ProtocolError("engines.not-a-scalar", name=as_plain(str(name), LONGEST_NAME))
+        plain[str(name)] = value
+    try:
+        return Packed(head, plain, {str(name): read_npy(data) for name, data in arrays.items()})
+    except ValueError as error:
+        raise ProtocolError("engines.array-unreadable") from error
+
+
+def npy_bytes(array: np.ndarray) -> bytes:
+    """As `numpy.save` writes it; not all of NumPy's orders survive, and rows first is what it keeps as it is."""
+    file = BytesIO()
+    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+    return file.getvalue()
 
 
 def packed_message(message: Message, envelope: Envelope) -> Packed:

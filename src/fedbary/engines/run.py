@@ -14,6 +14,7 @@ from fedbary.protocols.messages import Failure, Message, Reply, ServerProtocol, 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.errors import FedbaryError
+    from fedbary.notes import Note
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.rules import RowRules
 
@@ -35,8 +36,8 @@ class Work:
 class Observer:
     """Looks on and does nothing; event logs and checkpoints do more. Clients are named as people know them."""
 
-    def joined(self, clients: Sequence[str], wanted: int) -> None:
-        """So many of the wanted clients have come."""
+    def joined(self, clients: Sequence[str], wanted: int, notes: Sequence[Note] = ()) -> None:
+        """So many of the wanted clients have come; notes say who did not, and who was left out."""
 
     def started(self, clients: Sequence[str]) -> None:
         """The protocol begins, or goes on."""
@@ -130,10 +131,10 @@ class Observers(Observer):
     def __init__(self, *members: Observer) -> None:
         self._members = members
 
-    def joined(self, clients: Sequence[str], wanted: int) -> None:
+    def joined(self, clients: Sequence[str], wanted: int, notes: Sequence[Note] = ()) -> None:
         """Pass it on."""
         for member in self._members:
-            member.joined(clients, wanted)
+            member.joined(clients, wanted, notes)
 
     def started(self, clients: Sequence[str]) -> None:
         """Pass it on."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from fedbary.checks import did_you_mean
+from fedbary.checks import did_you_mean, number, whole
 from fedbary.engines.attendance import Attendance
 from fedbary.engines.networked import Patience
-from fedbary.errors import SettingsError
+from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
@@ -18,9 +18,10 @@ from fedbary.valuation.rules import RowRules
 
 _SPACE, _SIMULATED = "space-", ("dataset", "partition", "clients", "rows")
 _OWN = (
-    "protocol", "reference", "label", "id", "output", "resume", "seed", "num-nodes", "min-nodes", "join-deadline",
-    "timeout", "retries", "poll", "fdr", "rule", "calibration",
+    "protocol", "reference", "label", "id", "output", "resume", "seed", "nodes", "num-nodes", "min-nodes",
+    "join-deadline", "settle", "timeout", "retries", "poll", "fdr", "rule", "calibration",
 )  # fmt: skip
+_OWNER = "the run config"
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,10 @@ class RunConfig:
             if key not in (*_OWN, *_SIMULATED, *known) and not key.startswith(_SPACE):
                 raise SettingsError("engines.unknown-run-config", key=key, owner=f"the {name} protocol")
         protocol = PROTOCOLS[name](**{key.replace("-", "_"): given[key] for key in given if key in known})
-        seed = int(given.get("seed", 0))
+        seed = whole(given.get("seed", 0), "seed", _OWNER, least=0)
         if simulation:
             simulation |= {"seed": seed, "run_seed": seed}
         rules = RowRules(**{key: given[key] for key in ("fdr", "rule", "calibration") if key in given})
-        least = given.get("min-nodes")
         return cls(
             protocol=protocol,
             rules=rules,
@@ -69,17 +69,40 @@ class RunConfig:
             reference=None if reference is None else Path(str(reference)),
             label=str(given.get("label", "label")),
             id=None if "id" not in given else str(given["id"]),
-            output=Path(str(given.get("output", "fedbary-out"))),
+            output=output_folder(config),
             resume=bool(given.get("resume", False)),
-            attendance=Attendance(
-                int(given.get("num-nodes", given.get("clients", 2))),
-                int(least) if least else None,
-                float(given.get("join-deadline", 120.0)),
-            ),
+            attendance=_attendance(given),
             patience=Patience(
-                float(given.get("timeout", 600.0)), float(given.get("poll", 0.2)), int(given.get("retries", 1))
+                number(given.get("timeout", 600.0), "timeout", _OWNER),
+                number(given.get("poll", 0.2), "poll", _OWNER),
+                whole(given.get("retries", 1), "retries", _OWNER, least=0),
             ),
         )
+
+
+def output_folder(config: Mapping[str, Any]) -> Path:
+    """Where the server writes, also where all else in a run config is wrong."""
+    return Path(str(config.get("output") or "fedbary-out"))
+
+
+def _attendance(given: Mapping[str, Any]) -> Attendance:
+    """Everybody, unless names or numbers say otherwise; a simulation has as many nodes as ``clients``.
+
+    Its server begins while nodes are still registered, so that only a number tells when all are there.
+    """
+    counted = {key: whole(given.get(key, 0), key, _OWNER, least=0) for key in ("num-nodes", "min-nodes", "clients")}
+    names = tuple(filter(None, (name.strip() for name in str(given.get("nodes", "")).split(","))))
+    most = counted["num-nodes"] or len(names) or counted["clients"]
+    for key in ("num-nodes", "min-nodes"):
+        limit = len(names) if key == "num-nodes" else most
+        if limit and counted[key] > limit:
+            raise wrong_parameter(key, _OWNER, f"at most {limit}, as no more nodes are asked", counted[key])
+    wanted = counted["num-nodes"] or (0 if names else counted["clients"])
+    deadline, settle = (
+        number(given.get(key, default), key, _OWNER, zero=True)
+        for key, default in (("join-deadline", Attendance.deadline), ("settle", Attendance.settle))
+    )
+    return Attendance(wanted or None, counted["min-nodes"] or None, deadline, names, settle)
 
 
 def _space(given: Mapping[str, Any]) -> Space:

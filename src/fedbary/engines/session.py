@@ -71,11 +71,10 @@ def run_session(
             if goes_on and checkpoint is not None:  # what was asked stays asked, with the same randomness
                 checkpoint.absorbed(server, engine)
             raise
-    absent = settings.get("absent_nodes")
-    notes = (Note("engines.absent-nodes", {"count": absent}),) if absent else ()
+    notes = result.notes
     if tables is None:  # in one process nobody claims anything
         notes = (*notes, Note("valuation.self-reported", {"numbers": claims_of(protocol.name)}))
-    return replace(result, settings=result.settings | settings, notes=(*result.notes, *notes))
+    return replace(result, settings=result.settings | settings, notes=notes)
 
 
 def _settings(rules: RowRules, seed: int, reference: Table | None, engine: Engine) -> dict[str, Any]:

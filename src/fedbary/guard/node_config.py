@@ -64,7 +64,7 @@ class NodeConfig:
     reading: ReadOptions = field(default_factory=ReadOptions)
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], node: int) -> NodeConfig:
+    def of(cls, config: Mapping[str, Any], node: int | str) -> NodeConfig:
         """From a node's config: data-path, table, label, id, name, state-path, output-path, policy, report, log-level.
 
         And how the data is read, by the names of `ReadOptions`: ``sep=";" drop="name,street"``.

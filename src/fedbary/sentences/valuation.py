@@ -20,6 +20,9 @@ SENTENCES = {
     "no-client": say("There is no client {name!r} in this result{guess}; it has {names:quoted}."),
     "no-quality": say("No client has a quality in this result: use sketch, or select by k or share."),
     "no-result": say("'{folder}' holds no fedbary result (there is no {file}): check the folder."),
+    "no-nodes": say(
+        "The result was not made over a network, so its clients have no node ids: use select() for their names."
+    ),
     "no-row-values": say("no row values: {why}", "why"),
     "no-scores-file": say("There is no file '{file}' with client scores: check the path."),
     "no-share-to-select": say("No client has a share in this result: select by k."),

@@ -131,6 +131,21 @@ class Valuation:
 
         return select(self, k=k, share=share, quality=quality)
 
+    def nodes(
+        self, *, k: int | None = None, share: float | None = None, quality: float | None = None
+    ) -> list[int] | list[str]:
+        """What their network calls the clients of `select`: ids of Flower's nodes, names of FLARE's sites.
+
+        Raises
+        ------
+        SettingsError
+            If the result was not made over a network.
+        """
+        ids = self.settings.get("nodes")
+        if not ids:
+            raise SettingsError("valuation.no-nodes")
+        return [ids[name] for name in self.select(k=k, share=share, quality=quality)]
+
     def weights(self, by: Literal["quality", "share", "rows", "both"] = "quality") -> dict[str, float]:
         """How much each client should count in FedAvg: zero for those that the verdict leaves out or that failed.
 

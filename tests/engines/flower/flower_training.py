@@ -86,8 +86,8 @@ def client_app(says_name=False, fails=()):
 class InProcess(InProcessGrid):
     """The nodes of this training; keeps who was asked what, and turns a raising client into Flower's error."""
 
-    def __init__(self, app):
-        super().__init__(app, {node: {} for node in NODES.values()})
+    def __init__(self, app, registered=None):
+        super().__init__(app, {node: {} for node in NODES.values()}, registered=registered)
         self.asked = []
 
     def _answer(self, message):

@@ -1,13 +1,17 @@
 """What a Flower run tells a live view: nodes, answers by name as they come, distances, and why it stopped."""
 
 import pytest
+from flwr.app import Context, RecordDict
 from inprocess import InProcessGrid, silent
 
+from codes import coded
 from fedbary.engines.flower.client_app import app
+from fedbary.engines.flower.server_app import app as server_app
 from fedbary.engines.flower.server_app import valued
 from fedbary.engines.live.watched import Watched
 from fedbary.engines.run_config import RunConfig
-from fedbary.errors import ProtocolError
+from fedbary.engines.run_outcome import RunStatus, read_outcome
+from fedbary.errors import ProtocolError, SettingsError
 
 
 def simulation(tmp_path, **more):
@@ -42,3 +46,15 @@ def test_too_few_nodes_are_an_end_that_a_watcher_sees(tmp_path):
     watched = Watched(tmp_path / "out")
     list(watched.look())
     assert watched.run.phase.startswith("stopped: 3 of 5 nodes came")
+
+
+def test_the_server_app_says_how_the_run_ended_and_which_it_was(tmp_path):
+    nodes, run = simulation(tmp_path)
+    config = {"dataset": "digits", "clients": 3, "rows": 60, "poll": 0.001, "timeout": 5.0, "output": str(run.output)}
+    server_app(InProcessGrid(app, nodes), Context(71, 0, {}, RecordDict(), config))
+    found = read_outcome(run.output)
+    assert (found.status, found.exit_code, found.engine, found.run) == (RunStatus.DONE, 0, "flower", "71")
+    with pytest.raises(SettingsError, check=coded("settings.no-protocol")):
+        server_app(InProcessGrid(app, nodes), Context(72, 0, {}, RecordDict(), {**config, "protocol": "magic"}))
+    found = read_outcome(run.output)
+    assert (found.status, found.exit_code, found.run) == (RunStatus.REFUSED, 2, "72")

@@ -93,8 +93,8 @@ def test_a_result_has_the_registered_names_and_ids_and_shows_other_names_as_clai
     assert claims["node-4"] == Note("engines.claims-name", {"name": "north"})
     assert all(note.code == "engines.claims-name" for note in claims.values())
     # A claim takes nobody's place: neither among the results nor where training asks for nodes.
-    assert from_result(result, k=5).nodes[0] in nodes
-    assert set(from_result(result, k=5).nodes) == set(nodes)
+    assert {node.id for node in from_result(result, k=5).nodes} == set(nodes)
+    assert set(result.nodes(k=5)) == set(nodes)
 
     result.save(config.output)
     again = fb.Valuation.load(config.output)

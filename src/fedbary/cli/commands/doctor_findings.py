@@ -7,10 +7,11 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from fedbary.cli.ui.findings import Finding
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _LEAST_PYTHON = (3, 11)
 _EXTRAS = {
     "flower": "real federations",
+    "nvflare": "real federations over NVIDIA FLARE",
     "torch": "training: compare, boost",
     "privacy": "privacy accounting",
     "compare": "other row methods",
@@ -29,17 +31,6 @@ _PYDVL, _PYDVL_COMMAND = "pyDVL", "pip install --no-deps pyDVL==0.10.0"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "firefox")
 _QUIET_FLOWER = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1", "RAY_USAGE_STATS_ENABLED": "0"}
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at; ``needed`` where fedbary cannot do without it."""
-
-    what: str
-    state: Literal["ok", "missing", "problem"]
-    words: str
-    remedy: str = ""
-    needed: bool = False
 
 
 def findings() -> list[Finding]:
@@ -54,7 +45,7 @@ def findings() -> list[Finding]:
         _python(),
         Finding("system", "ok", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"),
         *_core(),
-        *_extras(),
+        *map(extra_finding, _EXTRAS),
         _pydvl(),
         *_data(),
         _browser(),
@@ -83,20 +74,18 @@ def _core() -> Iterator[Finding]:
         yield Finding(requirement.name, "problem" if problem else "ok", words, remedy, needed=True)
 
 
-def _extras() -> Iterator[Finding]:
-    for extra, purpose in _EXTRAS.items():
-        requirements = _requirements(extra)
-        unmet = {requirement.name: _unmet(requirement) for requirement in requirements}
-        absent = [name for name in unmet if _version(name) is None]
-        wrong = [problem for name, problem in unmet.items() if problem and name not in absent]
-        command = f"pip install 'fedbary[{extra}]'"
-        if absent:
-            yield Finding(f"extra {extra}", "missing", f"{', '.join(absent)} ({purpose})", command)
-        elif wrong:
-            yield Finding(f"extra {extra}", "problem", f"{'; '.join(wrong)} ({purpose})", command)
-        else:
-            versions = [f"{name} {_version(name)}" for name in unmet]
-            yield Finding(f"extra {extra}", "ok", f"{', '.join(versions[:3])}{', …' if len(versions) > 3 else ''}")
+def extra_finding(extra: str) -> Finding:
+    """Whether what an extra asks for is installed."""
+    unmet = {requirement.name: _unmet(requirement) for requirement in _requirements(extra)}
+    absent = [name for name in unmet if _version(name) is None]
+    wrong = [problem for name, problem in unmet.items() if problem and name not in absent]
+    command, purpose = f"pip install 'fedbary[{extra}]'", _EXTRAS[extra]
+    if absent:
+        return Finding(f"extra {extra}", "missing", f"{', '.join(absent)} ({purpose})", command)
+    if wrong:
+        return Finding(f"extra {extra}", "problem", f"{'; '.join(wrong)} ({purpose})", command)
+    versions = [f"{name} {_version(name)}" for name in unmet]
+    return Finding(f"extra {extra}", "ok", f"{', '.join(versions[:3])}{', …' if len(versions) > 3 else ''}")
 
 
 def _pydvl() -> Finding:

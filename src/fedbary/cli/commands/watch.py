@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_text
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,10 +16,8 @@ from fedbary.errors import DataError, ProtocolError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fedbary.engines.live.records import Logged
     from fedbary.engines.live.watched import Watched
 
-_EVERY = 0.5
 _INTERRUPTED = 130
 
 
@@ -32,7 +29,7 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Say how the run is doing now, and stop.")] = False,
     json: Json = False,
 ) -> None:
-    """Follow a run of `fedbary value`, or of a Flower server, from its output folder.
+    """Follow a run of `fedbary value` or of a federation's server from its output folder.
 
     Shows the nodes that joined, the exchanges, who failed and why, and the distances so far; when the run has
     finished, the ranking and where the report is. Without a terminal every event is a line, with --json every change
@@ -74,6 +71,8 @@ def _show_once(watched: Watched, console: Console, *, json: bool) -> None:
 
 
 def _follow_as_json(watched: Watched) -> None:
+    from fedbary.cli.ui.follow_run import look_until
+
     last: object = None
 
     def print_change() -> None:
@@ -84,29 +83,14 @@ def _follow_as_json(watched: Watched) -> None:
             sys.stdout.flush()
             last = now
 
-    _until_the_end(watched, lambda _: None, print_change)
+    look_until(lambda: watched.is_over(time.time()), watched, lambda _: None, print_change)
 
 
 def _follow(watched: Watched, console: Console) -> None:
-    from fedbary.cli.ui.run_screen import ending, in_words, picture
+    from fedbary.cli.ui.follow_run import follow
+    from fedbary.cli.ui.run_screen import ending
 
-    if console.is_terminal:
-        from rich.live import Live
-
-        with Live(picture(watched), console=console, auto_refresh=False, transient=True) as display:
-            _until_the_end(watched, lambda _: None, lambda: display.update(picture(watched), refresh=True))
-    else:
+    if not console.is_terminal:
         console.print(f"watching {watched.folder}", soft_wrap=True)
-        _until_the_end(watched, lambda entry: console.print(in_words(entry, watched.run), soft_wrap=True), lambda: None)
+    follow(watched, console, lambda: watched.is_over(time.time()))
     console.print(ending(watched))
-
-
-def _until_the_end(watched: Watched, on_event: Callable[[Logged], None], on_look: Callable[[], None]) -> None:
-    """Look until the run has stopped, or has finished and its report is there or will not come."""
-    while True:
-        for entry in watched.look():
-            on_event(entry)
-        on_look()
-        if watched.is_over(time.time()):
-            return
-        time.sleep(_EVERY)

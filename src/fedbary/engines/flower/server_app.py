@@ -9,7 +9,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from fedbary.engines import coordinator
 from fedbary.engines.flower.engine import FlowerEngine
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.run_config import RunConfig, output_folder
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -20,12 +20,15 @@ app = ServerApp()
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     """Value the nodes as the run config says; `flwr run --stream` shows the verdict."""
-    run = RunConfig.of(context.run_config)
-    coordinator.coordinate(over(grid, run), run)
+    name = str(context.run_id)
+    with coordinator.preparing(output_folder(context.run_config), FlowerEngine.name, name):
+        run = RunConfig.of(context.run_config)
+        engine = over(grid, run, name)
+    coordinator.coordinate(engine, run)
 
 
-def over(grid: Grid, run: RunConfig) -> FlowerEngine:
-    """The engine of a run over a grid."""
+def over(grid: Grid, run: RunConfig, name: str | None = None) -> FlowerEngine:
+    """The engine of a run over a grid; ``name`` is Flower's for the run."""
     return FlowerEngine(
         grid,
         run.attendance,
@@ -33,6 +36,7 @@ def over(grid: Grid, run: RunConfig) -> FlowerEngine:
         resume=run.resume,
         patience=run.patience,
         simulation=run.simulation,
+        run_id=name,
     )
 
 

@@ -99,7 +99,9 @@ def after(run: RunState, entry: Logged) -> RunState:
 
 
 def _joined(run: RunState, event: Event) -> RunState:
-    return replace(run, joined=event.done, wanted=event.total, phase=f"{event.done} of {event.total} nodes have joined")
+    more = f" ({event.detail})" if event.detail else ""
+    phase = f"{event.done} of {event.total} nodes have joined{more}"
+    return replace(run, joined=event.done, wanted=event.total, phase=phase)
 
 
 def _busy(run: RunState, event: Event) -> RunState:

@@ -1,0 +1,47 @@
+"""A site's own config: a file of its owner's, in the site's own folder, where no job can write or point."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from nvflare.apis.fl_constant import FLContextKey
+from nvflare.collab import collab
+
+from fedbary.errors import SettingsError
+from fedbary.guard.node_config import NodeConfig
+
+FILE = "fedbary.toml"
+VARIABLE = "FEDBARY_NODE"
+_LARGEST_FILE = 2**16
+_SITE = "{site}"
+
+
+def own_config() -> NodeConfig:
+    """The config of the site that is asked now.
+
+    It stands in ``local/fedbary.toml`` of the site's FLARE folder, or where the variable ``FEDBARY_NODE`` of the site's
+    own process says, with the keys of `NodeConfig.of`; ``{site}`` in a text is the site's name. Without one, a site of
+    FLARE's simulator holds a part of a named data set, and any other site answers nothing.
+    """
+    site, workspace = str(collab.site_name), collab.workspace
+    file = Path(os.environ.get(VARIABLE) or Path(workspace.get_site_config_dir()) / FILE)
+    if file.exists():
+        return NodeConfig.of({"name": site} | _read(file, site), site)
+    if not collab.fl_ctx.get_prop(FLContextKey.SIMULATE_MODE, False):
+        raise SettingsError("engines.site-without-config", file=str(file))
+    sites = sorted((str(proxy.name) for proxy in collab.clients), key=lambda name: (len(name), name))
+    state = Path(workspace.get_root_dir()) / "fedbary"
+    return NodeConfig.of({"name": site, "partition-id": sites.index(site), "state-path": str(state)}, site)
+
+
+def _read(file: Path, site: str) -> dict[str, Any]:
+    try:
+        if file.stat().st_size > _LARGEST_FILE:
+            raise ValueError("too large")
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise SettingsError("engines.site-config-unreadable", file=str(file), why=str(error)) from error
+    return {key: value.replace(_SITE, site) if isinstance(value, str) else value for key, value in content.items()}
