@@ -15,9 +15,11 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.data.any_cells import read_any_cells
+from fedbary.data.atomic import read_arrays
 from fedbary.errors import DataError, SettingsError
 from fedbary.guard import node as node_module
 from fedbary.guard import node_config as node_config_module
+from fedbary.guard import run_state as run_state_module
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node import FINISH, Asked, answer
@@ -127,7 +129,7 @@ def test_a_second_message_in_the_same_run_gets_no_answer_either(owner):
     first = owner.ask(message, session)
     for step in (1, 2):
         found = owner.ask(other_masses(message, step), session, step=step)
-        assert found.note.code in ("guard.out-of-step", "guard.no-further-message")
+        assert found.note.code in ("guard.out-of-step", "guard.run-over")
     assert owner.ask(message, session).scalars == first.scalars
 
 
@@ -462,20 +464,50 @@ def test_settings_that_change_during_a_run_are_refused(tmp_path):
 
 def test_flags_are_counted_by_the_rules_of_the_question(tmp_path):
     """With other rules at the end of the run a server could look for those by which enough rows are flagged."""
-    owner, session = Owner(tmp_path, "share_flag_counts = true\n"), secrets.token_hex(16)
-    assert isinstance(owner.ask(question(), session, rules=RowRules(fdr=0.01)), Reply)
-    found, told = owner.ask_all(Message(FINISH, 1), session, step=2, rules=RowRules(rule="sign"))
+    policy = 'protocols = ["interpolation"]\nshare_flag_counts = true\n'
+    owner, session, asked = Owner(tmp_path, policy), secrets.token_hex(16), fb.Interpolation(rounds=3, support=10)
+    first = owner.ask(question(asked), session, asked=asked, rules=RowRules(fdr=0.01))
+    assert isinstance(first, Reply)
+    found, told = owner.ask_all(Message(FINISH, 1), session, asked=asked, step=2, rules=RowRules(rule="sign"))
     assert found.note == Note("guard.settings-changed")
     assert told.flagged is None
 
 
-def test_a_run_ends_once(owner, monkeypatch):
-    session = secrets.token_hex(16)
-    owner.ask(question(), session)
-    assert isinstance(owner.ask(Message(FINISH, 1), session, step=2), Reply)
+@pytest.mark.parametrize("asked", [fb.Sketch(), fb.Interpolation(rounds=3, support=10)], ids=lambda asked: asked.name)
+def test_a_run_ends_once_and_leaves_nothing_but_its_last_answer(tmp_path, monkeypatch, asked):
+    owner = Owner(tmp_path, 'protocols = ["sketch", "interpolation"]\n')
+    session, step, message = secrets.token_hex(16), 1, question(asked)
+    assert isinstance(owner.ask(message, session, asked=asked), Reply)
+    state = owner.home / "state" / "mine" / "runs" / session / "state.npz"
+    if not asked.row_values_after:
+        assert any(name.startswith("client.") for name in read_arrays(state))
+        step, message = 2, Message(FINISH, 1)
+        assert isinstance(owner.ask(message, session, asked=asked, step=step), Reply)
+    assert not any(name.startswith(("client.", "reading")) for name in read_arrays(state))
     monkeypatch.setattr(node_module, "_readable", None)
-    assert isinstance(owner.ask(Message(FINISH, 1), session, step=2), Reply)
-    assert owner.ask(Message(FINISH, 2), session, step=3).note.code == "protocols.asked-otherwise"
+    assert isinstance(owner.ask(message, session, asked=asked, step=step), Reply)
+    for later in (Message(FINISH, 2), message):
+        assert owner.ask(later, session, asked=asked, step=step + 1).note.code == "guard.run-over"
+    assert owner.lines.count("question") == 1
+
+
+@pytest.mark.parametrize("asked", [fb.Sketch(), fb.Interpolation(rounds=3, support=10)], ids=lambda asked: asked.name)
+def test_what_cannot_be_written_down_does_not_leave(tmp_path, monkeypatch, asked):
+    """The ledger has the answer, the disk is full then: neither the answer nor where it was to be written leaves."""
+    owner = Owner(tmp_path, 'protocols = ["sketch", "interpolation"]\n')
+    session, message = secrets.token_hex(16), question(asked)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", str(tmp_path))
+
+    monkeypatch.setattr(run_state_module, "write_arrays", full)
+    assert owner.ask(message, session, asked=asked) == Failure(Note("guard.state-unwritable"))
+    assert owner.lines == ["question", "reply", "refusal"]
+    assert "No space left on device" in owner.log
+    monkeypatch.undo()
+    # The answer counts as given: whether it arrived, nobody at the node can know.
+    assert isinstance(owner.ask(message, session, asked=asked), Failure)
+    assert owner.lines.count("question") == 1
 
 
 def asking(home, sessions, gate, results):

@@ -135,14 +135,13 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     last = LastAnswer(message_key(message), envelope.step, found)
     if isinstance(found, Failure) and client.messages == counted:
         return last  # refused: what was answered before stays
-    step = envelope.step if isinstance(found, Reply) else before.step
-    state = RunState(step, client.state(), last, reading)
+    state = _after(before, last, client, reading, over=_final(message, asked))
     state.save(folder)
     # From here on nothing that fails may change what leaves.
     _tried("old runs not forgotten", config.forget_old_runs)
     if epsilon_of(settings) > 0.0:
         _tried("cells not looked at", lambda: log_unread_cells(config, reading))
-    if isinstance(found, Failure) or not _final(message, asked):
+    if not state.over:
         return last
     _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))
     return _tried("flags not counted", lambda: _with_flags(client, state, folder)) or last
@@ -159,11 +158,19 @@ def _answered_in_another_run(
 def _check_step(envelope: Envelope, before: RunState, message: Message) -> None:
     if envelope.step != before.step + 1:
         raise ProtocolError("guard.out-of-step", asked=envelope.step, here=before.step + 1)
+    if before.over:  # row values are made once: a server must not keep the node busy with them
+        raise ProtocolError("guard.run-over")
     if message.kind == FINISH and not before.client:
         raise ProtocolError("protocols.not-started")
-    if message.kind == FINISH and before.last is not None and before.last.key.startswith(f"{FINISH} "):
-        # Row values are made once: a server must not keep the node busy with them.
-        raise ProtocolError("protocols.asked-otherwise", kind=FINISH)
+
+
+def _after(
+    before: RunState, last: LastAnswer, client: ClientProtocol, reading: Reading | None = None, *, over: bool
+) -> RunState:
+    """What is remembered after an answer: of the last one nothing but itself, as what a server sends may be large."""
+    if isinstance(last.found, Failure):
+        return RunState(before.step, client.state(), last, reading)
+    return RunState(last.step, {}, last, over=True) if over else RunState(last.step, client.state(), last, reading)
 
 
 def _policy(config: NodeConfig) -> OwnerPolicy:
@@ -213,7 +220,7 @@ def _with_flags(client: GuardedClient, state: RunState, folder: Path) -> LastAns
     if flagged is None or state.last is None:
         return None
     told = replace(state.last, flagged=flagged)
-    replace(state, client=client.state(), last=told).save(folder)
+    replace(state, last=told).save(folder)
     return told
 
 
@@ -234,18 +241,27 @@ def _ask_simulated(message: Message, envelope: Envelope, config: NodeConfig) -> 
     if before.last is not None and before.last.repeats(message, envelope.step):
         return before.last
     _check_step(envelope, before, message)
-    assert config.partition is not None
-    table = _partition(json.dumps(dict(asked.simulation), sort_keys=True), config.partition)
+    reading = before.reading if before.client else asked_reading(message)
     secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
-    client = asked.protocol.client(table, rules=asked.rules, seed=secret)
+    client: ClientProtocol
+    try:
+        table = _simulated_table(config, asked, reading)
+        client = asked.protocol.client(table, rules=asked.rules, seed=secret)
+    except Exception as error:
+        client = UnusableClient(error)
     if before.client:
         client.restore(before.client)
     found = Reply(message.round) if message.kind == FINISH else _respond(client, message)
     last = LastAnswer(message_key(message), envelope.step, found)
-    RunState(envelope.step if isinstance(found, Reply) else before.step, client.state(), last).save(folder)
-    if isinstance(found, Reply) and _final(message, asked):
+    state = _after(before, last, client, reading, over=_final(message, asked))
+    state.save(folder)
+    _tried("old runs not forgotten", config.forget_old_runs)
+    if state.over:
         # Nobody would look at a report of each of perhaps a thousand clients.
-        save_rows(client, asked.protocol, asked.rules, config, folder=config.output / envelope.session, table=None)
+        results = config.output / envelope.session
+        _tried(
+            "no row values", lambda: save_rows(client, asked.protocol, asked.rules, config, folder=results, table=None)
+        )
     return last
 
 
@@ -255,6 +271,13 @@ def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
     except Exception as error:
         log_error(error, "failed")
         return Failure.of(error).redacted()
+
+
+def _simulated_table(config: NodeConfig, asked: Asked, reading: Reading | None) -> Table:
+    assert config.partition is not None
+    if config.source is not None:
+        return own_table(config, reading, private=epsilon_of(asked.protocol) > 0.0)
+    return _partition(json.dumps(dict(asked.simulation), sort_keys=True), config.partition)
 
 
 @lru_cache(maxsize=4)

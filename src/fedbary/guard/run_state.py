@@ -10,6 +10,7 @@ import numpy as np
 
 from fedbary.data.atomic import private_folder, read_arrays, write_arrays
 from fedbary.data.reading import Reading
+from fedbary.errors import DataError
 from fedbary.guard.questions import message_key
 from fedbary.notes import notes_from_text, notes_to_text
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, below, text_array, under
@@ -35,6 +36,8 @@ class LastAnswer:
 class RunState:
     """A run's memory; ``step`` counts its answers, and ``reading`` is how its first message wanted columns read.
 
+    Of a run that is ``over`` nothing is needed but its last answer, should the server not have heard it.
+
     Examples
     --------
     >>> import tempfile
@@ -49,6 +52,7 @@ class RunState:
     client: State = field(default_factory=dict)
     last: LastAnswer | None = None
     reading: Reading | None = None
+    over: bool = False
 
     @classmethod
     def load(cls, folder: Path) -> RunState:
@@ -65,13 +69,15 @@ class RunState:
             found = Reply(int(content["round"]), content["scalars"], below(arrays, "array."), notes)
         last = LastAnswer(content["key"], int(content["step"]), found, content["flagged"])
         reading = Reading.from_json(array_text(arrays["reading"])) if "reading" in arrays else None
-        return cls(int(arrays["step"]), below(arrays, "client."), last, reading)
+        return cls(int(arrays["step"]), below(arrays, "client."), last, reading, "over" in arrays)
 
     def save(self, folder: Path) -> None:
-        """Whole or not at all, and for the owner alone."""
+        """Whole or not at all, and for the owner alone; raises where it cannot, as nothing leaves that is not kept."""
         assert self.last is not None
         content: dict[str, object] = {"key": self.last.key, "step": self.last.step, "flagged": self.last.flagged}
         arrays: dict[str, np.ndarray] = {"step": np.array(self.step), **under("client.", self.client)}
+        if self.over:
+            arrays["over"] = np.array(True)
         if self.reading is not None:
             arrays["reading"] = text_array(self.reading.to_json())
         found = self.last.found
@@ -81,7 +87,10 @@ class RunState:
             content |= {"round": found.round, "scalars": dict(found.scalars), "notes": notes_to_text(found.notes)}
             arrays |= under("array.", found.arrays)
         arrays["last"] = text_array(json.dumps(content, default=_plain))
-        write_arrays(private_folder(folder) / STATE, arrays, mode=0o600)
+        try:
+            write_arrays(private_folder(folder) / STATE, arrays, mode=0o600)
+        except OSError as error:
+            raise DataError("guard.state-unwritable", path=str(folder / STATE), why=error.strerror) from error
 
 
 def _plain(value: object) -> object:

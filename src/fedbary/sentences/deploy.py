@@ -17,8 +17,13 @@ SENTENCES = {
     "no-authority-key": say("'{file}' is not there, and only it can sign a certificate: bring it back for a moment."),
     "no-engine": say("There is no engine {name!r}{guess}: choose {known}."),
     "no-federation": say("'{folder}' holds no federation: make one with 'fedbary federation init'."),
+    "no-file": say("{option}: there is no file '{file}'."),
     "no-node": say("There is no node {name!r}{guess}: there are {known}."),
+    "no-outcome": say(
+        "Run {run} is over, and there is no result of it in '{output}'[[ ({why})]]: type {type}, on the server's machine."
+    ),
     "no-nodes": say("No node was named: give --nodes with at least one name."),
+    "nobody-registered": say("The server at {address} knows none of the nodes: type {type}"),
     "node-there": say("{name!r} is a node of this federation already: 'rotate-keys' gives it a new key."),
     "node-name": say(
         "{name!r} cannot be a node's name: use 1 to 64 letters, digits, '_' and '-', and no hyphen first."
@@ -38,6 +43,7 @@ SENTENCES = {
     "ports-overlap": say("The nodes' ports {first} to {last} include the server's, {port}: choose others."),
     "same-node-name": say("Two nodes have the same name: names must differ in more than their case."),
     "server-name": say("{entry!r} is not a server's name: write DNS:name or IP:address."),
+    "server-away": say("The server at {address}: {problem}. Type {type}"),
     "server-needed": say(
         "The server at {address}: {problem}. Nothing was changed: start it with {script}, and try again."
     ),

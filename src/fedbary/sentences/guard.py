@@ -98,12 +98,16 @@ SENTENCES = {
         "The server asks for {rounds} rounds with min_group = {min_group}: together their averages are as many as there are rows, which could be solved for. The server may ask for fewer rounds than min_group, or the owner's policy say trust_server = true.",
         "rounds min_group",
     ),
+    "run-over": say("The run is over: its last message was answered, and only that answer is given again."),
     "rows-unfit": say("the table does not fit the question; the owner's own log says why"),
     "secret-damaged": say("The node's secret cannot be read: delete the file 'secret' in its state folder."),
     "state-behind": say(
         "What the node remembers of this run is not what its ledger says, so nothing more is answered in it."
     ),
     "table-unreadable": say("the owner's table cannot be read; the owner's own log says why"),
+    "state-unwritable": say(
+        "the node could not write down its answer, so nothing left; the owner's own log says why[[: '{path}': {why}]]"
+    ),
     "settings-changed": say("The server changed the settings during the run; only the first are answered."),
     "settings-unknown": say("The server's settings are not those of a protocol that this fedbary knows."),
 }

@@ -7,6 +7,7 @@ import typer
 from fedbary.cli.commands.federation_doctor import doctor
 from fedbary.cli.commands.federation_init import init
 from fedbary.cli.commands.federation_nodes import add_node, rotate_keys
+from fedbary.cli.commands.federation_run import run
 from fedbary.cli.commands.federation_status import status
 from fedbary.cli.ui.command_kinds import Command, Group, example_of
 from fedbary.cli.ui.terminal_text import paragraphs
@@ -19,6 +20,11 @@ federation = typer.Typer(
 )
 for _name, _command, _example in (
     ("init", init, "fedbary federation init my-federation --nodes north,south --host fed.example.org --port 8443"),
+    (
+        "run",
+        run,
+        "fedbary federation run my-federation --reference validation.parquet --label diagnosis -o out",
+    ),
     ("status", status, "fedbary federation status my-federation"),
     ("doctor", doctor, "fedbary federation doctor my-federation"),
     ("add-node", add_node, "fedbary federation add-node my-federation east"),

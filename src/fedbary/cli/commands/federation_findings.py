@@ -144,7 +144,8 @@ def _nodes(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> 
         elif node["registered"] is None:
             yield Finding(what, "missing", "whether it is online, only the server knows")
         else:
-            yield Finding(what, "missing", f"registered, {node['status']}", step.command if step else "")
+            words = "registered, not online yet" if node["status"] == "registered" else f"registered, {node['status']}"
+            yield Finding(what, "missing", words, step.command if step else "")
     for node in found["other_nodes"]:
         words = f"{node['node_id']} is registered, but of nobody in this folder"
         yield Finding("another node", "missing", words, "if you do not know it, make a new federation: see README.md")

@@ -39,7 +39,9 @@ def add_node(
         console.print(f"Send the folder {place / 'nodes' / name} to {name}, over a safe channel.", soft_wrap=True)
     if not known:
         console.print("The server does not run: it has not heard of them yet.")
-    step = net.next_step(place, grown, net.status(place))
+    found = net.status(place)
+    new = [node for node in found["nodes"] if node["name"] in names]
+    step = net.next_step(place, grown, {**found, "nodes": new})
     console.print("")
     show_steps(console, "Next, type", [step or run_step(place)])
 

@@ -24,7 +24,7 @@ def open_file(path: Path) -> bool:
     """
     if os.environ.get(_OFF) == "1":
         return False
-    if _has_screen() and _opened(path.resolve().as_uri()):
+    if has_screen() and _opened(path.resolve().as_uri()):
         return True
     from fedbary.cli.ui.terminal_text import visible
 
@@ -32,8 +32,8 @@ def open_file(path: Path) -> bool:
     return False
 
 
-def _has_screen() -> bool:
-    """Without a screen Python would choose a browser that takes over the terminal."""
+def has_screen() -> bool:
+    """Whether a window can be opened; without a screen Python would choose a browser that takes over the terminal."""
     if sys.platform in ("darwin", "win32") or os.environ.get("BROWSER"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("WSL_DISTRO_NAME"))

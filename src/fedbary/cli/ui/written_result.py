@@ -28,6 +28,11 @@ def write_outcome(result: Valuation, folder: Path, *, report: bool = True) -> di
         result.report(folder / "report.html")
     elif is_report(folder / "report.html"):
         (folder / "report.html").unlink()
+    return written_files(folder)
+
+
+def written_files(folder: Path) -> dict[str, str]:
+    """What is where in a result's folder."""
     written = {
         "report": folder / "report.html",
         "clients": folder / "clients.csv",

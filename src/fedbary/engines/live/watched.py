@@ -43,6 +43,12 @@ class Watched:
                 self.run = after(self.run, entry)
                 yield entry
 
+    def skip(self) -> None:
+        """Leave out what is there already: another run is about to begin in the folder, or goes on."""
+        for _ in self.look():
+            pass
+        self.run = RunState()
+
     @property
     def report(self) -> Path | None:
         """The finished run's report; one that an earlier run left does not count."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nvflare.collab import collab
+from nvflare.collab.api.exceptions import RunAborted
 
 from fedbary.engines import coordinator
 from fedbary.engines.nvflare.engine import NvflareEngine
@@ -33,20 +34,26 @@ class Coordinator:
     @collab.main  # type: ignore[untyped-decorator]
     def value(self) -> None:
         """Value the sites as the config says."""
-        run = RunConfig.of(self.config)
-        here = Path(collab.workspace.get_run_dir(collab.fl_ctx.get_job_id()))
-        run = replace(run, output=here / self.config.get("output", _OUTPUT))
-        coordinator.coordinate(over(collab.clients, run), run)
+        name = str(collab.fl_ctx.get_job_id())
+        output = Path(collab.workspace.get_run_dir(name)) / str(self.config.get("output") or _OUTPUT)
+        with coordinator.preparing(output, NvflareEngine.name, name):
+            run = replace(RunConfig.of(self.config), output=output)
+            engine = over(collab.clients, run, name)
+        try:
+            coordinator.coordinate(engine, run)
+        except KeyboardInterrupt as error:
+            raise RunAborted from error
 
 
-def over(sites: Any, run: RunConfig) -> NvflareEngine:
-    """The engine of a run over the sites of a job."""
+def over(sites: Any, run: RunConfig, name: str | None = None) -> NvflareEngine:
+    """The engine of a run over the sites of a job; ``name`` is FLARE's for the job."""
     return NvflareEngine(
         sites,
-        # FLARE has waited for its sites before the job began.
-        replace(run.attendance, deadline=0.0),
+        # FLARE has waited for its sites before the job began, and nobody joins later.
+        replace(run.attendance, deadline=0.0, settle=0.0),
         folder=run.output,
         resume=run.resume,
         patience=run.patience,
         simulation=run.simulation,
+        run_id=name,
     )

@@ -19,6 +19,8 @@ from fedbary.valuation.outcome import Status
 
 # FLARE ends a call after its timeout; until that is heard, a moment more.
 _GRACE = 2.0
+_RAISED = Failure(Note("engines.app-failed"))
+_UNREACHABLE = Failure(Note("engines.node-unreachable"), Status.SILENT)
 
 
 class NvflareEngine(NetworkedEngine):
@@ -29,7 +31,7 @@ class NvflareEngine(NetworkedEngine):
     sites : iterable of Proxy
         ``collab.clients``, in the job's main function. Their names are those of FLARE's provisioning.
     attendance : Attendance
-        How many sites are needed; FLARE itself waits for them before a job begins, and nobody joins later.
+        Who takes part; FLARE itself waits for the sites before a job begins, and nobody joins later.
     **options
         As of `NetworkedEngine`.
     """
@@ -55,6 +57,8 @@ class NvflareEngine(NetworkedEngine):
                     on_answer(waiting[call], answer)
         except TimeoutError:
             pass
+        except RunAborted as error:  # whoever looks after the server ended the job
+            raise KeyboardInterrupt from error
         finally:
             calls.shutdown(wait=False, cancel_futures=True)
 
@@ -65,7 +69,7 @@ class NvflareEngine(NetworkedEngine):
     def _ask(self, node: str, content: Packed) -> Packed | Failure | None:
         site = self._sites.get(node)
         if site is None:  # of the run that is resumed, but not of this job
-            return Failure(Note("engines.node-unreachable"), Status.SILENT)
+            return _UNREACHABLE
         try:
             return Packed.from_plain(site(timeout=self.patience.timeout).ask(content.to_plain()))
         except RunAborted:
@@ -80,8 +84,4 @@ def _failure(error: CollabCallError) -> Failure | None:
     """What FLARE says of a call that failed, without its words, which are the site's; a timeout is silence."""
     if isinstance(error.cause, TimeoutError):
         return None
-    raised_there = error.remote_traceback is not None
-    return Failure(Note("engines.app-failed")) if raised_there else _UNREACHABLE
-
-
-_UNREACHABLE = Failure(Note("engines.node-unreachable"), Status.SILENT)
+    return _UNREACHABLE if error.remote_traceback is None else _RAISED

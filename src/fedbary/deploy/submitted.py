@@ -1,0 +1,67 @@
+"""`SubmittedRun`: a run that was handed to a federation's server, until it is known how it ended."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedbary.engines.run_outcome import RunOutcome, read_outcome
+
+if TYPE_CHECKING:
+    from fedbary.deploy.engines import Network, Standing
+
+_ASK_EVERY = 5.0  # seconds: the network is asked by a program of its own, which takes a second or two
+_MOST_UNKNOWN = 6
+
+
+class SubmittedRun:
+    """A run in a federation.
+
+    Its outcome is what the server has written into the run's folder. The network is asked as well, for a run that dies
+    before it can write anything.
+
+    Parameters
+    ----------
+    network, folder, number
+        The network, the federation's folder, and the network's id of the run.
+    output : Path
+        The folder that the run writes to.
+    ours : bool
+        Whether it is a run of fedbary's, which leaves an outcome there.
+    """
+
+    def __init__(self, network: Network, folder: Path, number: str, output: Path, *, ours: bool = True) -> None:
+        self.number, self.output, self.ours = number, output, ours
+        self._network, self._folder = network, folder
+        self._asking: Future[Standing] | None = None
+        self._asker = ThreadPoolExecutor(1)
+        self._asked, self._unknown = time.monotonic(), 0
+        self.why = ""
+
+    @property
+    def outcome(self) -> RunOutcome | None:
+        """How it ended, as the server has written; None while it has not, and where an earlier run wrote it."""
+        found = read_outcome(self.output)
+        return found if found is not None and found.run == self.number and found.exit_code is not None else None
+
+    def is_over(self) -> bool:
+        """Whether nothing more is to come."""
+        return self.outcome is not None or self._is_over_for_the_network()
+
+    def stop(self) -> bool:
+        """End it; returns whether the network did."""
+        return self._network.stop(self._folder, self.number)
+
+    def _is_over_for_the_network(self) -> bool:
+        if self._asking is None:
+            if time.monotonic() - self._asked >= _ASK_EVERY:
+                self._asking = self._asker.submit(self._network.standing, self._folder, self.number)
+            return False
+        if not self._asking.done():
+            return False
+        found, self._asking, self._asked = self._asking.result(), None, time.monotonic()
+        self._unknown = self._unknown + 1 if found.state == "unknown" else 0
+        self.why = found.why or ("the server has stopped answering" if self._unknown else "")
+        return found.state == "over" or self._unknown >= _MOST_UNKNOWN
