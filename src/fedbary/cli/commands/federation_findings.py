@@ -127,6 +127,7 @@ def _clock(folder: Path, plan: Plan, found: Mapping[str, Any]) -> Iterator[Findi
 
 def _nodes(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> Iterator[Finding]:
     from fedbary.deploy import inspection
+    from fedbary.deploy.plan import CONNECTION
 
     for node in found["nodes"]:
         name = node["name"]
@@ -147,8 +148,10 @@ def _nodes(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> 
             words = "registered, not online yet" if node["status"] == "registered" else f"registered, {node['status']}"
             yield Finding(what, "missing", words, step.command if step else "")
     for node in found["other_nodes"]:
-        words = f"{node['node_id']} is registered, but of nobody in this folder"
-        yield Finding("another node", "missing", words, "if you do not know it, make a new federation: see README.md")
+        words = f"{node['node_id']} is known to the server, but is of nobody in this folder"
+        home = quote(str(folder / "flwr"))
+        refuse = f"FLWR_HOME={home} FLWR_TELEMETRY_ENABLED=0 flwr supernode unregister {node['node_id']} {CONNECTION}"
+        yield Finding("another node", "missing", words, refuse if plan.engine == "flower" else "")
 
 
 def _disk(folder: Path) -> Finding:
