@@ -46,15 +46,15 @@ def _site(folder: Path, name: str) -> Step:
 
 def status(folder: Path) -> dict[str, Any]:
     """How the federation is doing; the same facts as of one on Flower."""
-    from fedbary.deploy.nvflare_session import NoAnswer, fresh, session
+    from fedbary.deploy.nvflare_session import NoAnswer, online, session
 
     need_nvflare()
     folder = Path(folder).absolute()
     plan = read_plan(folder)
-    problem, online = None, set[str]()
+    problem, there = None, set[str]()
     try:
         with session(folder, plan) as opened:
-            online = fresh(opened)
+            there = online(opened)
     except NoAnswer as why:
         problem = str(why)
     known = "unknown" if problem else "offline"
@@ -64,7 +64,7 @@ def status(folder: Path) -> dict[str, Any]:
             "key": _key_state(folder / "nodes" / name / "startup"),
             "node_id": name,
             "registered": True,  # the certificate says so, to every server of the federation
-            "status": "online" if name in online else known,
+            "status": "online" if name in there else known,
         }
         for name in plan.nodes
     ]
@@ -76,7 +76,7 @@ def status(folder: Path) -> dict[str, Any]:
         "certificates": {"ca": expiry(startup / "rootCA.pem"), "server": expiry(startup / "server.crt")},
         "server": {"answers": problem is None, "problem": problem},
         "nodes": nodes,
-        "other_nodes": [{"node_id": name, "status": "online"} for name in sorted(online - set(plan.nodes))],
+        "other_nodes": [{"node_id": name, "status": "online"} for name in sorted(there - set(plan.nodes))],
     }
 
 
@@ -119,13 +119,13 @@ def submit(folder: Path, plan: Plan, app: Path | None, config: Mapping[str, Scal
 
 
 def _attending(opened: Any, wanted: list[str], seconds: float) -> list[str]:
-    from fedbary.deploy.nvflare_session import fresh
+    from fedbary.deploy.nvflare_session import online
 
     end = time.monotonic() + seconds
     while True:
-        online = fresh(opened)
-        if online.issuperset(wanted) or time.monotonic() >= end:
-            return [name for name in wanted if name in online]
+        there = online(opened)
+        if there.issuperset(wanted) or time.monotonic() >= end:
+            return [name for name in wanted if name in there]
         time.sleep(_POLL)
 
 

@@ -6,7 +6,6 @@ import contextlib
 import io
 import re
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,8 @@ from fedbary.deploy.nvflare_kits import ADMIN
 from fedbary.deploy.plan import Plan
 
 _SECONDS = 15.0
+# For a site to answer.
+_SITE_SECONDS, _SILENT = 2.0, "no_reply"
 _PERMITTED = re.compile(r": OK$")
 
 
@@ -53,16 +54,29 @@ def session(folder: Path, plan: Plan) -> Iterator[Any]:
         raise NoAnswer(_words(error)) from error
 
 
-def connected(opened: Any) -> dict[str, float]:
-    """Sites that the server hears from, and when it did last."""
-    found = opened.get_system_info().client_info
-    return {str(site.name): float(site.last_connect_time) for site in found}
+def online(opened: Any) -> set[str]:
+    """Sites that answer now; FLARE's own list has those that were killed or frozen for another minute."""
+    from nvflare.fuel.flare_api.api_spec import NoConnection
+
+    listed = [str(site.name) for site in opened.get_system_info().client_info]
+    if not listed:
+        return set()
+    opened.set_timeout(_SITE_SECONDS)
+    try:
+        return _answering(opened, listed)
+    except NoConnection:  # the server waits for a frozen site as long as we wait for the server: ask one by one
+        found = set[str]()
+        for name in listed:
+            with contextlib.suppress(NoConnection):
+                found |= _answering(opened, [name])
+        return found
+    finally:
+        opened.unset_timeout()
 
 
-def fresh(opened: Any, *, within: float = 40.0) -> set[str]:
-    """Sites that have called lately; one that was killed stays in FLARE's list for a minute."""
-    now = time.time()
-    return {name for name, last in connected(opened).items() if now - last < within}
+def _answering(opened: Any, names: list[str]) -> set[str]:
+    found = opened.check_status("client", names)["client_status"]
+    return {str(site["client_name"]) for site in found if site["status"] != _SILENT}
 
 
 def reasons(meta: dict[str, Any]) -> str:
