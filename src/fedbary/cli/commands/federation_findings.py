@@ -44,7 +44,8 @@ def _versions(plan: Plan) -> Finding:
     extra = extra_finding(plan.engine)
     if extra.state != "ok":
         return Finding(plan.engine, "problem", extra.words, extra.remedy, needed=True)
-    return Finding(plan.engine, "ok", f"fedbary {__version__}, {extra.words}", needed=True)
+    words = ", ".join(filter(None, (f"fedbary {__version__}", extra.words)))
+    return Finding(plan.engine, "ok", words, needed=True)
 
 
 def _secrets(folder: Path) -> Finding:
@@ -142,7 +143,7 @@ def _nodes(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> 
             yield Finding(what, "ok", "registered and online")
         elif node["registered"] is False:
             yield Finding(what, "problem", "the server does not know it", step.command if step else "", needed=True)
-        elif node["registered"] is None:
+        elif node["status"] == "unknown":
             yield Finding(what, "missing", "whether it is online, only the server knows")
         else:
             words = "registered, not online yet" if node["status"] == "registered" else f"registered, {node['status']}"
