@@ -294,7 +294,7 @@ CONTAINER = """\
 # A data owner's node. The key and the rows are mounted when it runs, never copied into the image.
 FROM python:3.12-slim
 COPY fedbary-*.whl /tmp/
-RUN pip install --no-cache-dir /tmp/fedbary-*.whl "flwr>=1.41,<1.42" && rm /tmp/fedbary-*.whl \\
+RUN pip install --no-cache-dir /tmp/fedbary-*.whl "flwr>=1.41,<1.43" && rm /tmp/fedbary-*.whl \\
     && useradd --create-home --uid 10001 node
 USER node
 ENV HOME=/tmp FEDBARY_KEPT=/kept
