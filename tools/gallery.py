@@ -19,6 +19,7 @@ EXAMPLES = (
     "compare_row_methods",
     "numbers_as_labels",
     "stop_and_resume",
+    "nvflare_sites",
 )
 
 

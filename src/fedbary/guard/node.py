@@ -241,15 +241,19 @@ def _ask_simulated(message: Message, envelope: Envelope, config: NodeConfig) -> 
     if before.last is not None and before.last.repeats(message, envelope.step):
         return before.last
     _check_step(envelope, before, message)
-    assert config.partition is not None
-    table = _partition(json.dumps(dict(asked.simulation), sort_keys=True), config.partition)
+    reading = before.reading if before.client else asked_reading(message)
     secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
-    client = asked.protocol.client(table, rules=asked.rules, seed=secret)
+    client: ClientProtocol
+    try:
+        table = _simulated_table(config, asked, reading)
+        client = asked.protocol.client(table, rules=asked.rules, seed=secret)
+    except Exception as error:
+        client = UnusableClient(error)
     if before.client:
         client.restore(before.client)
     found = Reply(message.round) if message.kind == FINISH else _respond(client, message)
     last = LastAnswer(message_key(message), envelope.step, found)
-    state = _after(before, last, client, over=_final(message, asked))
+    state = _after(before, last, client, reading, over=_final(message, asked))
     state.save(folder)
     _tried("old runs not forgotten", config.forget_old_runs)
     if state.over:
@@ -267,6 +271,13 @@ def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
     except Exception as error:
         log_error(error, "failed")
         return Failure.of(error).redacted()
+
+
+def _simulated_table(config: NodeConfig, asked: Asked, reading: Reading | None) -> Table:
+    assert config.partition is not None
+    if config.source is not None:
+        return own_table(config, reading, private=epsilon_of(asked.protocol) > 0.0)
+    return _partition(json.dumps(dict(asked.simulation), sort_keys=True), config.partition)
 
 
 @lru_cache(maxsize=4)

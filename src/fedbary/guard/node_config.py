@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,26 @@ _MOST_RUNS = 100
 _MOST_BYTES = 4 * 2**30
 # Simulated nodes share that, and of a simulation few look at more than the last runs.
 _MOST_SIMULATED_RUNS = 10
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """Rows that an app loads by itself, where no file is named.
+
+    Parameters
+    ----------
+    load : callable
+        Returns what holds the rows (`fedbary.data.objects`).
+    label : str, optional
+        Their label column.
+    simulated : bool
+        Whether the network is certain that it is a simulation, where one party is all nodes. A partition in a node's
+        config does not say so: deployed nodes have one, too.
+    """
+
+    load: Callable[[], Any]
+    label: str | None = None
+    simulated: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +73,8 @@ class NodeConfig:
         Whether the owner's report is drawn beside the row values.
     log_level : str
         From which level on the owner's log is written; ``debug`` may quote cells.
+    source : TableSource, optional
+        What loads the rows, where an app does.
     """
 
     home: Path
@@ -67,31 +89,39 @@ class NodeConfig:
     log_level: str = "info"
     reading: ReadOptions = field(default_factory=ReadOptions)
     partitions: int = 1
+    source: TableSource | None = None
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], node: int | str) -> NodeConfig:
+    def of(cls, config: Mapping[str, Any], node: int | str, source: TableSource | None = None) -> NodeConfig:
         """From a node's config: data-path, table, label, id, name, state-path, output-path, policy, report, log-level.
 
         And how the data is read, by the names of `ReadOptions`: ``sep=";" drop="name,street"``.
 
         The server gave the node its id, so no folder is named after it: what a table was asked is kept under the name
-        that its owner gave it (``table``), or under its file's.
+        that its owner gave it (``table``), or under its file's. What an app loads by itself (``source``) has one name
+        for each ``partition-id`` of the owner's config, if it has neither.
         """
         state = Path(str(config.get("state-path") or os.environ.get("FEDBARY_STATE") or Path.home() / ".fedbary"))
         data, policy = (None if config.get(key) is None else str(config[key]) for key in ("data-path", "policy"))
-        partition = config.get("partition-id") if data is None and policy is None else None
-        if data is not None:
-            home = state / _lineage(config.get("table"), data)
-        elif partition is not None:
+        part = config.get("partition-id")
+        # Rows that an app loads are somebody's, unless this is a simulation for certain.
+        simulated = data is policy is None and (source is None or source.simulated)
+        partition = part if simulated else None
+        if partition is not None:
             home = state / f"partition-{int(partition)}"
+        elif data is not None or (source is not None and config.get("table") is not None):
+            home = state / _lineage(config.get("table"), data or "")
+        elif source is not None:
+            home = state / ("loaded" if part is None else f"loaded-{int(part)}")
         else:
             raise SettingsError("guard.no-data")
+        label = source.label if source is not None and source.label else "label"
         return cls(
             home,
             Path(str(config.get("output-path") or home / "results")),
             str(config.get("name") or (f"node-{node}" if partition is None else f"client_{int(partition) + 1}")),
             data,
-            str(config.get("label", "label")),
+            str(config.get("label", label)),
             None if "id" not in config else str(config["id"]),
             None if policy is None else Path(policy),
             None if partition is None else int(partition),
@@ -99,6 +129,7 @@ class NodeConfig:
             _level(config.get("log-level", "info")),
             ReadOptions.of({key: value for key, value in config.items() if key in _READING}),
             max(int(config.get("num-partitions", 1)), 1) if partition is not None else 1,
+            source,
         )
 
     @property

@@ -27,14 +27,21 @@ def asked_reading(message: Message) -> Reading | None:
 
 
 def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> Table:
-    """The rows of an owner's file.
+    """The rows of an owner's file, or those that an app loads.
 
     For a ``private`` answer single cells that no table takes do not count, nor does what a column looks like: that
-    would leave. Kinds are then those that were agreed and that the owner's options name.
+    would leave. Kinds are then those that were agreed and that the owner's options name. Arrays and a `Table` that an
+    app loads are taken as they are.
     """
     from fedbary.data.any_cells import read_any_cells
     from fedbary.data.files import read
 
+    if config.source is not None:
+        from fedbary.data.objects import as_table, private_table
+
+        label = config.label if config.label != "label" else None  # where nobody names it, a data set may
+        make = private_table if private else as_table
+        return make(config.source.load(), label=label, options=config.reading, reading=reading)
     assert config.data is not None
     if not private:
         return read(config.data, config.label, id=config.id, options=config.reading, reading=reading)

@@ -19,7 +19,7 @@ from fedbary.engines.run_outcome import read_outcome
 
 pytestmark = [
     pytest.mark.federation,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="looks at processes and ports as Linux shows them"),
 ]
 
@@ -114,7 +114,7 @@ def test_from_init_to_the_report_with_new_nodes_and_new_keys(tmp_path, start, ty
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert "has begun" in running_command.stdout.readline()
+    assert any("has begun" in line for line in iter(running_command.stdout.readline, ""))
     running_command.send_signal(signal.SIGINT)
     _, errors = running_command.communicate(timeout=60)
     assert (running_command.returncode, "is stopped" in errors) == (130, True), errors

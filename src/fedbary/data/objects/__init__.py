@@ -71,7 +71,7 @@ def as_table(
     return table.replace(origin=name) if name else table
 
 
-def private_table(data: Any, *, label: str | None, options: ReadOptions | None, reading: Reading) -> Table:
+def private_table(data: Any, *, label: str | None, options: ReadOptions | None, reading: Reading | None) -> Table:
     """An owner's table for an answer with ε: files and frames are read as was agreed, whatever their cells hold.
 
     Arrays have no cells that could be read in two ways, and a `Table` is taken as its owner has read it.

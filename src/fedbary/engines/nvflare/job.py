@@ -14,8 +14,10 @@ from nvflare.recipe import SimEnv
 from fedbary.engines.networked import WAVE
 from fedbary.engines.nvflare.coordinator import Coordinator
 from fedbary.engines.nvflare.site import Site
+from fedbary.engines.nvflare.site_config import FILE
 
 PACKAGE = "fedbary"
+_START = 600
 # All that a site, or the server, has to allow for our jobs: nothing that a job brings is ever run.
 SITE_CLASSES = (
     "nvflare.collab.runtime.executor.CollabExecutor",
@@ -55,6 +57,8 @@ def recipe(config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int
         server=Coordinator(config),
         client=Site(),
         min_clients=min_clients,
+        # FLARE ends the job if a site has not loaded it by then.
+        sync_task_timeout=_START,
         max_call_threads_for_server=WAVE,
     )
 
@@ -77,21 +81,37 @@ class Simulator(SimEnv):  # type: ignore[misc]
     Parameters
     ----------
     sites : int or iterable of str
-        How many sites, or their names; FLARE runs each in a process of its own.
+        How many sites, or their names; FLARE runs each in a process of its own, and 100 at most.
     workspace : path
-        The folder for what the server and the sites keep.
+        The folder for what the server and the sites keep; each run of a job starts anew there.
+    site_config : mapping, optional
+        What the owners' files say, with ``{site}`` for a site's name. Left out, each site holds a part of the data set
+        that the job names.
     log_config : str
-        How much FLARE says on the screen.
+        How much FLARE says.
     """
 
-    def __init__(self, sites: int | Iterable[str], workspace: str | Path, *, log_config: str = "ERROR") -> None:
+    def __init__(
+        self,
+        sites: int | Iterable[str],
+        workspace: str | Path,
+        *,
+        site_config: Mapping[str, Any] | None = None,
+        log_config: str = "ERROR",
+    ) -> None:
         names = [f"site-{number + 1}" for number in range(sites)] if isinstance(sites, int) else list(sites)
         super().__init__(clients=names, workspace_root=str(workspace), log_config=log_config)
+        self.site_config = site_config
 
     def deploy(self, job: FedJob) -> str:
-        """Allow our classes, and run the job."""
-        local = Path(self.workspace_root) / job.name / "local"
+        """Allow our classes, write the owners' file, and run the job."""
+        folder = Path(self.workspace_root).absolute() / job.name
+        local = folder / "local"
         local.mkdir(parents=True, exist_ok=True)
         allowed = {"format_version": 2, "class_allow_list": [*SERVER_CLASSES, *SITE_CLASSES]}
-        (local / "resources.json").write_text(json.dumps(allowed))
+        (local / "resources.json").write_text(json.dumps(allowed), encoding="utf-8")
+        if self.site_config is not None:
+            own = {"state-path": str(folder / "owners"), **self.site_config}
+            lines = [f"{key} = {json.dumps(value)}\n" for key, value in own.items()]
+            (local / FILE).write_text("".join(lines), encoding="utf-8")
         return str(super().deploy(job))
