@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import free_ports
 
 import fedbary as fb
 
@@ -16,7 +17,10 @@ APP = Path(__file__).parents[3] / "flower-app"
 
 def simulated(home, clients, config, seconds):
     """The result of a simulation."""
+    port = free_ports(2)
     environment = os.environ | {
+        "FLWR_LOCAL_SUPERLINK_HTTP_API_PORT": str(port),
+        "FLWR_LOCAL_CONTROL_API_PORT": str(port + 1),
         "FLWR_HOME": str(home / "home"),
         "FEDBARY_STATE": str(home / "state"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -55,7 +59,7 @@ def test_a_simulation_on_ray_gives_the_numbers_of_the_local_engine(tmp_path, pro
 
 @pytest.mark.federation
 @pytest.mark.timeout(900)
-def test_500_clients_on_ray_give_the_numbers_of_the_local_engine(tmp_path):
+def test_500_clients_on_ray_give_the_numbers_of_the_local_engine_and_leave_little_on_the_disk(tmp_path):
     options = 'partition="same" rows=2 protocol="sketch" min-group=1 support=20'
     found = simulated(tmp_path, 500, options, 800)
     digits = fb.datasets.load("digits")
@@ -65,6 +69,13 @@ def test_500_clients_on_ray_give_the_numbers_of_the_local_engine(tmp_path):
     named = {name: f"client_{number}" for number, name in enumerate(tables, start=1)}
     expected.clients["client"] = expected.clients["client"].map(named)
     same(found, expected)
+    # Of what the nodes remembered little is left, and each owner's results are not large.
+    assert bytes_of((tmp_path / "state").glob("*/runs/*/*")) < 500 * 4 * 1024
+    assert bytes_of((tmp_path / "state").rglob("*")) < 500 * 128 * 1024
+
+
+def bytes_of(files):
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _stop(home):
