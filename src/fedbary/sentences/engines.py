@@ -113,7 +113,6 @@ SENTENCES = {
     "several-nodes-of-name": say(
         "The nodes {nodes:listed} are all registered as {name!r}: give the id of the one that is meant."
     ),
-    "some-failed": say("{failed} of {count:counted client} could not be valued: {names:named}", "failed count names"),
     "strategy-ignores-weights": say(
         "{strategy} {why}, so weights would be ignored or break it: use SelectedNodes({strategy}(...), result), which needs none, or weighted(FedAvg(...), result)."
     ),
