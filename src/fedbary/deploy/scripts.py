@@ -61,6 +61,7 @@ NOTED="$FLWR_HOME/noted"   # what the program's last lines mean, one word each; 
 group=""
 shown() {   # pass the program's lines on
   trap '' INT TERM HUP
+  echo ready >> "$NOTED"
   while IFS= read -r line; do
     printf '%s\\n' "$line" || true
     meaning "$line" >> "$NOTED"
@@ -86,6 +87,7 @@ run() {   # the program, to its end; leaves its exit status in $status
     kill -0 "$group" 2> /dev/null || break
     sleep 1   # it is only stopped
   done
+  for _ in {1..50}; do noted ready && break; sleep 0.1; done   # before that, lines would be lost with a signal
   end
 }
 pause() {   # say why, then wait, longer when it has gone on for two minutes
