@@ -29,7 +29,9 @@ SERVER_CLASSES = (
 )
 
 
-def recipe(config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int = 1) -> CollabRecipe:
+def recipe(
+    config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int = 1, site: Site | None = None
+) -> CollabRecipe:
     """The job that values the sites of a federation.
 
     Parameters
@@ -40,6 +42,8 @@ def recipe(config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int
         The job's name.
     min_clients : int
         Sites without which FLARE does not begin the job.
+    site : Site, optional
+        One of a class of your own, for simulations: its code travels with the job, which real sites should not allow.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def recipe(config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int
     return _WithoutCode(
         job_name=name,
         server=Coordinator(config),
-        client=Site(),
+        client=site or Site(),
         min_clients=min_clients,
         # FLARE ends the job if a site has not loaded it by then.
         sync_task_timeout=_START,
