@@ -164,6 +164,7 @@ def test_the_doctor_says_what_to_type(folder, capsys):
     assert {what for what, (state, *_) in found.items() if state == "problem"} == {"server"}
     assert found["server"][2] == f"{folder}/server.sh"
     assert found["flower"][1].startswith("fedbary ")
+    assert found["node north"] == ("missing", "whether it is online, only the server knows", "")
     assert main(["federation", "doctor", str(folder)]) == 2
     assert capsys.readouterr().out.rstrip().endswith(f"{folder}/server.sh")
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from fedbary.deploy.engines import Standing, Step
+from fedbary.deploy.nvflare_control import NoAnswer, flare
 from fedbary.deploy.nvflare_setup import add_nodes, create, need_nvflare, rotate
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.deploy.run_keys import RUN_KEYS, Scalar
 from fedbary.deploy.status import expiry
+from fedbary.engines.run_config import RunConfig
 from fedbary.errors import DataError, SettingsError
 
 __all__ = ["add_nodes", "create", "next_step", "rotate", "run_keys", "standing", "status", "steps", "stop", "submit"]
 
 _STATES = {"SUBMITTED": "waiting", "APPROVED": "waiting", "DISPATCHED": "waiting", "RUNNING": "running"}
-_POLL = 1.0
 
 
 def steps(folder: Path, plan: Plan) -> list[Step]:
@@ -46,15 +45,12 @@ def _site(folder: Path, name: str) -> Step:
 
 def status(folder: Path) -> dict[str, Any]:
     """How the federation is doing; the same facts as of one on Flower."""
-    from fedbary.deploy.nvflare_session import NoAnswer, fresh, session
-
     need_nvflare()
     folder = Path(folder).absolute()
     plan = read_plan(folder)
-    problem, online = None, set[str]()
+    problem, there = None, set[str]()
     try:
-        with session(folder, plan) as opened:
-            online = fresh(opened)
+        there = set(flare(folder, plan, "online"))
     except NoAnswer as why:
         problem = str(why)
     known = "unknown" if problem else "offline"
@@ -64,7 +60,7 @@ def status(folder: Path) -> dict[str, Any]:
             "key": _key_state(folder / "nodes" / name / "startup"),
             "node_id": name,
             "registered": True,  # the certificate says so, to every server of the federation
-            "status": "online" if name in online else known,
+            "status": "online" if name in there else known,
         }
         for name in plan.nodes
     ]
@@ -76,7 +72,7 @@ def status(folder: Path) -> dict[str, Any]:
         "certificates": {"ca": expiry(startup / "rootCA.pem"), "server": expiry(startup / "server.crt")},
         "server": {"answers": problem is None, "problem": problem},
         "nodes": nodes,
-        "other_nodes": [{"node_id": name, "status": "online"} for name in sorted(online - set(plan.nodes))],
+        "other_nodes": [{"node_id": name, "status": "online"} for name in sorted(there - set(plan.nodes))],
     }
 
 
@@ -103,55 +99,33 @@ def submit(folder: Path, plan: Plan, app: Path | None, config: Mapping[str, Scal
 
     Those of ``nodes`` (default: of the plan) that have not come by ``join-deadline`` are not asked.
     """
-    from fedbary.deploy.nvflare_job import export
-    from fedbary.deploy.nvflare_session import NoAnswer, session
-
     _refuse_app(app)
-    wanted = [name.strip() for name in str(config.get("nodes", "")).split(",") if name.strip()] or list(plan.nodes)
+    attendance = RunConfig.of(config).attendance
+    wanted = list(attendance.expected or plan.nodes)
+    facts = {"config": dict(config), "wanted": wanted, "seconds": attendance.deadline}
     try:
-        with session(folder, plan) as opened, tempfile.TemporaryDirectory() as place:
-            there = _attending(opened, wanted, float(config.get("join-deadline") or RUN_KEYS["join-deadline"]))
-            if not there:
-                raise NoAnswer(f"none of {', '.join(wanted)} is connected to the server")
-            return str(opened.submit_job(str(export(Path(place), config, names=there))))
+        return str(flare(folder, plan, "submit", facts, patience=attendance.deadline))
     except NoAnswer as why:
         raise DataError("deploy.not-submitted", why=str(why)) from None
 
 
-def _attending(opened: Any, wanted: list[str], seconds: float) -> list[str]:
-    from fedbary.deploy.nvflare_session import fresh
-
-    end = time.monotonic() + seconds
-    while True:
-        online = fresh(opened)
-        if online.issuperset(wanted) or time.monotonic() >= end:
-            return [name for name in wanted if name in online]
-        time.sleep(_POLL)
-
-
 def standing(folder: Path, run: str) -> Standing:
     """As FLARE's console says; where a job could not be deployed, with what the sites said."""
-    from fedbary.deploy.nvflare_session import NoAnswer, reasons, session
-
     try:
-        with session(folder, read_plan(folder)) as opened:
-            meta = opened.get_job_meta(run)
+        said = flare(folder, read_plan(folder), "job", {"run": run})
     except NoAnswer:
         return Standing("unknown")
-    found, _, how = str(meta.get("status", "")).partition(":")
+    found, _, how = said["status"].partition(":")
     if found in _STATES:
         return Standing(_STATES[found])  # type: ignore[arg-type]
-    why = "" if how == "COMPLETED" else reasons(meta) or how.replace("_", " ").lower()
+    why = "" if how == "COMPLETED" else said["why"] or how.replace("_", " ").lower()
     return Standing("over", why) if found == "FINISHED" else Standing("unknown")
 
 
 def stop(folder: Path, run: str) -> bool:
     """As ``abort_job`` of FLARE's console does."""
-    from fedbary.deploy.nvflare_session import NoAnswer, session
-
     try:
-        with session(folder, read_plan(folder)) as opened:
-            opened.abort_job(run)
+        flare(folder, read_plan(folder), "abort", {"run": run})
     except NoAnswer:
         return False
     return True

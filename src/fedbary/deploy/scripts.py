@@ -61,6 +61,7 @@ NOTED="$FLWR_HOME/noted"   # what the program's last lines mean, one word each; 
 group=""
 shown() {   # pass the program's lines on
   trap '' INT TERM HUP
+  echo ready >> "$NOTED"
   while IFS= read -r line; do
     printf '%s\\n' "$line" || true
     meaning "$line" >> "$NOTED"
@@ -86,6 +87,7 @@ run() {   # the program, to its end; leaves its exit status in $status
     kill -0 "$group" 2> /dev/null || break
     sleep 1   # it is only stopped
   done
+  for _ in {1..50}; do noted ready && break; sleep 0.1; done   # before that, lines would be lost with a signal
   end
 }
 pause() {   # say why, then wait, longer when it has gone on for two minutes
@@ -212,7 +214,8 @@ done
 README = """\
 # A federation on Flower
 
-Server: `@address@`. Certificates are valid for @days@ days. `fedbary federation status .` says how it is doing.
+Server: `@address@`. Certificates are valid for @days@ days. `fedbary federation status .` says how it is doing, and
+every command of `fedbary federation` ends with what to type next.
 
 ## Who gets what
 
@@ -229,14 +232,28 @@ themselves runs `ssh-keygen -t ecdsa -b 384 -N "" -f key` in their folder and se
 | `ca/ca.key` | signs servers for this federation: keep it off the server, best off the network |
 | `ca/ca.crt` | how nodes recognise the server; public |
 | `server/server.key`, `server/server.pem` | on the server only |
+| `app/` | FedBary as a Flower app, for `run.sh`; its two sides come with the package |
 | `flwr/` | Flower's settings for `register.sh` and `run.sh` |
+| `registered/` | which key and which of Flower's ids the server knows each node by |
 
 ## Start
 
 1. `./server.sh` and leave it running. `FEDBARY_BIND=0.0.0.0 ./server.sh` listens on all addresses.
 2. `./register.sh` once the server runs. It remembers the nodes in `server/superlink.db`, also when it is restarted.
 3. Each owner: `./node-NAME.sh DATA-FILE` in their folder.
-4. `./run.sh APP-FOLDER`
+4. `fedbary federation run . --reference FILE --label COLUMN -o OUT`, on the server's machine. It shows how the run goes
+   on, names who is missing, and ends with the report in `OUT`; Ctrl-C stops the run. `fedbary watch OUT` shows the same
+   in another terminal. `./run.sh app --run-config 'reference="/path/FILE" label="COLUMN"'` is Flower's own way, and
+   `./run.sh APP-FOLDER` runs any other app.
+
+## Look after it
+
+| type | and it |
+| --- | --- |
+| `fedbary federation doctor .` | checks everything, with the remedy to type |
+| `fedbary federation add-node . NAME` | lets another owner in, also while the server runs |
+| `fedbary federation rotate-keys . NAME` | gives a node a new key; the old one is refused from then on |
+| `fedbary federation rotate-keys . --server` | gives the server a new certificate, which the nodes know by `ca.crt` |
 
 Only registered keys are let in, and everything travels over TLS. But **whoever can reach the server's port, the data
 owners included, can also register nodes, list them and start runs, and with a run comes a program that the nodes
@@ -277,7 +294,7 @@ CONTAINER = """\
 # A data owner's node. The key and the rows are mounted when it runs, never copied into the image.
 FROM python:3.12-slim
 COPY fedbary-*.whl /tmp/
-RUN pip install --no-cache-dir /tmp/fedbary-*.whl "flwr>=1.41,<1.42" && rm /tmp/fedbary-*.whl \\
+RUN pip install --no-cache-dir /tmp/fedbary-*.whl "flwr>=1.41,<1.43" && rm /tmp/fedbary-*.whl \\
     && useradd --create-home --uid 10001 node
 USER node
 ENV HOME=/tmp FEDBARY_KEPT=/kept

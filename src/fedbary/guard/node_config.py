@@ -73,6 +73,8 @@ class NodeConfig:
         Whether the owner's report is drawn beside the row values.
     log_level : str
         From which level on the owner's log is written; ``debug`` may quote cells.
+    train : bool
+        Whether the node may take part in a training, too.
     source : TableSource, optional
         What loads the rows, where an app does.
     """
@@ -90,6 +92,7 @@ class NodeConfig:
     reading: ReadOptions = field(default_factory=ReadOptions)
     partitions: int = 1
     source: TableSource | None = None
+    train: bool = False
 
     @classmethod
     def of(cls, config: Mapping[str, Any], node: int | str, source: TableSource | None = None) -> NodeConfig:
@@ -109,11 +112,10 @@ class NodeConfig:
         partition = part if simulated else None
         if partition is not None:
             home = state / f"partition-{int(partition)}"
-        elif source is not None or data is not None:
-            loaded = "loaded" if part is None else f"loaded-{int(part)}"
-            home = state / (
-                loaded if data is config.get("table") is None else _lineage(config.get("table"), data or "")
-            )
+        elif data is not None or (source is not None and config.get("table") is not None):
+            home = state / _lineage(config.get("table"), data or "")
+        elif source is not None:
+            home = state / ("loaded" if part is None else f"loaded-{int(part)}")
         else:
             raise SettingsError("guard.no-data")
         label = source.label if source is not None and source.label else "label"
@@ -131,6 +133,7 @@ class NodeConfig:
             ReadOptions.of({key: value for key, value in config.items() if key in _READING}),
             max(int(config.get("num-partitions", 1)), 1) if partition is not None else 1,
             source,
+            config.get("train") is True,
         )
 
     @property

@@ -72,6 +72,9 @@ SENTENCES = {
         "No node was online within {deadline:g} s: start the nodes, and see with `fedbary federation status` who is.",
         "deadline",
     ),
+    "nobody-trains": say(
+        "No node sent a model: training needs train=true in the node config of at least one, which is for its owner to say."
+    ),
     "node-lost-its-state": say(
         "the node has given {given} answers in this run, not {expected}: it lost its state", "given expected"
     ),
@@ -132,6 +135,9 @@ SENTENCES = {
         "came wanted deadline absent fewer",
     ),
     "too-large": say("the message is larger than {megabytes} MB or has too many arrays", "megabytes"),
+    "training-needs-reference": say(
+        "Training needs a reference with classes at the server, on which models are compared: give reference=..., or leave out train-rounds."
+    ),
     "two-answers": say("there are two different answers of this client, {files:listed}: keep the one that counts."),
     "two-cards": say("there are two different cards of this client, {files:listed}: keep the one that counts."),
     "unknown-run-config": say("The run config's '{key}' is not an option of {owner}: leave it out."),

@@ -23,10 +23,11 @@ class InProcessGrid(Grid):
     ``registered`` are the names of ``flwr supernode register --name``; left out, nodes call themselves as they were.
     """
 
-    def __init__(self, app, configs, faults=None, registered=None):
+    def __init__(self, app, configs, faults=None, registered=None, run_config=None):
         self._app, self._configs, self._faults = app, configs, faults or {}
         own = {node: config["name"] for node, config in configs.items() if "name" in config}
         self._registered = own if registered is None else registered
+        self._run_config = run_config or {}
         self._sent = {}
         self.received = []  # every reply the server got
         be_a_task()
@@ -70,7 +71,7 @@ class InProcessGrid(Grid):
 
     def _answer(self, message):
         node = message.metadata.dst_node_id
-        context = Context(1, node, self._configs[node], RecordDict(), {})
+        context = Context(1, node, self._configs[node], RecordDict(), self._run_config)
         fault = self._faults.get(node)
         if fault is None:
             return self._app(message, context)

@@ -15,8 +15,9 @@ from processes import eventually, free_ports, ours
 
 import fedbary as fb
 from fedbary.engines.flower.engine import ERRORS
+from fedbary.engines.run_outcome import read_outcome
 from fedbary.guard.ledger import Ledger
-from fedbary.views.result_tables import valuation_text
+from fedbary.views.verdict_lines import headline
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE = (REPOSITORY / "docs" / "flower.md").read_text(encoding="utf-8")
@@ -61,11 +62,14 @@ def test_the_walk_through_works_as_it_stands(tmp_path):
 
 
 def promises_of_the_run(work, said):
-    for name in ("clients.csv", "clients.parquet", "report.html", "valuation.json", "events.jsonl", "schema.json"):
+    files = ("clients.csv", "clients.parquet", "report.html", "valuation.json", "events.jsonl", "schema.json")
+    for name in (*files, "outcome.json"):
         assert (work / "sketch" / name).is_file(), name
     found = fb.Valuation.load(work / "sketch")
     assert found.ranking()["client"].tolist()[-1] == "east"  # a quarter of the diagnoses are wrong
-    assert valuation_text(found) in said
+    assert headline(found.verdict()) in said
+    assert "exchange 1: north answered" in said
+    assert read_outcome(work / "sketch").exit_code == 0
     data, columns = work / "demo" / "data", {"label": "diagnosis", "id": "patient"}
     clients = {name: fb.read(data / f"{file}.parquet", **columns) for name, file in CLINICS.items()}
     reference = fb.read(data / "reference.parquet", **columns)

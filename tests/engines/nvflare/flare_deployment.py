@@ -10,7 +10,6 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 from processes import eventually, free_ports
@@ -114,7 +113,7 @@ class Deployment:
             program.poll()
 
     def submit(self, output, **config):
-        usual = {"label": "label", "num-nodes": len(self.plan.nodes), "join-deadline": 60.0, "output": str(output)}
+        usual = {"label": "label", "nodes": ",".join(self.plan.nodes), "join-deadline": 60.0, "output": str(output)}
         config = usual | {key.replace("_", "-"): value for key, value in config.items()}
         return nvflare.submit(self.folder, self.plan, None, config)
 
@@ -138,17 +137,6 @@ class Deployment:
 def outcome(output):
     file = Path(output) / "outcome.json"
     return json.loads(file.read_text()) if file.is_file() else None
-
-
-@contextmanager
-def deployed(home, data, **options):
-    """A federation that runs; everything of it has ended when the block has."""
-    made = Deployment(home, data, **options)
-    try:
-        made.start_all()
-        yield made
-    finally:
-        made.stop_all()
 
 
 class Relay:

@@ -24,7 +24,7 @@ def doctor(folder: Folder, *, json: Json = False) -> None:
 
     place, plan, net = opened(folder)
     found = net.status(place)
-    healthy = report_findings(findings(place, plan, net, found), json=json)
+    healthy = report_findings(findings(place, plan, net, found), json=json, commands=True)
     step = net.next_step(place, plan, found) or (run_step(place) if healthy else None)
     if not json and step is not None:
         console = screen()

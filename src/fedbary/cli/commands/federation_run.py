@@ -143,10 +143,12 @@ def run(
     if app is None:
         RunConfig.of(config)  # what makes no sense is refused before anybody is asked
     missing = missing_steps(place, plan, net, wanted)
+    if missing and not json:
+        show_steps(screen(), "Not online, and waited for; type", missing)
     watched = Watched(output if config.get("output") in (None, usual["output"]) else Path(str(config["output"])))
     watched.skip()
     submitted = SubmittedRun(net, place, net.submit(place, plan, app, config), watched.folder, ours="output" in config)
-    code = follow_to_the_end(submitted, watched, missing, json=json, show=show)
+    code = follow_to_the_end(submitted, watched, json=json, show=show)
     if code == BAD_INPUT and not json:
         step = net.next_step(place, plan, net.status(place))
         show_steps(screen(), "Next, type", [step] if step else [doctor_step(place)])

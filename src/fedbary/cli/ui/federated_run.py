@@ -40,12 +40,9 @@ def missing_steps(folder: Path, plan: Plan, net: Network, wanted: Sequence[str])
     return [step for step in steps if step is not None]
 
 
-def follow_to_the_end(
-    run: SubmittedRun, watched: Watched, missing: Sequence[Step], *, json: bool, show: bool | None
-) -> int:
+def follow_to_the_end(run: SubmittedRun, watched: Watched, *, json: bool, show: bool | None) -> int:
     """Show the run as it goes on and how it ended; returns the exit code that this means."""
     from fedbary.cli.ui.follow_run import follow, look_until
-    from fedbary.cli.ui.next_steps import show_steps
     from fedbary.cli.ui.tables import screen
 
     console = screen()
@@ -55,8 +52,6 @@ def follow_to_the_end(
         else:
             words = f"Run {run.number} has begun; '{program()} watch {run.output}' shows it elsewhere, Ctrl-C stops it."
             console.print(words, soft_wrap=True)
-            if missing:
-                show_steps(console, "Waiting for nodes that are not online; type", missing)
             follow(watched, console, run.is_over)
     outcome = run.outcome
     if outcome is None and not run.ours and not run.why:
