@@ -1,6 +1,8 @@
 """Protocols over FLARE's proxies in this process: same numbers, owners' files, and sites that misbehave."""
 
 import json
+import subprocess
+import sys
 import time
 from collections import Counter
 
@@ -11,14 +13,16 @@ from flare_inprocess import Job, Misbehaving, drawn_tables, owners_files, write_
 from nvflare.collab import collab
 
 import fedbary as fb
+from codes import parameter
 from fedbary.engines.nvflare.engine import NvflareEngine
 from fedbary.engines.packed import packed_message
 from fedbary.engines.run_outcome import read_outcome
+from fedbary.errors import SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node import Asked
 from fedbary.notes import Note
-from fedbary.nvflare import Coordinator, Site, recipe
+from fedbary.nvflare import Coordinator, Simulator, Site, recipe
 from fedbary.protocols.messages import Message
 from fedbary.valuation.outcome import Status
 from fedbary.valuation.result import Valuation
@@ -256,3 +260,16 @@ def test_a_job_brings_no_code_and_nothing_for_its_sites(tmp_path):
     paths = [part["path"] for part in (*client["components"], client["executors"][0]["executor"])]
     assert paths == ["fedbary.engines.nvflare.site.Site", "nvflare.collab.runtime.executor.CollabExecutor"]
     assert client["components"][0]["args"] == {}
+
+
+@pytest.mark.parametrize("sites", [0, 101, []])
+def test_more_sites_than_flare_simulates_are_refused(tmp_path, sites):
+    with pytest.raises(SettingsError, check=parameter("sites")):
+        Simulator(sites, tmp_path)
+
+
+def test_flare_and_flower_live_in_one_process_and_the_core_needs_neither():
+    script = "import sys, fedbary, fedbary.cli; print({'flwr', 'nvflare'} & set(sys.modules))"
+    script += "; import fedbary.flower, fedbary.nvflare; print({'flwr', 'nvflare'} <= set(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    assert said.split() == ["set()", "True"]

@@ -15,9 +15,11 @@ from fedbary.engines.networked import WAVE
 from fedbary.engines.nvflare.coordinator import Coordinator
 from fedbary.engines.nvflare.site import Site
 from fedbary.engines.nvflare.site_config import FILE
+from fedbary.errors import wrong_parameter
 
 PACKAGE = "fedbary"
 _START = 600
+_MOST_SIMULATED = 100  # FLARE's, which otherwise ends with a code and no word
 # All that a site, or the server, has to allow for our jobs: nothing that a job brings is ever run.
 SITE_CLASSES = (
     "nvflare.collab.runtime.executor.CollabExecutor",
@@ -104,6 +106,8 @@ class Simulator(SimEnv):  # type: ignore[misc]
         log_config: str = "ERROR",
     ) -> None:
         names = [f"site-{number + 1}" for number in range(sites)] if isinstance(sites, int) else list(sites)
+        if not 1 <= len(names) <= _MOST_SIMULATED:
+            raise wrong_parameter("sites", type(self).__name__, f"1 to {_MOST_SIMULATED} of them", len(names))
         super().__init__(clients=names, workspace_root=str(workspace), log_config=log_config)
         self.site_config = site_config
 
