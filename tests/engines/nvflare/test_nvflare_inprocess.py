@@ -121,6 +121,32 @@ def test_a_site_without_its_owners_file_answers_nothing_and_the_variable_names_a
     assert found.failed == {}
 
 
+class Loading(Site):
+    """A site whose rows are loaded by code, as in an app that trains."""
+
+    def __init__(self, tables):
+        self.tables = tables
+
+    def load_table(self, site):
+        return self.tables[site]
+
+
+def test_a_class_of_ones_own_loads_rows_in_simulations_and_behind_the_owners_file_alone_elsewhere(tmp_path):
+    tables, reference = drawn_tables(3)
+    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
+    clients = {name: Loading(tables) for name in tables}
+    found = run(Job(tmp_path, clients), {**config, "output": str(tmp_path / "one")})
+    expected = fb.value(tables, reference, seed=0)
+    np.testing.assert_allclose(found.clients["distance"], expected.clients["distance"], atol=1e-9)
+    assert not list(tmp_path.rglob("ledger.jsonl"))
+    local = tmp_path / "site-2" / "local"
+    (local / "fedbary.toml").write_text(f"state-path = {json.dumps(str(tmp_path / 'state'))}\n")
+    found = run(Job(tmp_path, clients, simulated=False), {**config, "output": str(tmp_path / "two")})
+    assert list(found.failed) == ["site-1", "site-3"]
+    assert found.outcomes["site-1"].has("engines.site-without-config")
+    assert [file.parent.name for file in tmp_path.rglob("ledger.jsonl")] == ["loaded"]
+
+
 class Nosy(Site):
     """A site that asks another one, as sites of a job can."""
 
