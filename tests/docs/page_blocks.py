@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ("bash", "python")
 SHOWN = ("text", "json", "toml", "yaml", "csv", "html")
-# Pages whose blocks another test runs: the walk through a federation, and the examples, which are scripts.
-ELSEWHERE = ("docs/flower.md", "docs/gallery/")
+# Pages whose blocks another test runs: the walks through a federation, and the examples, which are scripts.
+ELSEWHERE = ("docs/flower.md", "docs/nvflare.md", "docs/gallery/")
 
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<note>not run: [^\n]+|output) -->\n)?```(?P<language>[^\n`]*)\n(?P<text>.*?)^```$",

@@ -122,7 +122,8 @@ class Deployment:
 
         def over():
             said = outcome(output)
-            return (said and said["status"] in _OVER) or nvflare.standing(self.folder, job).state == "over"
+            own = said is not None and said["run"] == job  # an earlier job may have ended in the same folder
+            return (own and said["status"] in _OVER) or nvflare.standing(self.folder, job).state == "over"
 
         assert eventually(over, seconds), self.log("server")[-4000:]
         return outcome(output)
