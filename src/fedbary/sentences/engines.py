@@ -109,6 +109,9 @@ SENTENCES = {
     "site-config-unreadable": say(
         "the site's own config[[ '{file}']] cannot be read[[ ({why})]]: its owner should correct it"
     ),
+    "site-config-unknown-key": say(
+        "the site's own config[[ '{file}']] has a key[[ '{key}']] that is none of fedbary's[[{guess}]]: its owner should correct it"
+    ),
     "site-without-config": say(
         "the site has no config of its owner's: a file fedbary.toml belongs into its folder local[[, as '{file}']]"
     ),

@@ -106,18 +106,23 @@ def test_owners_files_policies_and_ledgers_count_and_not_what_the_job_says(tmp_p
 
 
 def test_a_site_without_its_owners_file_answers_nothing_and_the_variable_names_another(tmp_path, monkeypatch):
-    tables, reference = drawn_tables(2)
+    tables, reference = drawn_tables(3)
     owners_files(tmp_path, tables)
+    typo = tmp_path / "site-3" / "local" / "fedbary.toml"
+    typo.write_text(typo.read_text() + "polciy = 'strict.toml'\n")
     config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
     own, other = (tmp_path / name / "local" / "fedbary.toml" for name in ("site-1", "site-2"))
     own.rename(tmp_path / "elsewhere.toml")
     other.write_text("data-path = [")
-    found = run(Job(tmp_path, sites(2), simulated=False), {**config, "output": str(tmp_path / "one")})
-    codes = {name: outcome.notes[0].code for name, outcome in found.outcomes.items()}
-    assert codes == {"site-1": "engines.site-without-config", "site-2": "engines.site-config-unreadable"}
+    found = run(Job(tmp_path, sites(3), simulated=False), {**config, "output": str(tmp_path / "one")})
+    assert {name: outcome.notes[0].code for name, outcome in found.outcomes.items()} == {
+        "site-1": "engines.site-without-config",
+        "site-2": "engines.site-config-unreadable",
+        "site-3": "engines.site-config-unknown-key",
+    }
     assert str(tmp_path) not in json.dumps(found.failed)
     monkeypatch.setenv("FEDBARY_NODE", str(tmp_path / "elsewhere.toml"))
-    found = run(Job(tmp_path, sites(2), simulated=False), {**config, "output": str(tmp_path / "two")})
+    found = run(Job(tmp_path, sites(3), simulated=False), {**config, "output": str(tmp_path / "two")})
     assert found.failed == {}
 
 

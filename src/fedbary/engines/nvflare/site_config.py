@@ -10,6 +10,8 @@ from typing import Any
 from nvflare.apis.fl_constant import FLContextKey
 from nvflare.collab import collab
 
+from fedbary.checks import did_you_mean
+from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
 from fedbary.guard.node_config import NodeConfig, TableSource
 
@@ -17,6 +19,10 @@ FILE = "fedbary.toml"
 VARIABLE = "FEDBARY_NODE"
 _LARGEST_FILE = 2**16
 _SITE = "{site}"
+_KEYS = (
+    "data-path", "table", "label", "id", "name", "state-path", "output-path", "policy", "report", "log-level",
+    *ReadOptions.keys(),
+)  # fmt: skip
 
 
 def own_config(source: TableSource | None = None) -> NodeConfig:
@@ -50,4 +56,8 @@ def _read(file: Path, site: str) -> dict[str, Any]:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise SettingsError("engines.site-config-unreadable", file=str(file), why=str(error)) from error
+    for key in content:
+        if key not in _KEYS:  # a typo must not loosen anything
+            guess = did_you_mean(key, _KEYS)
+            raise SettingsError("engines.site-config-unknown-key", file=str(file), key=key, guess=guess)
     return {key: value.replace(_SITE, site) if isinstance(value, str) else value for key, value in content.items()}
