@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -181,17 +183,9 @@ def _size(content: Mapping[str, Any]) -> int:
     return sum(record.count_bytes() for record in content.values())
 
 
-def on_the_loopback() -> int:
-    """Bytes that went over this machine's loopback so far."""
-    for line in Path("/proc/net/dev").read_text().splitlines():
-        name, _, numbers = line.partition(":")
-        if name.strip() == "lo":
-            return int(numbers.split()[0])
-    return 0
-
-
 def flower_over_tls(case: Case) -> Measured:
-    """A server and a node for each client as programs of their own; ``bytes`` is all that the loopback carried."""
+    """A server and a node for each client as programs of their own; ``bytes`` went between nodes and server."""
+    from flare_deployment import Relay
     from processes import eventually, free_ports, running
 
     from fedbary.cli import main
@@ -205,14 +199,20 @@ def flower_over_tls(case: Case) -> Measured:
         start(folder / "server.sh")
         assert eventually(lambda: status(folder)["server"]["answers"], 60)
         subprocess.run([folder / "register.sh"], check=True, capture_output=True, timeout=60 + 5 * case.clients)
+        relay = Relay(port)
         for name in case.names:
-            start(folder / "nodes" / name / f"node-{name}.sh", case.data / f"{name}.parquet", f'label="{LABEL}"')
+            script = folder / "nodes" / name / f"node-{name}.sh"
+            script.write_text(script.read_text().replace(f"127.0.0.1:{port}", f"127.0.0.1:{relay.port}"))
+            start(script, case.data / f"{name}.parquet", f'label="{LABEL}"')
         assert eventually(lambda: {node["status"] for node in status(folder)["nodes"]} == {"online"}, 120)
-        return _by_flwr(case, place, [folder / "run.sh", ROOT / "flower-app"])
+        before = relay.bytes
+        found = _by_flwr(case, place, [folder / "run.sh", ROOT / "flower-app"])
+        relay.close()
+        return replace(found, bytes=relay.bytes - before)
 
 
 def flower_on_ray(case: Case) -> Measured:
-    """Flower's simulation; every simulated node reads its own file. ``bytes``: all that the loopback carried."""
+    """Flower's simulation; every simulated node reads its own file."""
     place = case.place("ray")
     app = place / "app"
     app.mkdir()
@@ -233,15 +233,12 @@ def flare_simulator(case: Case) -> Measured:
     """NVIDIA FLARE's simulator, a process for each site, which reads its own file."""
     place = case.place("flare")
     owner = place / "fedbary.toml"
-    owner.write_text(
-        f'data-path = "{case.data}/{{site}}.parquet"\nlabel = "{LABEL}"\ntable = "{{site}}"\nreport = false\n'
-        f'state-path = "{place / "state"}"\n'
-    )
+    owner.write_text(_owners_file(case, place))
     script = f"""
 from fedbary.nvflare import Simulator, recipe
 recipe({case.config(place / "out")!r}, min_clients={case.clients}).execute(Simulator({case.clients}, {str(place)!r}))
 """
-    started, before = time.perf_counter(), on_the_loopback()
+    started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", script],
         env=os.environ | {"FEDBARY_NODE": str(owner)},
@@ -250,7 +247,38 @@ recipe({case.config(place / "out")!r}, min_clients={case.clients}).execute(Simul
         cwd=place,
         check=False,
     )
-    return _finished(place, done, started, before)
+    return _finished(place, done, started)
+
+
+def flare_in_process(case: Case, faults: Mapping[str, Any] | None = None, **more: object) -> Measured:
+    """FLARE's apps, proxies and packing without its programs; ``bytes`` is all that was packed."""
+    from flare_inprocess import Job
+
+    from fedbary.nvflare import Coordinator, Site
+
+    place = case.place("flare-in-process")
+    for name in case.names:
+        (place / name / "local").mkdir(parents=True)
+        (place / name / "local" / "fedbary.toml").write_text(_owners_file(case, place))
+    job = Job(place, {name: (faults or {}).get(name) or Site() for name in case.names}, simulated=False)
+    started = time.perf_counter()
+    with redirect_stdout(StringIO()):  # the verdict
+        job.run(Coordinator({**case.config(place / "out"), **more}))
+    return Measured(fb.Valuation.load(place / "out"), time.perf_counter() - started, job.sent)
+
+
+def _owners_file(case: Case, place: Path) -> str:
+    own = {"data-path": f"{case.data}/{{site}}.parquet", "label": LABEL, "table": "{site}"}
+    own |= {"state-path": str(place / "state")}
+    return "report = false\n" + "".join(f'{key} = "{value}"\n' for key, value in own.items())
+
+
+def flare_in_deployment(case: Case) -> Measured:
+    """FLARE's provisioned kits with TLS, started as programs; ``bytes`` went between sites and server."""
+    from flare_deployment import poc
+
+    result, seconds, carried = poc(case.data, case.reference, case.protocol, label=LABEL, policy=ASKED[case.protocol])
+    return Measured(result, seconds, carried)
 
 
 def _by_flwr(case: Case, place: Path, command: list[str | Path], more: dict[str, object] | None = None) -> Measured:
@@ -265,18 +293,18 @@ def _by_flwr(case: Case, place: Path, command: list[str | Path], more: dict[str,
         "FEDBARY_STATE": str(place / "state"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    started, before = time.perf_counter(), on_the_loopback()
+    started = time.perf_counter()
     done = subprocess.run(
         [*command, "--run-config", text], env=environment, capture_output=True, text=True, cwd=place, check=False
     )
-    return _finished(place, done, started, before)
+    return _finished(place, done, started)
 
 
-def _finished(place: Path, done: subprocess.CompletedProcess[str], started: float, before: int) -> Measured:
-    seconds, carried = time.perf_counter() - started, on_the_loopback() - before
+def _finished(place: Path, done: subprocess.CompletedProcess[str], started: float) -> Measured:
+    seconds = time.perf_counter() - started
     if not (place / "out" / "valuation.json").is_file():
         raise SystemExit(done.stdout[-3000:] + done.stderr[-3000:])
-    return Measured(fb.Valuation.load(place / "out"), seconds, carried)
+    return Measured(fb.Valuation.load(place / "out"), seconds)
 
 
 _APP = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -25,11 +25,24 @@ ENGINES: dict[str, Callable[[Case], Measured]] = {
     "Flower in process": runs.flower_in_process,
     "Flower over TLS": runs.flower_over_tls,
     "Flower on Ray": runs.flower_on_ray,
+    "FLARE in process": runs.flare_in_process,
     "FLARE simulator": runs.flare_simulator,
+    "FLARE over TLS": runs.flare_in_deployment,
 }
-IN_PROCESS = ("local", "files", "Flower in process")
-SIMULATORS = ("local", "Flower in process", "Flower on Ray", "FLARE simulator")
+IN_PROCESS = ("local", "files", "Flower in process", "FLARE in process")
+# FLARE's simulator has a process for each site, some 300 MB, and 100 sites at most.
+SIMULATORS = ("local", "Flower in process", "Flower on Ray", "FLARE in process")
 COLUMNS = {"sketch": ("distance", "quality"), "cards": ("distance", "share", "quality", "wrong_labels")}
+
+
+# Ways to fail, as they are called in tests/engines/flower/faults.py, and in tests/engines/nvflare/flare_inprocess.py.
+WAYS = {
+    "raise": "raises",
+    "silence": "vanishes",
+    "NaN": "nan",
+    "wrong shape": "wrong shape",
+    "replay": "replays a run",
+}
 
 
 def main() -> None:
@@ -76,23 +89,37 @@ def _print(name: str, found: Measured, first: Measured, protocol: str) -> None:
 
 def failing(folder: Path, count: int) -> None:
     """A fifth of the clients fail in five ways; the others' numbers are those of a run without them."""
-    from faults import FAULTS
-
-    print(f"\n{count} clients × 40 rows over Flower in process, a fifth of them failing in five ways")
-    for protocol, columns in COLUMNS.items():
+    print(f"\n{count} clients × 40 rows, a fifth of them failing in five ways")
+    for protocol, network in product(COLUMNS, ("Flower in process", "FLARE in process")):
         case = runs.made(folder / f"{protocol}-failing", protocol, count, 40)
-        bad = {100 + 5 * place: way for place, way in enumerate(list(FAULTS) * (count // 25))}
-        found = runs.flower_in_process(case, {node: FAULTS[way] for node, way in bad.items()}, timeout=2.0)
-        healthy = [name for number, name in enumerate(case.names) if 100 + number not in bad]
-        alone = runs.flower_in_process(case, nodes=",".join(healthy))
-        ours, theirs = (run.result.clients.set_index("client").loc[healthy, list(columns)] for run in (found, alone))
+        bad = {case.names[5 * place]: way for place, way in enumerate(list(WAYS) * (count // 25))}
+        found, alone = (_flower if network == "Flower in process" else _flare)(case, bad)
+        healthy, columns = [name for name in case.names if name not in bad], list(COLUMNS[protocol])
+        ours, theirs = (run.result.clients.set_index("client").loc[healthy, columns] for run in (found, alone))
         far = np.nanmax(np.abs(ours.astype(float) - theirs.astype(float)).to_numpy())
-        print(f"\n{protocol}: {len(found.result.failed)} named as failed, the others differ by {far:.0e} at most")
+        named = len(found.result.failed)
+        print(f"\n{network}, {protocol}: {named} named as failed, the others differ by {far:.0e} at most")
         print("\n| fault | clients | what the result says |\n| --- | --- | --- |")
-        for way in FAULTS:
-            names = [case.names[node - 100] for node, own in bad.items() if own == way]
+        for way in WAYS:
+            names = [name for name, own in bad.items() if own == way]
             said = Counter(found.result.outcomes[name].text for name in names)
             print(f"| {way} | {len(names)} | {'; '.join(f'{text} ({times})' for text, times in said.items())} |")
+
+
+def _flower(case: Case, bad: Mapping[str, str]) -> tuple[Measured, Measured]:
+    from faults import FAULTS
+
+    faults = {100 + case.names.index(name): FAULTS[way] for name, way in bad.items()}
+    healthy = ",".join(name for name in case.names if name not in bad)
+    return runs.flower_in_process(case, faults, timeout=2.0), runs.flower_in_process(case, nodes=healthy)
+
+
+def _flare(case: Case, bad: Mapping[str, str]) -> tuple[Measured, Measured]:
+    from flare_inprocess import Misbehaving
+
+    sites = {name: Misbehaving(WAYS[way]) for name, way in bad.items()}
+    healthy = ",".join(name for name in case.names if name not in bad)
+    return runs.flare_in_process(case, sites), runs.flare_in_process(case, nodes=healthy)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "licences.md"
-EXTRAS = ("flower", "torch", "compare", "privacy", "images", "docs", "dev")
+EXTRAS = ("flower", "nvflare", "torch", "compare", "privacy", "images", "docs", "dev")
 HEAD = "| package | needed by | licence |\n| --- | --- | --- |\n"
 
 
