@@ -56,6 +56,10 @@ class Federation:
         """What a program printed so far."""
         return self.logs[name].read_text(errors="replace")
 
+    def joined(self, name):
+        """How often the server let the node in since its script was started."""
+        return self.said(name).count("SuperNode ID:")
+
     def online(self):
         return [node["name"] for node in status(self.folder)["nodes"] if node["status"] == "online"]
 
