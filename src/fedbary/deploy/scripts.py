@@ -68,11 +68,12 @@ shown() {   # pass the program's lines on
   done
   echo end >> "$NOTED"
 }
-noted() { case "$(cat "$NOTED")" in *"$1"*) true ;; *) false ;; esac; }
+noted() { case "$(< "$NOTED")" in *"$1"*) true ;; *) false ;; esac; }
 end() {   # all of the program, politely first
   [ -n "$group" ] || return 0
   kill -TERM -- "-$group" 2> /dev/null || true
-  for _ in {1..80}; do noted end && break; sleep 0.1; done
+  local last=$((SECONDS + 8))
+  until noted end || [ "$SECONDS" -ge "$last" ]; do sleep 0.1; done
   kill -KILL -- "-$group" 2> /dev/null || true
   group=""
 }

@@ -56,10 +56,14 @@ class Federation:
         """What a program printed so far."""
         return self.logs[name].read_text(errors="replace")
 
+    def joined(self, name):
+        """How often the server let the node in since its script was started."""
+        return self.said(name).count("SuperNode ID:")
+
     def online(self):
         return [node["name"] for node in status(self.folder)["nodes"] if node["status"] == "online"]
 
-    def wait_for_nodes(self, *names, seconds=120):
+    def wait_for_nodes(self, *names, seconds=240):
         wanted = names or NAMES
         assert eventually(lambda: set(wanted) <= set(self.online()), seconds), [self.said(name) for name in wanted]
 
@@ -82,7 +86,7 @@ class Federation:
     def stop(self, name):
         """As with Ctrl-C."""
         self.programs[name].terminate()
-        assert self.programs[name].wait(20) == 0
+        assert self.programs[name].wait(60) == 0
 
     def read(self, names: Sequence[str] = NAMES):
         """The tables of clients by name, and the reference."""
@@ -104,7 +108,7 @@ class Federation:
                 process.kill()
                 process.wait()
 
-    def run(self, output, config, seconds=200):
+    def run(self, output, config, seconds=400):
         """A run to its end: the result, and what was printed."""
         with self.running(output, config) as process:
             process.wait(seconds)

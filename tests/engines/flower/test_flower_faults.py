@@ -20,13 +20,13 @@ from fedbary.deploy.setup import create
 from fedbary.guard.ledger import Ledger
 from fedbary.valuation.outcome import Status
 
-pytestmark = [pytest.mark.federation, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.federation, pytest.mark.timeout(900)]
 
 POLICY = 'protocols = ["sketch", "interpolation"]\ntrust_server = true\nmax_questions = 50\n'
 # Without a reference the nodes describe their columns first, then start, then step: a run of three messages.
 BRIEF = 'protocol="interpolation" rounds=1 t=0.5'
 DAY = 24 * 3600
-IMPATIENT = "timeout=45.0 retries=0"
+IMPATIENT = "timeout=90.0 retries=0"
 SILENCE = ("engines.no-answer", "engines.node-unreachable")
 
 
@@ -55,8 +55,8 @@ def test_two_runs_at_once_both_give_the_right_numbers(federation):
         federation.running(first, sketch(federation, 11)) as one,
         federation.running(second, sketch(federation, 12)) as other,
     ):
-        one.wait(200)
-        other.wait(200)
+        one.wait(400)
+        other.wait(400)
     for seed, output in ((11, first), (12, second)):
         same_as_local(fb.Valuation.load(output), federation, seed, NAMES)
 
@@ -75,25 +75,33 @@ def test_a_stopped_node_is_silent_and_takes_part_again_once_it_goes_on(federatio
     same_as_local(found, federation, 22, NAMES)
 
 
-def test_a_node_without_room_on_its_disk_says_so_and_nothing_leaves(federation):
+def test_a_node_without_room_on_its_disk_says_so_and_nothing_unrecorded_leaves(federation):
     state = federation.folder / "nodes" / "cyd" / "state" / "cyd"
     ledger = Ledger(state / "ledger.jsonl")
     while not ledger.path.exists() or ledger.path.stat().st_size < 24 * 1024:
         ledger.allow("sketch", 1, 0.0, "a reason of some length " * 10)
-    # Limits on the size of a file, in KiB: below the ledger's, and between the ledger's and that of a run's state.
-    for limit, seed, code in ((20, 41, "guard.ledger-unwritable"), (40, 42, "guard.failed-inside")):
-        federation.stop("cyd")
-        federation.start_node("cyd", "bash", "-c", f'exec > >(cat) 2>&1; ulimit -f {limit}; exec "$@"', "limited")
-        federation.wait_for_nodes()
-        before, runs = ledger.read().entries, set(state.glob("runs/*"))
-        found, _ = federation.run(federation.home / f"full-{limit}", sketch(federation, seed))
-        same_as_local(found, federation, seed, ["ann", "bob"])
-        assert found.outcomes["cyd"].has(code), found.outcomes["cyd"]
-        assert [file for run in set(state.glob("runs/*")) - runs for file in run.iterdir()] == []
-        replies = [entry for entry in ledger.read(head_needed=True).entries[len(before) :] if entry.what == "reply"]
-        assert len(replies) == (0 if limit == 20 else 1)  # what is recorded may have stayed; nothing else may leave
+    kept = list(state.glob("runs/*/*"))
+    start_limited(federation, 20)  # the ledger cannot grow
+    before = ledger.read().entries
+    found, _ = federation.run(federation.home / "full", sketch(federation, 41))
+    same_as_local(found, federation, 41, ["ann", "bob"])
+    assert found.outcomes["cyd"].has("guard.ledger-unwritable"), found.outcomes["cyd"]
+    assert ledger.read(head_needed=True).entries == before
+    assert list(state.glob("runs/*/*")) == kept
+    start_limited(federation, 40)  # it can, but row values are too large
+    found, _ = federation.run(federation.home / "nearly-full", sketch(federation, 42))
+    same_as_local(found, federation, 42, NAMES)
+    assert [entry.what for entry in ledger.read().entries[len(before) :]] == ["question", "reply"]
+    assert eventually(lambda: "no row values" in (state / "owner.log").read_text())
     federation.stop("cyd")
     federation.start_node("cyd")
+    federation.wait_for_nodes()
+
+
+def start_limited(federation, size):
+    """Start a node whose files may have so many KiB; its log has as many as it likes."""
+    federation.stop("cyd")
+    federation.start_node("cyd", "bash", "-c", f'exec > >(cat) 2>&1; ulimit -f {size}; exec "$@"', "limited")
     federation.wait_for_nodes()
 
 
@@ -104,7 +112,7 @@ def test_a_node_that_comes_late_is_not_in_the_run_and_is_in_the_next(federation)
     with federation.running(output, sketch(federation, 31, "num-nodes=2")) as process:
         assert eventually(lambda: events(output, "round-started"))
         federation.start_node("cyd")
-        process.wait(200)
+        process.wait(400)
     found = fb.Valuation.load(output)
     assert not found.failed
     same_as_local(found, federation, 31, ["ann", "bob"])
@@ -114,7 +122,7 @@ def test_a_node_that_comes_late_is_not_in_the_run_and_is_in_the_next(federation)
 
 
 def test_a_killed_node_is_named_and_its_script_brings_it_back(federation):
-    before = federation.program("cyd")
+    before, joined = federation.program("cyd"), federation.joined("cyd")
     started = descendants(before)
     federation.kill_program("cyd")
     found, _ = federation.run(federation.home / "killed", sketch(federation, 61, IMPATIENT))
@@ -124,7 +132,7 @@ def test_a_killed_node_is_named_and_its_script_brings_it_back(federation):
     assert eventually(lambda: not any(map(alive, started)), 20)
     assert "The node ended by itself (exit status 137)." in federation.said("cyd")
     # The server still takes the killed process for alive, and has to be asked until it does not.
-    assert eventually(lambda: federation.said("cyd").count("SuperNode ID:") == 2, 120), federation.said("cyd")
+    assert eventually(lambda: federation.joined("cyd") == joined + 1, 300), federation.said("cyd")
     assert "for a minute after a crash" in federation.said("cyd")
     assert federation.program("cyd") != before
     federation.wait_for_nodes()
@@ -135,7 +143,7 @@ def test_a_node_killed_in_the_middle_of_a_run_is_named_and_the_others_are_valued
     with federation.running(output, f"{BRIEF} {IMPATIENT}") as process:
         assert eventually(lambda: events(output, "round-finished"))
         federation.kill("cyd")
-        process.wait(180)
+        process.wait(400)
     federation.start_node("cyd")
     found = fb.Valuation.load(output)
     assert list(found.failed) == ["cyd"]
@@ -162,7 +170,7 @@ def goes_on(federation, output):
 def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_numbers(federation):
     output = federation.home / "resumed"
     with federation.running(output, BRIEF) as process:
-        assert eventually(lambda: len(events(output, "round-finished")) >= 2, 180)
+        assert eventually(lambda: len(events(output, "round-finished")) >= 2, 300)
         assert (output / "checkpoint.npz").is_file()
         federation.kill("server")
         process.wait(60)
@@ -173,13 +181,13 @@ def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_number
 
 
 def test_a_killed_server_and_a_killed_node_come_back_by_themselves_and_the_run_goes_on(federation):
-    output = federation.home / "both"
+    output, joined = federation.home / "both", federation.joined("cyd")
     with federation.running(output, BRIEF) as process:
-        assert eventually(lambda: len(events(output, "round-finished")) >= 2, 180)
+        assert eventually(lambda: len(events(output, "round-finished")) >= 2, 300)
         federation.kill_program("server")
         federation.kill_program("cyd")
         process.wait(60)
-    assert eventually(lambda: federation.said("cyd").count("SuperNode ID:") == 2, 150), federation.said("cyd")
+    assert eventually(lambda: federation.joined("cyd") == joined + 1, 300), federation.said("cyd")
     federation.wait_for_nodes()
     goes_on(federation, output)
 
@@ -192,12 +200,12 @@ def test_a_server_or_a_node_of_another_federation_is_refused(federation):
     process, log = federation.start(*command)
     assert eventually(lambda: "is not the one that ca.crt vouches for" in log.read_text()), log.read_text()
     process.terminate()
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     (folder / "ca.crt").write_bytes((federation.folder / "ca" / "ca.crt").read_bytes())
     process, log = federation.start(*command)
     assert eventually(lambda: "does not let this node in" in log.read_text()), log.read_text()
     process.terminate()
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     assert eventually(lambda: not ours(folder))
     federation.wait_for_nodes()
 
