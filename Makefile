@@ -14,7 +14,7 @@ NOT_CORE := $(addprefix --ignore=,tests/docs tests/deploy tests/research tests/e
 export OMP_NUM_THREADS := 1
 export POT_BACKEND_DISABLE_PYTORCH := 1
 
-.PHONY: demo test federation install check newest wheel bench docs screenshots clean help browser libfaketime
+.PHONY: demo test federation install check newest wheel bench docs screenshots clean help browser compiler
 .DEFAULT_GOAL := help
 
 help:  ## show this help
@@ -26,7 +26,7 @@ demo: $(STAMPS)/core  ## install, value five clinics with made-up patients, writ
 test: browser  ## install everything the tests need, a browser included where there is none, and run all but the next
 	@FEDBARY_NO_SKIPS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not federation"
 
-federation: $(STAMPS)/dev libfaketime  ## real federations with faults and hundreds of clients: at most 25 minutes
+federation: $(STAMPS)/dev compiler  ## real federations with faults and hundreds of clients: at most 25 minutes
 	@FEDBARY_NO_SKIPS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m federation
 
 install: $(STAMPS)/all  ## .venv with all extras
@@ -69,8 +69,8 @@ screenshots: browser  ## make every picture of README and docs again (needs popp
 browser: $(STAMPS)/dev
 	@$(BIN)/python tools/chromium.py > /dev/null
 
-libfaketime: $(STAMPS)/dev
-	@$(BIN)/python tools/libfaketime.py > /dev/null
+compiler: $(STAMPS)/dev
+	@$(BIN)/python tools/compiler.py > /dev/null
 
 clean:  ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -65,7 +65,7 @@ def test_the_shared_options_are_everywhere(path):
     [
         *(("value",), ("rows",), ("check",), ("compare",), ("boost",), ("datasets",), ("reproduce",), ("preview",)),
         *(("audit",), ("ledger",), ("policy", "check"), ("federation", "status"), ("demo",), ("doctor",), ("watch",)),
-        *(("ask",), ("answer",), ("card",), ("show",)),
+        *(("ask",), ("answer",), ("card",), ("show",), ("federation", "run"), ("federation", "doctor")),
     ],
     ids=" ".join,
 )

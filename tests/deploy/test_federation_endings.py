@@ -122,6 +122,19 @@ def test_the_exit_code_is_that_of_the_outcome(federation, capsys):
     assert {client["client"] for client in found["clients"]} == {"north", "south"}
 
 
+def test_a_run_that_trains_is_waited_for_beyond_its_outcome(federation, monkeypatch, capsys, tmp_path):
+    said = iter([Standing("running"), Standing("over")])
+
+    def standing(folder, number):
+        (tmp_path / "out" / "training.json").write_text("{}")
+        return next(said)
+
+    monkeypatch.setattr(flower, "standing", standing)
+    assert federation["run"](lambda output: BEGUN.ended(done(output)).save(output), "--set", "train-rounds=2") == 0
+    assert next(said, None) is None
+    assert "out/training.json" in capsys.readouterr().out
+
+
 def test_an_earlier_runs_outcome_is_not_taken_for_this_ones(federation, capsys):
     def died(output):
         replace(BEGUN, run="16").ended(done(output)).save(output)

@@ -242,7 +242,7 @@ def test_the_commands_speak_in_words_and_in_json(tmp_path, capsys, monkeypatch):
     assert found["certificates"]["ca"]["days_left"] == 19
 
 
-@pytest.mark.parametrize("command", ["init", "status"])
+@pytest.mark.parametrize("command", ["init", "run", "status", "doctor", "add-node", "rotate-keys"])
 def test_every_command_has_an_example(command, capsys):
     assert main(["federation", command, "--help"]) == 0
     assert f"Example:  fedbary federation {command}" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from fedbary.guard import node_config as node_config_module
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import Asked, answer
 from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.owner_folder import load_owner_view
 from fedbary.protocols.messages import Reply
 from fedbary.valuation.rules import RowRules
 from memory_network import MemoryNetwork, simulated, simulation_config
@@ -32,7 +33,9 @@ def test_a_run_that_is_over_leaves_its_last_answer_and_all_row_values(tmp_path, 
     for home in (tmp_path / "state").iterdir():
         kept = read_arrays(home / "runs" / session / "state.npz")
         assert {name for name in kept if not name.startswith("array.")} == {"last", "over", "step"}
-        assert (home / "results" / session / "rows.parquet").is_file()
+        results = home / "results" / session
+        assert {file.name for file in results.iterdir()} == {"owner.json", "rows.csv", "rows.parquet"}
+        assert len(load_owner_view(results).rows(f"client_{int(home.name[-1]) + 1}")) == 60
 
 
 def test_only_the_last_runs_are_kept(tmp_path, monkeypatch):

@@ -30,6 +30,18 @@ def test_honest_messages_and_replies_fit_their_forms(name, kind):
         assert exchanges_of(protocol)[message.kind].reply.misfit(reply.scalars, reply.arrays) is None
 
 
+def test_the_sketch_of_a_wide_table_fits_its_form():
+    """Beyond 128 coordinates a class is modelled in 64 directions and what these leave out."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 400)
+    pixels = rng.normal(size=(400, 130)) * np.where(codes, 1.0, 3.0)[:, None] + codes[:, None]
+    reference = fb.Table({"pixels": pixels}, np.array(["no", "yes"])[codes])
+    asked = fb.Sketch()
+    message = asked.server(["me"], reference, asked.space(None), rules=RowRules(), seed=0).tasks()["me"]
+    assert message.arrays["model.class.directions"].shape == (130, 64)
+    check_message(exchanges_of("sketch"), "sketch", message)
+
+
 def test_every_protocol_has_forms():
     assert all(exchanges_of(name) for name in PROTOCOLS)
 

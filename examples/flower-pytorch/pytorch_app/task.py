@@ -1,5 +1,7 @@
 """The data and the model: what a node has, what the server has, and how a model is trained."""
 
+from functools import cache
+
 import numpy as np
 import torch
 from sklearn.datasets import load_digits
@@ -65,6 +67,7 @@ def _dataset(X, y):
     return TensorDataset(torch.tensor(X, dtype=torch.float32), torch.tensor(y))
 
 
+@cache
 def _divided(seed):
     X, y = load_digits(return_X_y=True)
     X_nodes, X_server, y_nodes, y_server = train_test_split(X / 16, y, test_size=0.3, random_state=seed)

@@ -1,5 +1,7 @@
 """The data and the model: what a node has, what the server has, and how a model is trained."""
 
+from functools import cache
+
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
@@ -54,6 +56,7 @@ def test(model, X, y):
     return float(model.score(X, y))
 
 
+@cache
 def _divided(seed):
     X, y = load_digits(return_X_y=True)
     X_nodes, X_server, y_nodes, y_server = train_test_split(X / 16, y, test_size=0.3, random_state=seed)

@@ -20,6 +20,7 @@ from fedbary.errors import DataError, SettingsError
 
 __all__ = ["add_nodes", "create", "next_step", "rotate", "run_keys", "standing", "status", "steps", "stop", "submit"]
 
+_LONGEST_SUBMISSION = 180.0
 _STATES = {"pending": "waiting", "starting": "waiting", "running": "running", "finished": "over"}
 
 
@@ -73,7 +74,9 @@ def submit(folder: Path, plan: Plan, app: Path | None, config: Mapping[str, Scal
         file.write(run_config_text(config))
         file.flush()
         try:
-            answer = flwr(folder, "run", str(_app(folder, app)), CONNECTION, "--run-config", file.name)
+            words = ("run", str(_app(folder, app)), CONNECTION, "--run-config", file.name)
+            # Given up too early, a run would go on that nobody waits for.
+            answer = flwr(folder, *words, seconds=_LONGEST_SUBMISSION)
             return str(answer["run-id"])
         except NoAnswer as why:
             raise DataError("deploy.not-submitted", why=str(why)) from None

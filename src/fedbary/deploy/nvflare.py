@@ -84,9 +84,9 @@ def _key_state(startup: Path) -> str:
 
 
 def run_keys(folder: Path, app: Path | None) -> Mapping[str, Scalar]:  # noqa: ARG001 - as all
-    """The same as of a run on Flower."""
+    """The same as of a run on Flower, which alone trains afterwards."""
     _refuse_app(app)
-    return RUN_KEYS
+    return {key: default for key, default in RUN_KEYS.items() if key != "train-rounds"}
 
 
 def _refuse_app(app: Path | None) -> None:

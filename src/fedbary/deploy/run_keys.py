@@ -33,6 +33,7 @@ _OWN: dict[str, Scalar] = {
     "fdr": 0.1,
     "rule": "bh",
     "calibration": "crossfit",
+    "train-rounds": 0,
 }
 _OF_PROTOCOLS = [field.name for settings in PROTOCOLS.values() for field in fields(settings)]  # type: ignore[arg-type]
 _OF_SPACE = [f"space-{field.name}" for field in fields(Space)]

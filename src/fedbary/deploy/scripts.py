@@ -61,6 +61,7 @@ NOTED="$FLWR_HOME/noted"   # what the program's last lines mean, one word each; 
 group=""
 shown() {   # pass the program's lines on
   trap '' INT TERM HUP
+  echo ready >> "$NOTED"
   while IFS= read -r line; do
     printf '%s\\n' "$line" || true
     meaning "$line" >> "$NOTED"
@@ -86,6 +87,7 @@ run() {   # the program, to its end; leaves its exit status in $status
     kill -0 "$group" 2> /dev/null || break
     sleep 1   # it is only stopped
   done
+  for _ in {1..50}; do noted ready && break; sleep 0.1; done   # before that, lines would be lost with a signal
   end
 }
 pause() {   # say why, then wait, longer when it has gone on for two minutes
@@ -292,7 +294,7 @@ CONTAINER = """\
 # A data owner's node. The key and the rows are mounted when it runs, never copied into the image.
 FROM python:3.12-slim
 COPY fedbary-*.whl /tmp/
-RUN pip install --no-cache-dir /tmp/fedbary-*.whl "flwr>=1.41,<1.42" && rm /tmp/fedbary-*.whl \\
+RUN pip install --no-cache-dir /tmp/fedbary-*.whl "flwr>=1.41,<1.43" && rm /tmp/fedbary-*.whl \\
     && useradd --create-home --uid 10001 node
 USER node
 ENV HOME=/tmp FEDBARY_KEPT=/kept

@@ -30,10 +30,14 @@ class SubmittedRun:
         The folder that the run writes to.
     ours : bool
         Whether it is a run of fedbary's, which leaves an outcome there.
+    trains : bool
+        Whether it goes on after its outcome is known, with training.
     """
 
-    def __init__(self, network: Network, folder: Path, number: str, output: Path, *, ours: bool = True) -> None:
-        self.number, self.output, self.ours = number, output, ours
+    def __init__(
+        self, network: Network, folder: Path, number: str, output: Path, *, ours: bool = True, trains: bool = False
+    ) -> None:
+        self.number, self.output, self.ours, self._trains = number, output, ours, trains
         self._network, self._folder = network, folder
         self._asking: Future[Standing] | None = None
         self._asker = ThreadPoolExecutor(1)
@@ -48,7 +52,10 @@ class SubmittedRun:
 
     def is_over(self) -> bool:
         """Whether nothing more is to come."""
-        return self.outcome is not None or self._is_over_for_the_network()
+        known = self.outcome
+        if known is not None and not (self._trains and known.report):
+            return True
+        return self._is_over_for_the_network()
 
     def stop(self) -> bool:
         """End it; returns whether the network did."""

@@ -55,11 +55,12 @@ def coordinate(engine: NetworkedEngine, run: RunConfig) -> Valuation:
 def valued(engine: NetworkedEngine, run: RunConfig) -> Valuation:
     """The result of a run."""
     with EventLog(run.output / EVENTS, append=run.resume).until_stopped():
-        reference = _reference(run)
+        reference = reference_of(run)
     return run_session(run.protocol, engine, reference=reference, space=run.space, rules=run.rules, seed=run.seed)
 
 
-def _reference(run: RunConfig) -> Table | None:
+def reference_of(run: RunConfig) -> Table | None:
+    """The server's validation rows, if a run has any."""
     if run.reference is not None:
         from fedbary.data.files import read
 

@@ -20,6 +20,7 @@ _SPACE, _SIMULATED = "space-", ("dataset", "partition", "clients", "rows")
 _OWN = (
     "protocol", "reference", "label", "id", "output", "resume", "seed", "nodes", "num-nodes", "min-nodes",
     "join-deadline", "settle", "timeout", "retries", "poll", "fdr", "rule", "calibration",
+    "train-rounds",
 )  # fmt: skip
 _OWNER = "the run config"
 
@@ -40,6 +41,7 @@ class RunConfig:
     resume: bool
     attendance: Attendance
     patience: Patience
+    train_rounds: int = 0
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> RunConfig:
@@ -77,6 +79,7 @@ class RunConfig:
                 number(given.get("poll", 0.2), "poll", _OWNER),
                 whole(given.get("retries", 1), "retries", _OWNER, least=0),
             ),
+            train_rounds=whole(given.get("train-rounds", 0), "train-rounds", _OWNER, least=0),
         )
 
 

@@ -109,7 +109,7 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     """Policy and ledger come first, then what was answered before; only then is the table read."""
     folder = config.run_folder(envelope.session)
     asked = Asked.from_json(envelope.settings)
-    policy = _policy(config)
+    policy = owners_policy(config)
     settings = policy.applied(asked.protocol)
     _check_form(message, asked)
     account = config.ledger.read(head_needed=True)
@@ -173,7 +173,8 @@ def _after(
     return RunState(last.step, {}, last, over=True) if over else RunState(last.step, client.state(), last, reading)
 
 
-def _policy(config: NodeConfig) -> OwnerPolicy:
+def owners_policy(config: NodeConfig) -> OwnerPolicy:
+    """The policy that the owner's config names, or the default one."""
     if config.policy is None:
         return OwnerPolicy()
     try:
@@ -245,7 +246,7 @@ def _ask_simulated(message: Message, envelope: Envelope, config: NodeConfig) -> 
     secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
     client: ClientProtocol
     try:
-        table = _simulated_table(config, asked, reading)
+        table = simulated_table(config, asked.simulation, reading, private=epsilon_of(asked.protocol) > 0.0)
         client = asked.protocol.client(table, rules=asked.rules, seed=secret)
     except Exception as error:
         client = UnusableClient(error)
@@ -273,11 +274,14 @@ def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
         return Failure.of(error).redacted()
 
 
-def _simulated_table(config: NodeConfig, asked: Asked, reading: Reading | None) -> Table:
+def simulated_table(
+    config: NodeConfig, simulation: Mapping[str, Any], reading: Reading | None, *, private: bool
+) -> Table:
+    """The rows of a simulated node: those that its app loads, or its part of a named data set."""
     assert config.partition is not None
     if config.source is not None:
-        return own_table(config, reading, private=epsilon_of(asked.protocol) > 0.0)
-    return _partition(json.dumps(dict(asked.simulation), sort_keys=True), config.partition)
+        return own_table(config, reading, private=private)
+    return _partition(json.dumps(dict(simulation), sort_keys=True), config.partition)
 
 
 @lru_cache(maxsize=4)

@@ -73,6 +73,8 @@ class NodeConfig:
         Whether the owner's report is drawn beside the row values.
     log_level : str
         From which level on the owner's log is written; ``debug`` may quote cells.
+    train : bool
+        Whether the node may take part in a training, too.
     source : TableSource, optional
         What loads the rows, where an app does.
     """
@@ -90,6 +92,7 @@ class NodeConfig:
     reading: ReadOptions = field(default_factory=ReadOptions)
     partitions: int = 1
     source: TableSource | None = None
+    train: bool = False
 
     @classmethod
     def of(cls, config: Mapping[str, Any], node: int | str, source: TableSource | None = None) -> NodeConfig:
@@ -130,6 +133,7 @@ class NodeConfig:
             ReadOptions.of({key: value for key, value in config.items() if key in _READING}),
             max(int(config.get("num-partitions", 1)), 1) if partition is not None else 1,
             source,
+            config.get("train") is True,
         )
 
     @property

@@ -50,7 +50,9 @@ def save_rows(
     facts |= {} if head is None else {"ledger_head": head}
     if table is not None:
         rows = replace(rows, facts=replace(rows.facts, table=order_digest(table)))
-    view = owner_view(config.name, rows, facts, schema, target)
+    # Of a simulation the server has them, and every one of perhaps a thousand nodes would keep the same.
+    sent = (schema, target) if config.partition is None else ()
+    view = owner_view(config.name, rows, facts, *sent)
     save_owner_view(view, folder)
     if table is not None:
         _draw(view, config.name, table, folder)

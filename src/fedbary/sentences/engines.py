@@ -72,6 +72,9 @@ SENTENCES = {
         "No node was online within {deadline:g} s: start the nodes, and see with `fedbary federation status` who is.",
         "deadline",
     ),
+    "nobody-trains": say(
+        "No node sent a model: training needs train=true in the node config of at least one, which is for its owner to say."
+    ),
     "node-lost-its-state": say(
         "the node has given {given} answers in this run, not {expected}: it lost its state", "given expected"
     ),
@@ -106,6 +109,9 @@ SENTENCES = {
     "site-config-unreadable": say(
         "the site's own config[[ '{file}']] cannot be read[[ ({why})]]: its owner should correct it"
     ),
+    "site-config-unknown-key": say(
+        "the site's own config[[ '{file}']] has a key[[ '{key}']] that is none of fedbary's[[{guess}]]: its owner should correct it"
+    ),
     "site-without-config": say(
         "the site has no config of its owner's: a file fedbary.toml belongs into its folder local[[, as '{file}']]"
     ),
@@ -132,6 +138,9 @@ SENTENCES = {
         "came wanted deadline absent fewer",
     ),
     "too-large": say("the message is larger than {megabytes} MB or has too many arrays", "megabytes"),
+    "training-needs-reference": say(
+        "Training needs a reference with classes at the server, on which models are compared: give reference=..., or leave out train-rounds."
+    ),
     "two-answers": say("there are two different answers of this client, {files:listed}: keep the one that counts."),
     "two-cards": say("there are two different cards of this client, {files:listed}: keep the one that counts."),
     "unknown-run-config": say("The run config's '{key}' is not an option of {owner}: leave it out."),

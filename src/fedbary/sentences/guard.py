@@ -108,6 +108,12 @@ SENTENCES = {
     "state-unwritable": say(
         "the node could not write down its answer, so nothing left; the owner's own log says why[[: '{path}': {why}]]"
     ),
+    "training-model": say("The server's model does not fit its schema."),
+    "training-needs-classes": say("The server asks for a training whose label is no class."),
+    "training-not-allowed": say("The owner allows no training on this node (train=true in the node config does)."),
+    "training-without-epsilon": say(
+        "The owner's policy lets nothing leave without epsilon, and what training sends has none."
+    ),
     "settings-changed": say("The server changed the settings during the run; only the first are answered."),
     "settings-unknown": say("The server's settings are not those of a protocol that this fedbary knows."),
 }

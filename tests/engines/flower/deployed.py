@@ -90,7 +90,7 @@ class Federation:
         return clients, fb.read(self.home / "reference.parquet", label="label")
 
     def command(self, output, config):
-        chosen = config if "num-nodes" in config else f"num-nodes=3 {config}"
+        chosen = config if "nodes=" in config else f"num-nodes=3 {config}"
         return [self.folder / "run.sh", APP, "--run-config", f'output="{output}" label="label" {chosen}']
 
     @contextmanager

@@ -52,6 +52,7 @@ def start(tmp_path):
         yield run
 
 
+@pytest.mark.timeout(240)  # half a minute, where nobody else works on the machine
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="looks at processes and ports as Linux shows them")
 def test_a_federation_comes_up_lets_its_nodes_in_and_nobody_else(tmp_path, start, capsys):
     port = free_ports(3)
@@ -88,5 +89,7 @@ def test_a_federation_comes_up_lets_its_nodes_in_and_nobody_else(tmp_path, start
     (tmp_path / "app" / "pyproject.toml").write_text(PROJECT)
     for name, text in (("__init__", ""), ("client_app", CLIENT), ("server_app", SERVER)):
         (tmp_path / "app" / "greeting" / f"{name}.py").write_text(text)
-    run = subprocess.run([folder / "run.sh", tmp_path / "app"], capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(
+        [folder / "run.sh", tmp_path / "app"], capture_output=True, text=True, timeout=120, check=False
+    )
     assert f"ANSWER north {data}" in run.stdout, run.stdout + run.stderr

@@ -48,6 +48,18 @@ def test_too_few_nodes_are_an_end_that_a_watcher_sees(tmp_path):
     assert watched.run.phase.startswith("stopped: 3 of 5 nodes came")
 
 
+def test_everybody_whom_flower_knows_is_asked_and_names_of_registration_choose(tmp_path):
+    registered = {100: "north", 101: "south", 102: "west"}
+    nodes, everybody = simulation(tmp_path, clients="", settle=0.0)
+    found = valued(InProcessGrid(app, nodes, registered=registered), everybody)
+    assert found.settings["nodes"] == {"north": 100, "south": 101, "west": 102}
+    some = {"nodes": "north,west,east", "join-deadline": 0.05}
+    nodes, named = simulation(tmp_path, clients="", **some)
+    found = valued(InProcessGrid(app, nodes, registered=registered), named)
+    assert found.settings["nodes"] == {"north": 100, "west": 102}
+    assert (found.settings["absent"], found.settings["left_out"]) == (["east"], ["south"])
+
+
 def test_the_server_app_says_how_the_run_ended_and_which_it_was(tmp_path):
     nodes, run = simulation(tmp_path)
     config = {"dataset": "digits", "clients": 3, "rows": 60, "poll": 0.001, "timeout": 5.0, "output": str(run.output)}

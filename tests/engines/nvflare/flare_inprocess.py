@@ -143,6 +143,21 @@ class Misbehaving(Site):
         return honest if self.fault == "silent" else _changed(honest, self.fault)
 
 
+class FaultySites(Site):
+    """What all sites of a simulated job publish: ``faults`` says by name which misbehave, and how."""
+
+    def __init__(self, faults, patience):
+        self.faults, self.patience, self._faulty = faults, patience, None
+
+    @collab.publish
+    def ask(self, message: dict) -> dict:
+        fault = self.faults.get(str(collab.site_name))
+        if fault is None:
+            return super().ask(message)
+        self._faulty = self._faulty or Misbehaving(fault, self.patience)
+        return self._faulty.ask(message)
+
+
 def _changed(answer, fault):
     packed = Packed.from_plain(answer)
     if fault == "wrong version":

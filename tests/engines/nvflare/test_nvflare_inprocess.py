@@ -1,6 +1,8 @@
 """Protocols over FLARE's proxies in this process: same numbers, owners' files, and sites that misbehave."""
 
 import json
+import subprocess
+import sys
 import time
 from collections import Counter
 
@@ -11,14 +13,16 @@ from flare_inprocess import Job, Misbehaving, drawn_tables, owners_files, write_
 from nvflare.collab import collab
 
 import fedbary as fb
+from codes import parameter
 from fedbary.engines.nvflare.engine import NvflareEngine
 from fedbary.engines.packed import packed_message
 from fedbary.engines.run_outcome import read_outcome
+from fedbary.errors import SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node import Asked
 from fedbary.notes import Note
-from fedbary.nvflare import Coordinator, Site, recipe
+from fedbary.nvflare import Coordinator, Simulator, Site, recipe
 from fedbary.protocols.messages import Message
 from fedbary.valuation.outcome import Status
 from fedbary.valuation.result import Valuation
@@ -102,19 +106,50 @@ def test_owners_files_policies_and_ledgers_count_and_not_what_the_job_says(tmp_p
 
 
 def test_a_site_without_its_owners_file_answers_nothing_and_the_variable_names_another(tmp_path, monkeypatch):
-    tables, reference = drawn_tables(2)
+    tables, reference = drawn_tables(3)
     owners_files(tmp_path, tables)
+    typo = tmp_path / "site-3" / "local" / "fedbary.toml"
+    typo.write_text(typo.read_text() + "polciy = 'strict.toml'\n")
     config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
     own, other = (tmp_path / name / "local" / "fedbary.toml" for name in ("site-1", "site-2"))
     own.rename(tmp_path / "elsewhere.toml")
     other.write_text("data-path = [")
-    found = run(Job(tmp_path, sites(2), simulated=False), {**config, "output": str(tmp_path / "one")})
-    codes = {name: outcome.notes[0].code for name, outcome in found.outcomes.items()}
-    assert codes == {"site-1": "engines.site-without-config", "site-2": "engines.site-config-unreadable"}
+    found = run(Job(tmp_path, sites(3), simulated=False), {**config, "output": str(tmp_path / "one")})
+    assert {name: outcome.notes[0].code for name, outcome in found.outcomes.items()} == {
+        "site-1": "engines.site-without-config",
+        "site-2": "engines.site-config-unreadable",
+        "site-3": "engines.site-config-unknown-key",
+    }
     assert str(tmp_path) not in json.dumps(found.failed)
     monkeypatch.setenv("FEDBARY_NODE", str(tmp_path / "elsewhere.toml"))
-    found = run(Job(tmp_path, sites(2), simulated=False), {**config, "output": str(tmp_path / "two")})
+    found = run(Job(tmp_path, sites(3), simulated=False), {**config, "output": str(tmp_path / "two")})
     assert found.failed == {}
+
+
+class Loading(Site):
+    """A site whose rows are loaded by code, as in an app that trains."""
+
+    def __init__(self, tables):
+        self.tables = tables
+
+    def load_table(self, site):
+        return self.tables[site]
+
+
+def test_a_class_of_ones_own_loads_rows_in_simulations_and_behind_the_owners_file_alone_elsewhere(tmp_path):
+    tables, reference = drawn_tables(3)
+    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
+    clients = {name: Loading(tables) for name in tables}
+    found = run(Job(tmp_path, clients), {**config, "output": str(tmp_path / "one")})
+    expected = fb.value(tables, reference, seed=0)
+    np.testing.assert_allclose(found.clients["distance"], expected.clients["distance"], atol=1e-9)
+    assert not list(tmp_path.rglob("ledger.jsonl"))
+    local = tmp_path / "site-2" / "local"
+    (local / "fedbary.toml").write_text(f"state-path = {json.dumps(str(tmp_path / 'state'))}\n")
+    found = run(Job(tmp_path, clients, simulated=False), {**config, "output": str(tmp_path / "two")})
+    assert list(found.failed) == ["site-1", "site-3"]
+    assert found.outcomes["site-1"].has("engines.site-without-config")
+    assert [file.parent.name for file in tmp_path.rglob("ledger.jsonl")] == ["loaded"]
 
 
 class Nosy(Site):
@@ -256,3 +291,16 @@ def test_a_job_brings_no_code_and_nothing_for_its_sites(tmp_path):
     paths = [part["path"] for part in (*client["components"], client["executors"][0]["executor"])]
     assert paths == ["fedbary.engines.nvflare.site.Site", "nvflare.collab.runtime.executor.CollabExecutor"]
     assert client["components"][0]["args"] == {}
+
+
+@pytest.mark.parametrize("sites", [0, 101, []])
+def test_more_sites_than_flare_simulates_are_refused(tmp_path, sites):
+    with pytest.raises(SettingsError, check=parameter("sites")):
+        Simulator(sites, tmp_path)
+
+
+def test_flare_and_flower_live_in_one_process_and_the_core_needs_neither():
+    script = "import sys, fedbary, fedbary.cli; print({'flwr', 'nvflare'} & set(sys.modules))"
+    script += "; import fedbary.flower, fedbary.nvflare; print({'flwr', 'nvflare'} <= set(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    assert said.split() == ["set()", "True"]

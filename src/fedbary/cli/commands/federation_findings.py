@@ -44,7 +44,8 @@ def _versions(plan: Plan) -> Finding:
     extra = extra_finding(plan.engine)
     if extra.state != "ok":
         return Finding(plan.engine, "problem", extra.words, extra.remedy, needed=True)
-    return Finding(plan.engine, "ok", f"fedbary {__version__}, {extra.words}", needed=True)
+    words = ", ".join(filter(None, (f"fedbary {__version__}", extra.words)))
+    return Finding(plan.engine, "ok", words, needed=True)
 
 
 def _secrets(folder: Path) -> Finding:
@@ -127,6 +128,7 @@ def _clock(folder: Path, plan: Plan, found: Mapping[str, Any]) -> Iterator[Findi
 
 def _nodes(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> Iterator[Finding]:
     from fedbary.deploy import inspection
+    from fedbary.deploy.plan import CONNECTION
 
     for node in found["nodes"]:
         name = node["name"]
@@ -141,14 +143,16 @@ def _nodes(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> 
             yield Finding(what, "ok", "registered and online")
         elif node["registered"] is False:
             yield Finding(what, "problem", "the server does not know it", step.command if step else "", needed=True)
-        elif node["registered"] is None:
+        elif node["status"] == "unknown":
             yield Finding(what, "missing", "whether it is online, only the server knows")
         else:
             words = "registered, not online yet" if node["status"] == "registered" else f"registered, {node['status']}"
             yield Finding(what, "missing", words, step.command if step else "")
     for node in found["other_nodes"]:
-        words = f"{node['node_id']} is registered, but of nobody in this folder"
-        yield Finding("another node", "missing", words, "if you do not know it, make a new federation: see README.md")
+        words = f"{node['node_id']} is known to the server, but is of nobody in this folder"
+        home = quote(str(folder / "flwr"))
+        refuse = f"FLWR_HOME={home} FLWR_TELEMETRY_ENABLED=0 flwr supernode unregister {node['node_id']} {CONNECTION}"
+        yield Finding("another node", "missing", words, refuse if plan.engine == "flower" else "")
 
 
 def _disk(folder: Path) -> Finding:

@@ -147,7 +147,8 @@ def run(
         show_steps(screen(), "Not online, and waited for; type", missing)
     watched = Watched(output if config.get("output") in (None, usual["output"]) else Path(str(config["output"])))
     watched.skip()
-    submitted = SubmittedRun(net, place, net.submit(place, plan, app, config), watched.folder, ours="output" in config)
+    number, trains = net.submit(place, plan, app, config), bool(config.get("train-rounds"))
+    submitted = SubmittedRun(net, place, number, watched.folder, ours="output" in config, trains=trains)
     code = follow_to_the_end(submitted, watched, json=json, show=show)
     if code == BAD_INPUT and not json:
         step = net.next_step(place, plan, net.status(place))

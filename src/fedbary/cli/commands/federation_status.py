@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.session import program
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +43,7 @@ def _show(console: Console, found: dict[str, Any]) -> None:
     from fedbary.wording import counted
 
     server = found["server"]
+    renew = f"{program()} federation rotate-keys {quote(found['folder'])} --server"
     console.print(
         f"The server at {found['address']} answers."
         if server["answers"] and not server["problem"]
@@ -53,7 +56,9 @@ def _show(console: Console, found: dict[str, Any]) -> None:
         if days is None:
             console.print(f"{title} cannot be read.")
         elif days < 0:
-            console.print(f"{title} has expired on {certificate['expires'][:10]}: make a new federation.", style="red")
+            console.print(
+                f"{title} has expired on {certificate['expires'][:10]}: type {renew}", style="red", soft_wrap=True
+            )
         else:
             style = "yellow" if days < _SOON else None
             console.print(
@@ -62,4 +67,4 @@ def _show(console: Console, found: dict[str, Any]) -> None:
     rows = [(node["name"], _KEYS[node["key"]], node["status"], node["node_id"] or "–") for node in found["nodes"]]
     rows += [("(of nobody here)", "–", node["status"], node["node_id"]) for node in found["other_nodes"]]
     console.print("")
-    console.print(table(("node", "key here", "status", "Flower's id"), rows))
+    console.print(table(("node", "key here", "status", "id at the server"), rows))

@@ -27,7 +27,7 @@ _STYLES = {
     "nothing can be said": "dim",
     "not valued": "red",
 }
-_WORTH_OPENING = ("report", "owner_report", "clients", "rows", "models", "schema", "data")
+_WORTH_OPENING = ("report", "owner_report", "clients", "rows", "models", "training", "schema", "data")
 
 
 def screen() -> Console:

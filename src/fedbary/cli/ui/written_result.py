@@ -43,6 +43,7 @@ def written_files(folder: Path) -> dict[str, str]:
         "schema": folder / "schema.json",
         "result": folder / "valuation.json",
         "events": folder / "events.jsonl",
+        "training": folder / "training.json",
     }
     return {what: str(path) for what, path in written.items() if path.exists()}
 

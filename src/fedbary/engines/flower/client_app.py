@@ -13,6 +13,7 @@ from flwr.clientapp import ClientApp
 from fedbary.engines.answering import answered
 from fedbary.engines.flower.codec import pack, unpack
 from fedbary.engines.flower.simulation import is_simulated_node
+from fedbary.engines.flower.training import trains
 from fedbary.guard.node_config import NodeConfig, TableSource
 
 LoadTable = Callable[[Context], Any]
@@ -76,4 +77,4 @@ def _config(context: Context, load_table: LoadTable | None, label: str | None) -
     return NodeConfig.of(context.node_config, context.node_id, TableSource(load, label, simulated=simulated))
 
 
-app = answers(ClientApp())
+app = trains(answers(ClientApp()))

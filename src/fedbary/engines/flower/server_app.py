@@ -9,6 +9,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from fedbary.engines import coordinator
 from fedbary.engines.flower.engine import FlowerEngine
+from fedbary.engines.flower.training import train_and_compare
 from fedbary.engines.run_config import RunConfig, output_folder
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def main(grid: Grid, context: Context) -> None:
     with coordinator.preparing(output_folder(context.run_config), FlowerEngine.name, name):
         run = RunConfig.of(context.run_config)
         engine = over(grid, run, name)
-    coordinator.coordinate(engine, run)
+    result = coordinator.coordinate(engine, run)
+    if run.train_rounds:
+        train_and_compare(grid, result, run)
 
 
 def over(grid: Grid, run: RunConfig, name: str | None = None) -> FlowerEngine:

@@ -15,9 +15,11 @@ from fedbary.engines.networked import WAVE
 from fedbary.engines.nvflare.coordinator import Coordinator
 from fedbary.engines.nvflare.site import Site
 from fedbary.engines.nvflare.site_config import FILE
+from fedbary.errors import wrong_parameter
 
 PACKAGE = "fedbary"
 _START = 600
+_MOST_SIMULATED = 100  # FLARE's, which otherwise ends with a code and no word
 # All that a site, or the server, has to allow for our jobs: nothing that a job brings is ever run.
 SITE_CLASSES = (
     "nvflare.collab.runtime.executor.CollabExecutor",
@@ -29,7 +31,9 @@ SERVER_CLASSES = (
 )
 
 
-def recipe(config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int = 1) -> CollabRecipe:
+def recipe(
+    config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int = 1, site: Site | None = None
+) -> CollabRecipe:
     """The job that values the sites of a federation.
 
     Parameters
@@ -40,6 +44,8 @@ def recipe(config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int
         The job's name.
     min_clients : int
         Sites without which FLARE does not begin the job.
+    site : Site, optional
+        One of a class of your own, for simulations: its code travels with the job, which real sites should not allow.
 
     Returns
     -------
@@ -55,7 +61,7 @@ def recipe(config: Mapping[str, Any], *, name: str = "fedbary", min_clients: int
     return _WithoutCode(
         job_name=name,
         server=Coordinator(config),
-        client=Site(),
+        client=site or Site(),
         min_clients=min_clients,
         # FLARE ends the job if a site has not loaded it by then.
         sync_task_timeout=_START,
@@ -100,6 +106,8 @@ class Simulator(SimEnv):  # type: ignore[misc]
         log_config: str = "ERROR",
     ) -> None:
         names = [f"site-{number + 1}" for number in range(sites)] if isinstance(sites, int) else list(sites)
+        if not 1 <= len(names) <= _MOST_SIMULATED:
+            raise wrong_parameter("sites", type(self).__name__, f"1 to {_MOST_SIMULATED} of them", len(names))
         super().__init__(clients=names, workspace_root=str(workspace), log_config=log_config)
         self.site_config = site_config
 

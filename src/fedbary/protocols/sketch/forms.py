@@ -39,7 +39,8 @@ _MODEL_SHAPES: dict[str, tuple[str | int, ...]] = {
     "class.weights": ("class points",),
     "class.roots": ("classes", "class directions", "class directions"),
     "class.logdet": ("classes",),
-    "class.directions": ("directions", "class directions"),
+    # The points have one coordinate more: what the directions leave out.
+    "class.directions": ("directions", "class projections"),
 }
 SCORING_MODEL = {
     f"model.{name}": Numbers(shape, whole=name.endswith("classes"), optional=True)
