@@ -131,18 +131,32 @@ def test_the_command_gives_the_numbers_of_the_local_engine_for_cards_also_with_a
     assert main(["federation", "doctor", folder]) == 0
 
 
-def test_an_owners_refusal_is_named_and_the_others_are_valued(federation):
-    (federation.kit("east") / "local" / "policy.toml").write_text('protocols = ["cards"]\n')
+def test_a_refused_question_and_a_refused_job_are_named_and_the_others_are_valued(federation):
+    policy = federation.kit("east") / "local" / "policy.toml"
+    policy.write_text('protocols = ["cards"]\n')
+    rights = federation.kit("south") / "local" / "authorization.json"
+    usual = rights.read_text()
+    restart(federation, "south", rights, usual.replace('"submit_job": "any"', '"submit_job": "none"'))
     output = federation.home / "refused"
-    found = federation.value(
-        output, reference=str(federation.home / "reference.parquet"), policy="coarsen", min_group=9
-    )
-    (federation.kit("east") / "local" / "policy.toml").write_text(POLICY)
+    asked = str(federation.home / "reference.parquet")
+    found = federation.value(output, reference=asked, policy="coarsen", min_group=9)
+    policy.write_text(POLICY)
+    restart(federation, "south", rights, usual)
     assert list(found.failed) == ["east"]
     assert found.outcomes["east"].status is Status.REFUSED
     assert found.outcomes["east"].has("guard.protocol-not-allowed")
+    assert found.settings["absent"] == ["south"]
+    assert np.isfinite(found.clients.set_index("client").loc["north", "distance"])
     outcome = json.loads((output / "outcome.json").read_text())
     assert (outcome["status"], outcome["exit_code"], outcome["engine"]) == ("some-failed", 3, "nvflare")
+
+
+def restart(federation, name, file, content):
+    """FLARE reads a site's rules when it starts."""
+    federation.kill(name)
+    file.write_text(content)
+    federation.start(name)
+    federation.wait_for(*NAMES)
 
 
 def test_sites_refuse_jobs_with_code_and_commands_that_look_into_their_files(federation, tmp_path):
