@@ -131,6 +131,7 @@ REGISTER = (
     _HEAD.replace("@@what", "Tell the running server which nodes may take part: all of them, or those named.")
     + _COORDINATOR
     + """\
+cd "$HERE/flwr"   # elsewhere Flower might take a folder called @connection@ for an app
 mkdir -p "$HERE/registered"
 [ $# -gt 0 ] || set -- @nodes@
 failed=0
@@ -152,7 +153,8 @@ RUN = (
     + _COORDINATOR
     + """\
 [ $# -gt 0 ] || { echo "usage: $0 APP-FOLDER [options of flwr run]" >&2; exit 2; }
-app="$1"; shift
+if [ -d "$1" ]; then app="$(cd -- "$1" && pwd -P)"; else app="$1"; fi; shift
+cd "$HERE/flwr"   # elsewhere Flower might take a folder called @connection@ for an app
 exec flwr run "$app" @connection@ --stream "$@"
 """
 )
