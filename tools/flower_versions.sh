@@ -18,7 +18,7 @@ made() {  # VERSION, the requirement that brings what it needs
   # shellcheck disable=SC2086
   "$python" -m pip install -q -c "$constraints" "$2" $core pytest pytest-timeout pytest-xdist hypothesis >&2
   # 1.42.0 asks for a certifi that some registries lack; it works with the one of 1.41.
-  "$python" -m pip install -q --no-deps "flwr==$1" >&2
+  "$python" -m pip install -q --no-deps "flwr==$1" -e . >&2
   "$python" -c 'import flwr; print("flwr", flwr.__version__)' >&2
   echo "$python"
 }

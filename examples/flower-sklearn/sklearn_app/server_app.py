@@ -17,7 +17,7 @@ app = ServerApp()
 STRATEGIES = {
     "FedAvg": FedAvg,
     "FedProx": partial(FedProx, proximal_mu=0.1),  # this model has no proximal term, so that it is trained as by FedAvg
-    "FedAdam": partial(FedAdam, eta=3.0, tau=0.01),
+    "FedAdam": partial(FedAdam, eta=0.3, tau=0.01),
 }
 
 

@@ -29,7 +29,7 @@ def load_server_data(seed=0):
 
 def get_model(seed=0):
     """Make a logistic regression before any training."""
-    model = SGDClassifier(loss="log_loss", alpha=1e-3, random_state=seed)
+    model = SGDClassifier(loss="log_loss", learning_rate="constant", eta0=0.1, random_state=seed)
     model.partial_fit(np.zeros((1, 64)), [0], classes=CLASSES)
     set_arrays(model, [np.zeros((10, 64)), np.zeros(10)])
     return model
