@@ -39,7 +39,7 @@ def main() -> None:
     import flwr.serverapp  # noqa: F401 - sets up its log, which would drown the table
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
-    seeds = range(1) if options.smoke else range(5)
+    seeds = range(1) if options.smoke else range(1, 6)  # parameters were chosen on seed 0
     print(f"{NODES} nodes, most labels of 4 wrong, 10 rounds, {len(seeds)} seeds; mean accuracy (lowest)")
     print("\n| app | strategy | all nodes | nodes that the verdict includes | difference, lowest |")
     print("| --- | --- | --- | --- | --- |")

@@ -104,16 +104,20 @@ def serious() -> Callable:
     return find
 
 
-# Tests of these files share what is costly to start, so one worker runs them, one after the other. Flower's real
-# processes take longest and start first.
+# Tests of these files share what is costly to start, so one worker runs them, one after the other. Real processes take
+# longest and start first.
 GROUPS = {
     "test_federation_setup.py": "flower",
     "test_flower_deployment.py": "flower",
     "test_flower_docs.py": "flower",
     "test_flower_faults.py": "flower",
     "test_flower_simulation.py": "flower",
+    "test_nvflare_deployment.py": "flare",
+    "test_nvflare_docs.py": "flare",
+    "test_nvflare_simulator.py": "flare",
     "test_site.py": "site",
 }
+FIRST = ("flower", "flare")
 
 
 # Measured, not guessed: tools/mark_slow.py writes the list.
@@ -124,7 +128,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.partition("[")[0] in SLOW:
             item.add_marker("slow")
-    items.sort(key=lambda item: GROUPS.get(item.path.name) != "flower")
+    items.sort(key=lambda item: GROUPS.get(item.path.name) not in FIRST)
 
 
 def _without_gaps(report):
