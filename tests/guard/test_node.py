@@ -5,6 +5,8 @@ import logging
 import multiprocessing
 import os
 import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 
@@ -378,6 +380,27 @@ def test_the_log_goes_nowhere_else_and_a_full_disk_stops_nothing(tmp_path, caplo
     assert not caplog.records
     log_error(DataError("data.no-rows"), "failed")
     assert len(caplog.records) == 1
+
+
+def test_owners_who_are_answered_for_at_the_same_time_have_logs_of_their_own(tmp_path, caplog):
+    both, alone = threading.Barrier(2), threading.Barrier(2)
+
+    def one(name):
+        with owner_log(tmp_path / name):
+            both.wait(5)
+            log_error(DataError("data.no-rows"), name)
+            alone.wait(5)
+
+    for name in ("ann", "bob"):
+        (tmp_path / name).mkdir()
+    with ThreadPoolExecutor(2) as owners:
+        list(owners.map(one, ("ann", "bob")))
+    texts = {name: (tmp_path / name / "owner.log").read_text() for name in ("ann", "bob")}
+    assert {name: [other in text for other in texts] for name, text in texts.items()} == {
+        "ann": [True, False],
+        "bob": [False, True],
+    }
+    assert not caplog.records
 
 
 # --- an honest coordinator ----------------------------------------------------------------------------

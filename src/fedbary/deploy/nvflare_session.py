@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import sys
 import tempfile
 import time
@@ -20,13 +19,15 @@ from typing import Any
 from fedbary.deploy.nvflare_control import NoAnswer
 from fedbary.deploy.nvflare_kits import ADMIN
 from fedbary.deploy.run_keys import Scalar
+from fedbary.wording import as_plain
 
 _SECONDS = 15.0
 # For a site to answer.
 _SITE_SECONDS, _SILENT = 2.0, "no_reply"
 _POLL = 1.0
+_LONGEST_NAME = 64
 _WELL = ("FINISHED:COMPLETED",)
-_REPORTED = re.compile(r"due to reported failure from ([\w-]+)[^:\n]*: ([^\n]*)")
+_REPORTED = "due to reported failure from "
 
 
 @contextmanager
@@ -116,7 +117,9 @@ def _blamed(opened: Any, run: str) -> list[str]:
         lines = opened.grep_target("server", pattern=f"job.{run}.due.to.reported.failure", file="log.txt")
     except Exception:  # a reason that cannot be had is no reason to fail
         return []
-    return list(dict.fromkeys(f"{name}: {how}" for name, how in _REPORTED.findall(str(lines))))
+    # Of each line the site's name, and nothing of what the site itself says.
+    named = (part.split()[0].rstrip(":") for part in str(lines).split(_REPORTED)[1:] if part.split())
+    return list(dict.fromkeys(f"a failure at {as_plain(name, _LONGEST_NAME)} ended the job for all" for name in named))
 
 
 _ACTIONS: Mapping[str, Callable[..., Any]] = {

@@ -11,6 +11,7 @@ import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -49,20 +50,36 @@ def log_error(error: Exception, what: str) -> None:
 
 @contextmanager
 def owner_log(home: Path, level: str = "info") -> Iterator[None]:
-    """Let the logger write to a file in the owner's folder, and nowhere else: others may carry logs away."""
+    """Let the logger write to a file in the owner's folder, and nowhere else: others may carry logs away.
+
+    That holds for what this thread logs: one process may answer for several owners at the same time.
+    """
     handler = _OwnersFile(home / LOG, maxBytes=_MOST_BYTES, backupCount=_OLD_FILES, encoding="utf-8", delay=True)
     handler.setFormatter(_WithoutQuotes(quotes=level == "debug"))
-    before = LOGGER.level, LOGGER.propagate
-    LOGGER.setLevel(level.upper())
-    LOGGER.propagate = False
-    LOGGER.addHandler(handler)
+    handler.setLevel(level.upper())
+    token = _FILE.set(handler)
     try:
         yield
     finally:
-        LOGGER.removeHandler(handler)
-        LOGGER.setLevel(before[0])
-        LOGGER.propagate = before[1]
+        _FILE.reset(token)
         handler.close()
+
+
+class _ToItsOwner(logging.Filter):
+    """Hands a record to the owner whose answer is being made, and lets nobody else see it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        file = _FILE.get()
+        if file is None:
+            return record.levelno >= (logging.root if LOGGER.parent is None else LOGGER.parent).getEffectiveLevel()
+        if record.levelno >= file.level:
+            file.handle(record)
+        return False
+
+
+_FILE: ContextVar[logging.Handler | None] = ContextVar("owner_log", default=None)
+LOGGER.setLevel(logging.DEBUG)  # what is written is decided by whose it is
+LOGGER.addFilter(_ToItsOwner())
 
 
 class _WithoutQuotes(logging.Formatter):
