@@ -75,6 +75,7 @@ def test_sites_allow_two_classes_and_neither_code_nor_commands(federation):
         "fedbary.engines.nvflare.site.Site",
     ]
     assert resources["allow_log_streaming"] is False
+    assert "fedbary.engines.nvflare.closed_site.ClosedSite" in {part["path"] for part in resources["components"]}
     (rights,) = json.loads((local / "authorization.json").read_text())["permissions"].values()
     assert {right for right, who in rights.items() if who != "none"} == {"submit_job", "manage_job", "view"}
     assert rights["byoc"] == rights["shell_commands"] == rights["operate"] == "none"
