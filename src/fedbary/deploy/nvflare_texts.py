@@ -9,6 +9,7 @@ set -euo pipefail
 umask 077
 HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)"
 export PATH=@programs@:"$PATH"
+export PYTHONSAFEPATH=1   # files of the folder in which this is typed are no modules
 # How long a job that is over waits to hear of a site that was lost.
 export NVFLARE_CLIENT_OUTCOME_WAIT_TIMEOUT="${NVFLARE_CLIENT_OUTCOME_WAIT_TIMEOUT:-30}"
 python3 -c 'import sys; from pathlib import Path; from fedbary.deploy.nvflare_kits import with_store
