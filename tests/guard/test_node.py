@@ -623,6 +623,22 @@ def cards_run(owner, asked, session, reference=None):
     return left, server.result()
 
 
+def test_runs_that_cost_a_server_nothing_wash_no_other_away(owner, monkeypatch):
+    """The owner may not have read the results yet, and the coordinator may ask for the answer again."""
+    monkeypatch.setattr(node_config_module, "_MOST_RUNS", 3)
+    asked, paid = fb.Cards(), secrets.token_hex(16)
+    answered = owner.ask(question(), paid)
+    server = asked.server(["me"], None, asked.space(None), rules=RowRules(), seed=0)
+    message = server.tasks()["me"]
+    for _ in range(6):
+        assert isinstance(owner.ask(message, asked=asked), Reply)
+    home = owner.home / "state" / "mine"
+    assert len(list((home / "runs").iterdir())) == 3
+    assert (home / "results" / paid / "rows.parquet").is_file()
+    assert owner.ask(question(), paid).scalars == answered.scalars
+    assert owner.lines.count("question") == 2
+
+
 def test_cards_are_one_question_and_later_runs_are_read_at_home(owner):
     first, second = secrets.token_hex(16), secrets.token_hex(16)
     card, fit, model = cards_run(owner, fb.Cards(), first)[0]
