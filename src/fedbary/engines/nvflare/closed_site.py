@@ -3,7 +3,7 @@
 FLARE 2.9 looks at a site's rules only if the request itself says that it needs a permission, and takes the role of
 whoever asks from the request; a role called ``super`` may do everything. So a dishonest server, or another site, could
 read every file that the site's user can (``cat``), and have a folder of the site's deleted by calling a job like it:
-the ledger's, for one. What is not there cannot be asked for.
+the ledger's, for one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from nvflare.apis.app_validation import AppValidationKey
+from nvflare.fuel.hci.proto import ReplyKeyword
+from nvflare.private.admin_defs import Message, error_reply
 from nvflare.private.defs import SysCommandTopic, TrainingTopic
+from nvflare.private.fed.client.admin import RequestProcessor
 from nvflare.private.fed.client.client_req_processors import ClientRequestProcessors
 from nvflare.private.fed.utils.app_authz import AppAuthzService
 from nvflare.private.fed.utils.app_deployer import AppDeployer
@@ -39,6 +42,19 @@ _TOPICS = frozenset(
 )
 
 
+class _Refusing(RequestProcessor):  # type: ignore[misc]
+    """In the place of what answers requests that nobody may make."""
+
+    def __init__(self, other: RequestProcessor) -> None:
+        self._topics = list(other.get_topics())
+
+    def get_topics(self) -> list[str]:
+        return self._topics
+
+    def process(self, req: Message, app_ctx: object) -> Message:  # noqa: ARG002 - as FLARE calls it
+        return error_reply(ReplyKeyword.NOT_AUTHORIZED)
+
+
 class ClosedSite(AppDeployer):  # type: ignore[misc]
     """The part ``app_deployer`` of a site's ``local/resources.json``: it closes the site, and takes jobs in."""
 
@@ -46,7 +62,7 @@ class ClosedSite(AppDeployer):  # type: ignore[misc]
         super().__init__()
         # FLARE's own list, from which the site's program is made after its parts are.
         processors = ClientRequestProcessors.request_processors
-        processors[:] = [processor for processor in processors if _TOPICS.issuperset(processor.get_topics())]
+        processors[:] = [one if _TOPICS.issuperset(one.get_topics()) else _Refusing(one) for one in processors]
 
     def deploy(  # noqa: PLR0917 - as FLARE calls it
         self, workspace: Any, job_id: str, job_meta: dict[str, Any], app_name: str, app_data: bytes, fl_ctx: Any
