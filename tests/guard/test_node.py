@@ -438,6 +438,20 @@ def test_a_whole_run_of_several_messages_is_one_question(tmp_path):
     assert found.note.code == "guard.no-further-question"
 
 
+def test_rounds_do_not_begin_again_within_a_question(tmp_path):
+    """Messages that an honest run with a reference does not need would pay for further averages of the rows."""
+    owner = Owner(tmp_path, 'protocols = ["interpolation"]\n')
+    asked, session = fb.Interpolation(rounds=4, support=10), secrets.token_hex(16)
+    server, sent = server_of(asked), []
+    while tasks := server.tasks():
+        sent.append(tasks["me"])
+        server.absorb({"me": owner.ask(tasks["me"], session, asked=asked, step=len(sent))})
+    assert [message.kind for message in sent] == ["start", *["step"] * 4]
+    other = replace(sent[1], arrays={"eta_q": sent[1].arrays["eta_q"] + 0.5})
+    for message in (sent[0], other, sent[0], other):
+        assert isinstance(owner.ask(message, session, asked=asked, step=6), Failure)
+
+
 def test_a_file_that_cannot_be_read_for_a_while_ends_no_run(tmp_path):
     owner = Owner(tmp_path, 'protocols = ["interpolation"]\n')
     asked, session = fb.Interpolation(rounds=3, support=10), secrets.token_hex(16)
