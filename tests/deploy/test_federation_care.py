@@ -125,6 +125,25 @@ def test_a_registered_key_is_only_replaced_where_the_server_can_be_told(folder):
         _raised("rotate-keys", folder, "nort")
 
 
+def test_a_key_is_not_replaced_where_the_server_would_go_on_to_take_the_old_one(folder, monkeypatch):
+    """A registration that a full disk cut short is the server's, and no note of it is here."""
+    before = files_of(folder)
+    (folder / "server" / "superlink.db").touch()
+    with pytest.raises(DataError, check=coded("deploy.server-needed")):
+        _raised("rotate-keys", folder, "north")
+    listed = [{"node-id": "17", "status": "offline"}, {"node-id": "3", "status": "unregistered"}]
+    monkeypatch.setattr("fedbary.deploy.flower_keys.server_problem", lambda *_: None)
+    monkeypatch.setattr("fedbary.deploy.flower_keys.flwr", lambda *_: {"nodes": listed})
+    with pytest.raises(DataError, check=coded("deploy.key-not-noted")) as caught:
+        _raised("rotate-keys", folder, "north")
+    assert (caught.value.private["names"], caught.value.private["numbers"]) == ("north", "17")
+    (folder / "server" / "superlink.db").unlink()
+    assert files_of(folder) == before
+    (folder / "registered").mkdir()
+    (folder / "registered" / "south.json").write_text('{"success": true, "node-id": 17}')
+    assert flower.rotate(folder, read_plan(folder), ["north"], server=False) == ["nodes/north/key"]
+
+
 def test_the_new_certificate_of_the_server_is_signed_by_the_same_authority(folder, capsys):
     old = files_of(folder)
     assert main(["federation", "rotate-keys", str(folder), "--server"]) == 0

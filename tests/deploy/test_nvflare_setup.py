@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
 from codes import coded
-from fedbary.deploy import nvflare
+from fedbary.deploy import nvflare, nvflare_control
 from fedbary.deploy.engines import network
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.errors import DataError, SettingsError
@@ -75,6 +75,7 @@ def test_sites_allow_two_classes_and_neither_code_nor_commands(federation):
         "fedbary.engines.nvflare.site.Site",
     ]
     assert resources["allow_log_streaming"] is False
+    assert "fedbary.engines.nvflare.closed_site.ClosedSite" in {part["path"] for part in resources["components"]}
     (rights,) = json.loads((local / "authorization.json").read_text())["permissions"].values()
     assert {right for right, who in rights.items() if who != "none"} == {"submit_job", "manage_job", "view"}
     assert rights["byoc"] == rights["shell_commands"] == rights["operate"] == "none"
@@ -86,6 +87,20 @@ def test_a_new_sites_own_files_name_no_table_yet_and_the_default_policy(federati
     assert config["table"] == "north"
     assert "data-path" not in config
     assert OwnerPolicy.load(local / "policy.toml") == OwnerPolicy()
+
+
+def test_files_of_the_folder_in_which_a_command_is_typed_are_not_run(federation, tmp_path, monkeypatch):
+    """It may be one in which others can write, such as /tmp."""
+    mark = tmp_path / "ran"
+    for name in ("json", "nvflare", "fedbary"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(mark)!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(nvflare_control, "_look_for_server", lambda _: None)
+    with pytest.raises(nvflare_control.NoAnswer):
+        nvflare_control.flare(federation / "no such", PLAN, "online", patience=-30.0)
+    assert not mark.exists()
+    before, _, _ = (federation / "server" / "server.sh").read_text().partition("python3 ")
+    assert "export PYTHONSAFEPATH=1" in before
 
 
 def test_the_job_brings_no_code(federation):

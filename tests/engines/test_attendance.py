@@ -13,6 +13,7 @@ from fedbary.engines.run_config import RunConfig
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.views.result_tables import valuation_text
+from fedbary.wording import is_clean
 from memory_network import MemoryNetwork, simulated, simulation_config
 
 TOO_FEW = "engines.too-few-nodes"
@@ -181,6 +182,17 @@ def test_whoever_comes_when_the_run_has_begun_is_named(tmp_path):
     found = valued(engine, run)
     assert found.settings["late"] == ["west"]
     assert Note("engines.late-nodes", {"count": 1, "names": ("west",)}) in found.notes
+
+
+def test_names_of_registration_do_nothing_to_a_screen(tmp_path):
+    """Whoever reaches Flower's port can register a node by any name."""
+    evil = "\x1b[2J\x1b]0;x\x07\u202enorth\nall valued" * 20
+    names = {**NAMES, "100": evil, "102": evil}
+    engine, run = network(tmp_path, arrivals=[["100", "101"], [*NAMES]], names=names, clients="")
+    found = valued(engine, run)
+    shown = [valuation_text(found), *map(str, found.notes), *found.settings["late"], *found.settings["nodes"]]
+    assert all(is_clean(text) for text in shown)
+    assert all(len(name) < 100 for name in found.settings["late"])
 
 
 def test_many_names_are_a_number_in_a_sentence_and_all_in_the_settings(tmp_path):

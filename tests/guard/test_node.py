@@ -461,6 +461,20 @@ def test_a_whole_run_of_several_messages_is_one_question(tmp_path):
     assert found.note.code == "guard.no-further-question"
 
 
+def test_rounds_do_not_begin_again_within_a_question(tmp_path):
+    """Messages that an honest run with a reference does not need would pay for further averages of the rows."""
+    owner = Owner(tmp_path, 'protocols = ["interpolation"]\n')
+    asked, session = fb.Interpolation(rounds=4, support=10), secrets.token_hex(16)
+    server, sent = server_of(asked), []
+    while tasks := server.tasks():
+        sent.append(tasks["me"])
+        server.absorb({"me": owner.ask(tasks["me"], session, asked=asked, step=len(sent))})
+    assert [message.kind for message in sent] == ["start", *["step"] * 4]
+    other = replace(sent[1], arrays={"eta_q": sent[1].arrays["eta_q"] + 0.5})
+    for message in (sent[0], other, sent[0], other):
+        assert isinstance(owner.ask(message, session, asked=asked, step=6), Failure)
+
+
 def test_a_file_that_cannot_be_read_for_a_while_ends_no_run(tmp_path):
     owner = Owner(tmp_path, 'protocols = ["interpolation"]\n')
     asked, session = fb.Interpolation(rounds=3, support=10), secrets.token_hex(16)
@@ -644,6 +658,22 @@ def cards_run(owner, asked, session, reference=None):
             replies["me"] = left[-1]
         server.absorb(replies)
     return left, server.result()
+
+
+def test_runs_that_cost_a_server_nothing_wash_no_other_away(owner, monkeypatch):
+    """The owner may not have read the results yet, and the coordinator may ask for the answer again."""
+    monkeypatch.setattr(node_config_module, "_MOST_RUNS", 3)
+    asked, paid = fb.Cards(), secrets.token_hex(16)
+    answered = owner.ask(question(), paid)
+    server = asked.server(["me"], None, asked.space(None), rules=RowRules(), seed=0)
+    message = server.tasks()["me"]
+    for _ in range(6):
+        assert isinstance(owner.ask(message, asked=asked), Reply)
+    home = owner.home / "state" / "mine"
+    assert len(list((home / "runs").iterdir())) == 3
+    assert (home / "results" / paid / "rows.parquet").is_file()
+    assert owner.ask(question(), paid).scalars == answered.scalars
+    assert owner.lines.count("question") == 2
 
 
 def test_cards_are_one_question_and_later_runs_are_read_at_home(owner):

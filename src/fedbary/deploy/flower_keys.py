@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -43,8 +44,8 @@ def rotate(folder: Path, plan: Plan, nodes: Sequence[str], *, server: bool) -> l
     still know the server by it, until it ends.
     """
     known = {name: number for name in nodes if (number := registered_id(folder, name)) is not None}
-    if known and (problem := server_problem(plan, folder)):
-        raise DataError("deploy.server-needed", address=plan.address, problem=problem, script=str(folder / "server.sh"))
+    if nodes:
+        _check_that_old_keys_can_be_refused(folder, plan, known, [name for name in nodes if name not in known])
     files = _new_certificate(folder, plan) if server else []
     for name in nodes:
         _new_pair(folder / "nodes" / name)
@@ -52,6 +53,29 @@ def rotate(folder: Path, plan: Plan, nodes: Sequence[str], *, server: bool) -> l
             _unregister(folder, name, known[name])
             _register(folder, [name])
     return [*(f"nodes/{name}/key" for name in nodes), *files]
+
+
+def _check_that_old_keys_can_be_refused(
+    folder: Path, plan: Plan, known: Mapping[str, str], unknown: Sequence[str]
+) -> None:
+    """Refuse to replace a key that the server would go on to take: it must run, and its number must be noted.
+
+    A registration that was cut short, by a full disk for one, is the server's and stands nowhere here.
+    """
+    problem, listed = server_problem(plan, folder), list[dict[str, str]]()
+    if problem and not known and not (folder / "server" / "superlink.db").exists():
+        return  # no server has ever heard of a key
+    try:
+        listed = flwr(folder, "supernode", "list", CONNECTION)["nodes"] if unknown and not problem else []
+    except NoAnswer as why:
+        problem = str(why)
+    if problem:
+        raise DataError("deploy.server-needed", address=plan.address, problem=problem, script=str(folder / "server.sh"))
+    noted = {registered_id(folder, name) for name in plan.nodes}
+    numbers = [str(node["node-id"]) for node in listed if node["status"] != "unregistered"]
+    if strangers := [number for number in numbers if number not in noted]:
+        home = shlex.quote(str(folder / "flwr"))
+        raise DataError("deploy.key-not-noted", names=", ".join(unknown), numbers=", ".join(strangers), home=home)
 
 
 def _new_pair(home: Path) -> None:

@@ -28,7 +28,8 @@ def flare(
     """
     seconds = _SECONDS + patience
     _look_for_server(plan)
-    command = [sys.executable, "-m", "fedbary.deploy.nvflare_session", str(folder / "admin")]
+    # -P: the folder in which the command is typed may be everybody's, and its files are no modules of ours.
+    command = [sys.executable, "-P", "-m", "fedbary.deploy.nvflare_session", str(folder / "admin")]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program, and no shell
             command,

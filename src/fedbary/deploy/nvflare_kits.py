@@ -12,7 +12,7 @@ from typing import Any
 from fedbary.data.atomic import private_folder
 from fedbary.deploy.plan import Plan
 from fedbary.deploy.setup import PROGRAM, PUBLIC, SECRET, put
-from fedbary.engines.nvflare.job import SERVER_CLASSES, SITE_CLASSES
+from fedbary.engines.nvflare.job import CLOSED_SITE, SERVER_CLASSES, SITE_CLASSES
 from fedbary.errors import DataError, SettingsError
 
 ADMIN = "coordinator@federation.local"
@@ -128,7 +128,8 @@ def _close_site(kit: Path) -> None:
     local = kit / "local"
     resources = _read(local / "resources.json.default")
     resources |= {"class_allow_list": list(SITE_CLASSES), "allow_log_streaming": False}
-    resources["components"] = [part for part in resources["components"] if part["id"] != "site_log_streamer"]
+    kept = [part for part in resources["components"] if part["id"] != "site_log_streamer"]
+    resources["components"] = [*kept, CLOSED_SITE]
     _write(local / "resources.json", resources)
     allowed = {"submit_job": "any", "manage_job": "any", "view": "any"}
     _write(local / "authorization.json", _permissions(allowed))

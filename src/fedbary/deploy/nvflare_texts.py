@@ -9,6 +9,7 @@ set -euo pipefail
 umask 077
 HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)"
 export PATH=@programs@:"$PATH"
+export PYTHONSAFEPATH=1   # files of the folder in which this is typed are no modules
 # How long a job that is over waits to hear of a site that was lost.
 export NVFLARE_CLIENT_OUTCOME_WAIT_TIMEOUT="${NVFLARE_CLIENT_OUTCOME_WAIT_TIMEOUT:-30}"
 python3 -c 'import sys; from pathlib import Path; from fedbary.deploy.nvflare_kits import with_store
@@ -81,6 +82,7 @@ Your rows stay here: `results/` gets your row values, `state/@node@/` the ledger
 The site only calls the server: no port has to be opened.
 
 What jobs may do here stands in `local/`, and is yours to change: `resources.json` allows two classes, both of software
-that you have installed; `authorization.json` refuses code that comes with a job, and commands of the console. FLARE
+that you have installed, and with `ClosedSite` keeps FLARE's program from everything but jobs without code, whatever the
+server says; `authorization.json` refuses code that comes with a job, and commands of the console. FLARE
 reads `resources.json.default` and `authorization.json.default` only where these two are missing.
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fedbary.engines.attendance import Attendance
-from fedbary.engines.node_names import NodeNames
+from fedbary.engines.node_names import NodeNames, registered_name
 from fedbary.engines.packed import Packed, packed_message, require_answer_to, unpacked_reply
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import SettingsError
@@ -278,7 +278,7 @@ def _named_or_counted(nodes: Sequence[str] | int) -> dict[str, Fact]:
 
 
 def _called(nodes: Mapping[str, str]) -> list[str]:
-    return [name or f"node-{node}" for node, name in nodes.items()]
+    return [registered_name(name) or f"node-{node}" for node, name in nodes.items()]
 
 
 def _read(found: Packed | Failure, asked: Envelope) -> tuple[Reply | Failure, Envelope]:

@@ -153,4 +153,10 @@ def _read(content: Mapping[str, Any]) -> RunOutcome:
     given = dict(content)
     if given.pop(_KEY) != _VERSION:
         raise ValueError("an outcome of another version")
+    texts = (given.get(name) for name in ("code", "text", "engine", "run", "session"))
+    code = given.get("exit_code")
+    if not all(isinstance(text, str | None) for text in texts) or not (code is None or type(code) is int):
+        raise TypeError("an outcome of other types")
+    if given.get("report") not in (None, REPORT):  # it is opened in a browser
+        raise ValueError("a report that no run writes")
     return RunOutcome(**{**given, "status": RunStatus(given["status"])})

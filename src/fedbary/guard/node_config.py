@@ -16,6 +16,7 @@ from fedbary.data.atomic import private_folder
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import is_url, place_name, resolved
 from fedbary.errors import DataError, ProtocolError, SettingsError
+from fedbary.guard.account import QUESTION
 from fedbary.guard.ledger import Ledger
 
 _READING = ReadOptions.keys()
@@ -161,12 +162,20 @@ class NodeConfig:
         return self.home / "runs" / session
 
     def forget_old_runs(self) -> None:
-        """Bound the disk: of the runs that were answered longest ago neither the state nor the results are kept."""
+        """Bound the disk: of the runs that were answered longest ago neither the state nor the results are kept.
+
+        Runs that used up a question stay longest: a server has others for nothing, and must not wash away by them what
+        an owner has not read yet, nor the answer that it may ask for again.
+        """
         import shutil
 
         runs = sorted((self.home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime_ns, reverse=True)
-        most, kept = _MOST_RUNS if self.partition is None else _MOST_SIMULATED_RUNS, 0
-        for age, run in enumerate(runs):
+        most, counted = _MOST_SIMULATED_RUNS, set[str]()
+        if self.partition is None:
+            most, counted = _MOST_RUNS, {entry.run for entry in self.ledger.read().entries if entry.what == QUESTION}
+        kept = 0
+        # The newest may be under way.
+        for age, run in enumerate([*runs[:1], *sorted(runs[1:], key=lambda run: run.name not in counted)]):
             folders = run, self.output / run.name
             kept += sum(_size(folder) for folder in folders)
             if age >= most or (age and kept > _MOST_BYTES // self.partitions):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
-from fedbary.guard.account import REFUSAL, REPLY, Entry
+from fedbary.guard.account import FAILURE, REFUSAL, REPLY, Entry
 from fedbary.guard.node import owners_policy, simulated_table
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.own_table import own_table
@@ -55,7 +55,9 @@ def trained(model: Floats, schema_text: str, simulation: Mapping[str, Any], conf
             found, rows = _fitted(model, _table(schema, simulation, config), schema)
         except Exception as error:
             log_error(error, "failed")
-            raise as_error(failure(Failure.of(error))) from None
+            why = failure(Failure.of(error))
+            _record(config, message, FAILURE, note=str(why.note), bytes=len(str(why.note).encode()))
+            raise as_error(why) from None
         _record(config, message, REPLY, bytes=found.nbytes, arrays={"model": found.shape}, scalars=("rows",))
         return found, rows
 
@@ -124,5 +126,5 @@ def _record(config: NodeConfig, message: Message, what: str, **facts: Any) -> No
         config.ledger.record(entry)
     except FedbaryError as error:
         log_error(error, "not recorded")
-        if what == REPLY:  # what left must stand in the ledger
+        if what != REFUSAL:  # what left of the rows must stand in the ledger
             raise as_error(refusal(error)) from None

@@ -13,6 +13,10 @@ SENTENCES = {
     "flare-node-name": say("{name!r} is what FLARE calls the server: choose another name of the node."),
     "flower-missing": say("A federation runs on Flower: install it with pip install 'fedbary[flower]'"),
     "folder-taken": say("'{folder}' {what}: choose another folder, so that no key is overwritten."),
+    "key-not-noted": say(
+        "Nothing was changed: the server knows {numbers}, and no note here says whose; the old key of {names} may be one. "
+        "For each that nobody needs type FLWR_HOME={home} flwr supernode unregister NUMBER fedbary, then try again."
+    ),
     "no-app": say("'{folder}' holds no Flower app: give the folder of one with --app."),
     "no-authority-key": say("'{file}' is not there, and only it can sign a certificate: bring it back for a moment."),
     "no-engine": say("There is no engine {name!r}{guess}: choose {known}."),

@@ -174,6 +174,22 @@ def test_sites_refuse_jobs_with_code_and_commands_that_look_into_their_files(fed
     assert "BYOC not permitted" in why
 
 
+def test_a_site_reads_its_files_to_nobody_even_where_flares_own_rules_let_it(federation):
+    """A dishonest server goes round these rules."""
+    file = federation.kit("north") / "local" / "authorization.json"
+    usual = file.read_text()
+    restart(federation, "north", file, usual.replace('"none"', '"any"'))
+    try:
+        with session(federation.folder / "admin") as opened:
+            said = opened.cat_target("north", file="local/resources.json")
+    except Exception as error:
+        said = str(error)
+    finally:
+        restart(federation, "north", file, usual)
+    assert "class_allow_list" not in said
+    assert "not authorized" in said.lower()
+
+
 def test_a_killed_and_a_frozen_site_are_named_the_other_is_valued_and_both_come_back(trusting):
     output = trusting.home / "deserted"
     job = trusting.submit(output, **LONG, timeout=20.0, retries=0)

@@ -40,6 +40,7 @@ def status(folder: Folder, *, json: Json = False) -> None:
 
 def _show(console: Console, found: dict[str, Any]) -> None:
     from fedbary.cli.ui.tables import table
+    from fedbary.cli.ui.terminal_text import one_line
     from fedbary.wording import counted
 
     server = found["server"]
@@ -47,7 +48,7 @@ def _show(console: Console, found: dict[str, Any]) -> None:
     console.print(
         f"The server at {found['address']} answers."
         if server["answers"] and not server["problem"]
-        else f"The server at {found['address']}: {server['problem']}.",
+        else f"The server at {found['address']}: {one_line(server['problem'])}.",
         soft_wrap=True,
     )
     for name, certificate in found["certificates"].items():

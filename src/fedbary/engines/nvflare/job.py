@@ -25,6 +25,8 @@ SITE_CLASSES = (
     "nvflare.collab.runtime.executor.CollabExecutor",
     "fedbary.engines.nvflare.site.Site",
 )
+# What keeps a site from anything else that a server could ask of FLARE's program.
+CLOSED_SITE = {"id": "app_deployer", "path": "fedbary.engines.nvflare.closed_site.ClosedSite", "args": {}}
 SERVER_CLASSES = (
     "nvflare.collab.runtime.controller.CollabController",
     "fedbary.engines.nvflare.coordinator.Coordinator",

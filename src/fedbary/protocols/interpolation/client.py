@@ -106,6 +106,8 @@ class InterpolationClient:
         self._measures = below(state, "measure.")
 
     def _start(self, message: Message) -> Reply:
+        if self._round > 0:  # rounds that begin again would give more averages than there may be
+            raise ProtocolError("protocols.round-skipped", round=0, last=self._round)
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
         if int(message.scalars["support"]) > self._policy.support:
