@@ -243,7 +243,7 @@ themselves runs `ssh-keygen -t ecdsa -b 384 -N "" -f key` in their folder and se
 
 1. `./server.sh` and leave it running. `FEDBARY_BIND=0.0.0.0 ./server.sh` listens on all addresses.
 2. `./register.sh` once the server runs. It remembers the nodes in `server/superlink.db`, also when it is restarted.
-3. Each owner: `./node-NAME.sh DATA-FILE` in their folder.
+3. Each owner: `./node-NAME.sh DATA-FILE 'label="COLUMN"'` in their folder.
 4. `fedbary federation run . --reference FILE --label COLUMN -o OUT`, on the server's machine. It shows how the run goes
    on, names who is missing, and ends with the report in `OUT`; Ctrl-C stops the run. `fedbary watch OUT` shows the same
    in another terminal. `./run.sh app --run-config 'reference="/path/FILE" label="COLUMN"'` is Flower's own way, and
