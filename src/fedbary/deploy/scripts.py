@@ -276,8 +276,8 @@ app your rows stay here: `results/` gets your row values, `state/@node@/` the le
 Questions are counted for your table with all its versions, whatever its file is called. Another table, of other rows
 altogether, gets another name: `FEDBARY_TABLE=other ./node-@node@.sh OTHER-FILE`.
 
-Try it first: `fedbary preview DATA-FILE --label COLUMN` shows what would leave, and what is wrong with the table. A question
-that failed for a wrong column, say, is used up; `fedbary policy allow state/@node@/ledger.jsonl` allows another one.
+Try it first: `fedbary preview DATA-FILE --label COLUMN` shows what would leave, and what is wrong with the table. A
+question that failed for a wrong column is used up; `fedbary policy allow state/@node@/ledger.jsonl` allows one more.
 
 Flower's nodes run the program that comes with each run. Read the app before you take part, stop the node when a run is
 over, and prefer the container: there a program sees nothing of your machine but what you mount.
