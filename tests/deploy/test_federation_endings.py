@@ -8,13 +8,14 @@ import pytest
 
 import fedbary as fb
 from fedbary.cli import main
+from fedbary.cli.ui.written_result import written_files
 from fedbary.deploy import flower, submitted
 from fedbary.deploy.engines import Standing
 from fedbary.deploy.plan import Plan
 from fedbary.deploy.setup import create
 from fedbary.engines.events import Event, EventLog
 from fedbary.engines.run_outcome import RunOutcome, RunStatus
-from fedbary.errors import ProtocolError
+from fedbary.errors import DataError, ProtocolError
 
 BEGUN = RunOutcome(engine="flower", run="17")
 
@@ -120,6 +121,32 @@ def test_the_exit_code_is_that_of_the_outcome(federation, capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["outcome"]["status"], found["run"]) == ("some-failed", "17")
     assert {client["client"] for client in found["clients"]} == {"north", "south"}
+
+
+def test_after_a_wrong_setting_the_next_step_is_the_same_command_mended(federation, capsys):
+    """Even where somebody is offline: whoever starts that node would see the same error."""
+    states = {"north": "online", "south": "offline"}
+    nodes = [{"name": name, "registered": True, "status": status} for name, status in states.items()]
+    wrong = BEGUN.failed(DataError("data.no-rows"))
+    assert federation["run"](wrong.save, "--label", "a b", nodes=nodes) == 2
+    said = capsys.readouterr().out
+    assert said.rstrip().splitlines()[-1].endswith("--label 'a b'")
+    few = BEGUN.failed(ProtocolError("engines.nobody-came", deadline=4.0))
+    assert federation["run"](few.save, nodes=nodes) == 2
+    assert "node-south.sh" in capsys.readouterr().out.rstrip().splitlines()[-1]
+
+
+def test_what_is_to_be_typed_is_quoted(federation, capsys, tmp_path):
+    (tmp_path / "out put").symlink_to(tmp_path / "out")
+    output = str(tmp_path / "out put")
+    assert federation["run"](lambda folder: BEGUN.ended(done(folder)).save(folder), "-o", output) == 0
+    assert f"watch '{tmp_path / 'out put'}'" in capsys.readouterr().out
+
+
+def test_rows_that_stayed_with_their_owners_are_not_among_what_was_written(tmp_path):
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "clients.csv").touch()
+    assert written_files(tmp_path) == {"clients": str(tmp_path / "clients.csv")}
 
 
 def test_a_run_that_trains_is_waited_for_beyond_its_outcome(federation, monkeypatch, capsys, tmp_path):

@@ -24,9 +24,16 @@ def federation(tmp_path_factory):
     """Made where new files would be open to all, in a folder whose name a careless script would trip over."""
     usual = os.umask(0)
     try:
-        return nvflare.create(tmp_path_factory.mktemp("flare") / "it's $HOME", PLAN)
+        return nvflare.create(tmp_path_factory.mktemp("flare") / "$HOME", PLAN)
     finally:
         os.umask(usual)
+
+
+@pytest.mark.parametrize("name", ["my federation", "it's", "all*"])
+def test_a_folder_in_which_flare_could_start_no_job_is_refused(tmp_path, name):
+    with pytest.raises(SettingsError, check=coded("deploy.flare-folder")):
+        nvflare.create(tmp_path / name, PLAN)
+    assert not list(tmp_path.iterdir())
 
 
 def mode(path):

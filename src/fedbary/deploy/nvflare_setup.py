@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from fedbary.deploy.setup import PROGRAM, PUBLIC, SECRET, new_folder, put
 from fedbary.errors import DataError, SettingsError
 
 _WORKSHOP = "provision"
+# FLARE puts paths into command lines as they are.
+_BREAKS_COMMANDS = re.compile(r"[\s'\"\\*?\[\]]")
 
 
 def create(folder: str | Path, plan: Plan) -> Path:
@@ -26,6 +29,8 @@ def create(folder: str | Path, plan: Plan) -> Path:
         The folder, absolute, with ``server/``, ``admin/`` and a kit for every owner in ``nodes/``.
     """
     need_nvflare()
+    if _BREAKS_COMMANDS.search(str(Path(folder).absolute())):
+        raise SettingsError("deploy.flare-folder", folder=str(Path(folder).absolute()))
 
     def fill(draft: Path, target: Path) -> None:
         from fedbary.deploy.nvflare_job import export

@@ -72,11 +72,16 @@ SITE_README = """\
 
 This kit is yours; `startup/client.key` is secret and says that you are @node@. The federation's server is `@address@`.
 
-1. Install `fedbary[nvflare]` into an environment whose `python3` comes first on the PATH.
+1. Put this folder where no part of its path has a blank, which FLARE's scripts do not bear, and install
+   `fedbary[nvflare]` into an environment whose `python3` comes first on the PATH.
 2. Fill in `local/fedbary.toml` (where your table is) and `local/policy.toml` (what may be asked;
    `fedbary policy check local/policy.toml` reads it to you).
 3. `startup/start.sh` takes part, and starts again what crashes. To stop: `touch shutdown.fl` in this folder.
    In a container or under systemd, `startup/sub_start.sh --once` stays in the foreground.
+
+Before that, `fedbary preview DATA-FILE --label COLUMN --policy local/policy.toml` shows what would leave, and what is
+wrong with the table. A question that failed for a wrong column, say, is used up;
+`fedbary policy allow state/@node@/ledger.jsonl` allows another one.
 
 Your rows stay here: `results/` gets your row values, `state/@node@/` the ledger of what left and your site's log.
 The site only calls the server: no port has to be opened.

@@ -243,7 +243,7 @@ themselves runs `ssh-keygen -t ecdsa -b 384 -N "" -f key` in their folder and se
 
 1. `./server.sh` and leave it running. `FEDBARY_BIND=0.0.0.0 ./server.sh` listens on all addresses.
 2. `./register.sh` once the server runs. It remembers the nodes in `server/superlink.db`, also when it is restarted.
-3. Each owner: `./node-NAME.sh DATA-FILE` in their folder.
+3. Each owner: `./node-NAME.sh DATA-FILE 'label="COLUMN"'` in their folder.
 4. `fedbary federation run . --reference FILE --label COLUMN -o OUT`, on the server's machine. It shows how the run goes
    on, names who is missing, and ends with the report in `OUT`; Ctrl-C stops the run. `fedbary watch OUT` shows the same
    in another terminal. `./run.sh app --run-config 'reference="/path/FILE" label="COLUMN"'` is Flower's own way, and
@@ -275,6 +275,9 @@ This folder is yours; `key` is secret and says that you are @node@. The federati
 app your rows stay here: `results/` gets your row values, `state/@node@/` the ledger of what left and your node's log.
 Questions are counted for your table with all its versions, whatever its file is called. Another table, of other rows
 altogether, gets another name: `FEDBARY_TABLE=other ./node-@node@.sh OTHER-FILE`.
+
+Try it first: `fedbary preview DATA-FILE --label COLUMN` shows what would leave, and what is wrong with the table. A
+question that failed for a wrong column is used up; `fedbary policy allow state/@node@/ledger.jsonl` allows one more.
 
 Flower's nodes run the program that comes with each run. Read the app before you take part, stop the node when a run is
 over, and prefer the container: there a program sees nothing of your machine but what you mount.

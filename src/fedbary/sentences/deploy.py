@@ -8,6 +8,9 @@ SENTENCES = {
     "flare-cannot-revoke": say(
         "FLARE cannot revoke one site's certificate, so a lost key needs new ones for all: give --server and no name."
     ),
+    "flare-folder": say(
+        "FLARE cannot start jobs in '{folder}': choose a folder whose path has neither blanks nor quotes nor wildcards."
+    ),
     "flare-has-no-apps": say("'{folder}' would be a Flower app, and this federation runs on FLARE: leave out --app."),
     "flare-host": say("FLARE's server needs a name or an IPv4 address, not {host!r}: give one with --host."),
     "flare-node-name": say("{name!r} is what FLARE calls the server: choose another name of the node."),

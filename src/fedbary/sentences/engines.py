@@ -123,7 +123,7 @@ SENTENCES = {
         "{strategy} {why}, so weights would be ignored or break it: use SelectedNodes({strategy}(...), result), which needs none, or weighted(FedAvg(...), result)."
     ),
     "strategy-waits-for-ever": say(
-        "The strategy waits for {name} = {least} nodes, but {chosen} are chosen, so it would wait for ever: give it {name}={chosen} or fewer."
+        "The strategy waits for {name} = {least} nodes, but {chosen} {chosen:either is are} chosen, so it would wait for ever: give it {name}={chosen} or fewer."
     ),
     "strategy-without-weights": say(
         "{strategy} has no 'weighted_by_key', so it does not average by a weight: use FedAvg or a strategy derived from it."

@@ -98,13 +98,14 @@ def run(
     failed and the result is written, 2 nothing could be done, and the last lines say what to type.
     """
     from fedbary.cli.ui.federated_run import BAD_INPUT, follow_to_the_end, missing_steps
-    from fedbary.cli.ui.next_steps import doctor_step, show_steps
+    from fedbary.cli.ui.next_steps import again_step, doctor_step, show_steps
     from fedbary.cli.ui.tables import screen
     from fedbary.deploy.engines import opened
     from fedbary.deploy.run_keys import typed_settings
     from fedbary.deploy.submitted import SubmittedRun
     from fedbary.engines.live.watched import Watched
     from fedbary.engines.run_config import RunConfig
+    from fedbary.engines.run_outcome import RunStatus
     from fedbary.valuation.storage import check_output
 
     place, plan, net = opened(folder)
@@ -151,8 +152,12 @@ def run(
     submitted = SubmittedRun(net, place, number, watched.folder, ours="output" in config, trains=trains)
     code = follow_to_the_end(submitted, watched, json=json, show=show)
     if code == BAD_INPUT and not json:
-        step = net.next_step(place, plan, net.status(place))
-        show_steps(screen(), "Next, type", [step] if step else [doctor_step(place)])
+        ended = submitted.outcome
+        if ended is not None and ended.status is RunStatus.TOO_FEW_NODES:
+            step = net.next_step(place, plan, net.status(place)) or doctor_step(place)
+        else:
+            step = again_step()
+        show_steps(screen(), "Next, type", [step])
     if code:
         raise typer.Exit(code)
 

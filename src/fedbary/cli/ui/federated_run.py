@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.interrupts import on_interrupt
@@ -50,9 +51,10 @@ def follow_to_the_end(run: SubmittedRun, watched: Watched, *, json: bool, show: 
         if json or console.quiet:
             look_until(run.is_over, watched, lambda entry: session().record(entry.event), lambda: None)
         else:
-            words = f"Run {run.number} has begun; '{program()} watch {run.output}' shows it elsewhere, Ctrl-C stops it."
+            words = f"Run {run.number} has begun; Ctrl-C stops it. From another terminal: {_watch(run)}"
             console.print(words, soft_wrap=True)
-            follow(watched, console, run.is_over)
+            # The log of events leaves out what may not be shown around; the outcome has the whole sentence.
+            follow(watched, console, run.is_over, says_why=False)
     outcome = run.outcome
     if outcome is None and not run.ours and not run.why:
         console.print(f"Run {run.number} is over; 'flwr log {run.number}' shows what the app said.", soft_wrap=True)
@@ -68,11 +70,16 @@ def _stopped(run: SubmittedRun, watched: Watched) -> str:
     """End the run that nobody waits for any more; say what is left of it."""
     print("stopping the run …", file=sys.stderr, flush=True)
     if not run.stop():
-        return f"interrupted: run {run.number} could not be stopped, and may go on; see {program()} watch {run.output}"
+        return f"interrupted: run {run.number} could not be stopped, and may go on; see {_watch(run)}"
     if not watched.resumable:
         return f"interrupted: run {run.number} is stopped; no round was finished, nothing was kept"
     command = session().typed_command("--resume")
     return f"interrupted: run {run.number} is stopped, its finished rounds are in {run.output}; go on with\n  {command}"
+
+
+def _watch(run: SubmittedRun) -> str:
+    """What shows the run in any other terminal."""
+    return f"{program()} watch {quote(str(run.output.absolute()))}"
 
 
 def _show(run: SubmittedRun, outcome: RunOutcome, *, json: bool, show: bool | None) -> None:

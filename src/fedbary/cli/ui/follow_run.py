@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _EVERY = 0.5
 
 
-def follow(watched: Watched, console: Console, over: Callable[[], bool]) -> None:
-    """Show the run as it goes on."""
+def follow(watched: Watched, console: Console, over: Callable[[], bool], *, says_why: bool = True) -> None:
+    """Show the run as it goes on; without ``says_why`` somebody else says why it stopped."""
     from fedbary.cli.ui.run_screen import in_words, picture
 
     if console.is_terminal:
@@ -25,9 +25,12 @@ def follow(watched: Watched, console: Console, over: Callable[[], bool]) -> None
         with Live(picture(watched), console=console, auto_refresh=False, transient=True) as display:
             look_until(over, watched, lambda _: None, lambda: display.update(picture(watched), refresh=True))
     else:
-        look_until(
-            over, watched, lambda entry: console.print(in_words(entry, watched.run), soft_wrap=True), lambda: None
-        )
+
+        def in_a_line(entry: Logged) -> None:
+            if says_why or entry.event.kind != "run-stopped":
+                console.print(in_words(entry, watched.run), soft_wrap=True)
+
+        look_until(over, watched, in_a_line, lambda: None)
 
 
 def look_until(

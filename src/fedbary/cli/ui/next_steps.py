@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from fedbary.cli.ui.session import program
+from fedbary.cli.ui.session import program, session
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +28,13 @@ def doctor_step(folder: Path) -> Step:
     from fedbary.deploy.engines import Step
 
     return Step(f"{program()} federation doctor {quote(str(folder))}", "to see what is missing")
+
+
+def again_step() -> Step:
+    """The command that was typed, for a run that nothing but its settings or an owner's policy has stopped."""
+    from fedbary.deploy.engines import Step
+
+    return Step(session().typed_command(), "once that is mended or allowed")
 
 
 def show_steps(console: Console, title: str, steps: Iterable[Step]) -> None:

@@ -32,7 +32,7 @@ def write_outcome(result: Valuation, folder: Path, *, report: bool = True) -> di
 
 
 def written_files(folder: Path) -> dict[str, str]:
-    """What is where in a result's folder."""
+    """What is where in a result's folder; over a network, the folder of rows is empty, as each owner has their own."""
     written = {
         "report": folder / "report.html",
         "clients": folder / "clients.csv",
@@ -45,7 +45,9 @@ def written_files(folder: Path) -> dict[str, str]:
         "events": folder / "events.jsonl",
         "training": folder / "training.json",
     }
-    return {what: str(path) for what, path in written.items() if path.exists()}
+    return {
+        what: str(path) for what, path in written.items() if path.is_file() or (path.is_dir() and any(path.iterdir()))
+    }
 
 
 def with_sources(

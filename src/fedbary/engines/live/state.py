@@ -19,6 +19,9 @@ ASKED = {
     "final": "final distances",
     "step": "round",
     "scores": "scoring",
+    "card": "asking for cards",
+    "fit": "calibrating the model",
+    "model": "valuing the rows",
     "rows": "valuing the rows",
     "finish": "valuing the rows",
 }
