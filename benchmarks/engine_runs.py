@@ -194,7 +194,8 @@ def flower_over_tls(case: Case) -> Measured:
     place = case.place("tls")
     folder, port = place / "fed", free_ports(case.clients + 1)
     nodes = ["--nodes", ",".join(case.names), "--port", str(port), "--node-port", str(port + 1)]
-    assert main(["federation", "init", str(folder), *nodes]) == 0
+    with redirect_stdout(StringIO()):  # what to type next
+        assert main(["federation", "init", str(folder), *nodes]) == 0
     with running(place) as start:
         start(folder / "server.sh")
         assert eventually(lambda: status(folder)["server"]["answers"], 60)
@@ -213,6 +214,8 @@ def flower_over_tls(case: Case) -> Measured:
 
 def flower_on_ray(case: Case) -> Measured:
     """Flower's simulation; every simulated node reads its own file."""
+    from fedbary.engines.networked import renamed
+
     place = case.place("ray")
     app = place / "app"
     app.mkdir()
@@ -221,7 +224,9 @@ def flower_on_ray(case: Case) -> Measured:
     federation = f"num-supernodes={case.clients} client-resources-num-cpus=1"
     try:
         command: list[str | Path] = ["flwr", "run", app, "--stream", "--federation-config", federation]
-        return _by_flwr(case, place, command, {"num-nodes": case.clients})
+        found = _by_flwr(case, place, command, {"num-nodes": case.clients})
+        called = {f"client_{number}": name for number, name in enumerate(case.names, 1)}
+        return replace(found, result=renamed(found.result, called))
     finally:
         from processes import ours
 
@@ -330,7 +335,7 @@ reference = ""
 num-nodes = 0
 timeout = 600.0
 """,
-    "measured_server.py": "from fedbary.engines.flower.server_app import app\n",
+    "measured_server.py": "from fedbary.engines.flower import server_app\n\napp = server_app.app\n",
     "measured_client.py": """\
 import fedbary as fb
 import fedbary.flower

@@ -9,6 +9,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from fedbary.engines import coordinator
 from fedbary.engines.flower.engine import FlowerEngine
+from fedbary.engines.flower.simulation import is_simulated_grid
 from fedbary.engines.flower.training import train_and_compare
 from fedbary.engines.run_config import RunConfig, output_folder
 
@@ -38,7 +39,8 @@ def over(grid: Grid, run: RunConfig, name: str | None = None) -> FlowerEngine:
         folder=run.output,
         resume=run.resume,
         patience=run.patience,
-        simulation=run.simulation,
+        # Simulated nodes call themselves by their partition: nobody registered them by name.
+        simulation=run.simulation or ({"seed": run.seed, "run_seed": run.seed} if is_simulated_grid(grid) else None),
         run_id=name,
     )
 
