@@ -55,6 +55,9 @@ bench: $(STAMPS)/dev  ## time, memory, bytes, accuracy and ordering tables, what
 	@$(BIN)/python benchmarks/client_work.py
 	@$(BIN)/python benchmarks/cards.py
 	@$(BIN)/python benchmarks/reading.py
+	@$(BIN)/python benchmarks/engines.py
+	@$(BIN)/python benchmarks/flower_apps.py
+	@$(BIN)/python benchmarks/node_state.py
 	@$(BIN)/python benchmarks/guards.py
 	@$(BIN)/python benchmarks/audit.py
 	@$(BIN)/python benchmarks/row_methods.py
