@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from string import whitespace
 
 from fedbary.deploy import nvflare_texts as texts
 from fedbary.deploy.plan import SETTINGS, Plan, plan_text
@@ -17,7 +17,7 @@ from fedbary.errors import DataError, SettingsError
 
 _WORKSHOP = "provision"
 # FLARE puts paths into command lines as they are.
-_BREAKS_COMMANDS = re.compile(r"[\s'\"\\*?\[\]]")
+_BREAKS_COMMANDS = frozenset("'\"\\*?[]" + whitespace)
 
 
 def create(folder: str | Path, plan: Plan) -> Path:
@@ -29,7 +29,7 @@ def create(folder: str | Path, plan: Plan) -> Path:
         The folder, absolute, with ``server/``, ``admin/`` and a kit for every owner in ``nodes/``.
     """
     need_nvflare()
-    if _BREAKS_COMMANDS.search(str(Path(folder).absolute())):
+    if _BREAKS_COMMANDS & set(str(Path(folder).absolute())):
         raise SettingsError("deploy.flare-folder", folder=str(Path(folder).absolute()))
 
     def fill(draft: Path, target: Path) -> None:
