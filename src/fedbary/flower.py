@@ -12,9 +12,10 @@ from flwr.serverapp import Grid
 
 from fedbary.api import value
 from fedbary.engines.attendance import Attendance
-from fedbary.engines.flower.choosing import SelectedNodes, from_result, weighted
+from fedbary.engines.flower.choosing import from_result, weighted
 from fedbary.engines.flower.client_app import answers
 from fedbary.engines.flower.engine import FlowerEngine
+from fedbary.engines.flower.selected_nodes import SelectedNodes
 from fedbary.engines.flower.simulation import is_simulated_grid
 from fedbary.engines.networked import Patience
 from fedbary.engines.progress_lines import ProgressLines

@@ -13,7 +13,7 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
-from fedbary.engines.flower.choosing import Wrapper
+from fedbary.engines.flower.strategy_wrapper import Wrapper
 from fedbary.errors import DataError, SettingsError, as_note
 from fedbary.notes import Note
 from fedbary.research.flower_layout import Layout, Vector

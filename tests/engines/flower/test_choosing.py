@@ -13,7 +13,8 @@ from flwr.serverapp.strategy import FedAvg
 from flwr.serverapp.strategy.strategy import Strategy
 
 from codes import coded
-from fedbary.engines.flower.choosing import SelectedNodes, from_result, weighted
+from fedbary.engines.flower.choosing import from_result, weighted
+from fedbary.engines.flower.selected_nodes import SelectedNodes
 from fedbary.errors import SettingsError
 from fedbary.research.flower_recording import Recording
 from fedbary.valuation.result import CLIENT_COLUMNS, Valuation

@@ -15,7 +15,7 @@ from flwr.serverapp.strategy import FedAvg
 from fedbary.data.atomic import write_atomically
 from fedbary.data.npy import read_npy
 from fedbary.engines.coordinator import reference_of
-from fedbary.engines.flower.choosing import SelectedNodes
+from fedbary.engines.flower.selected_nodes import SelectedNodes
 from fedbary.errors import FedbaryError, SettingsError, as_note
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.training import accuracy, model_shape, trained
