@@ -1,10 +1,10 @@
 """Federations in this process, simulated or with files of their own, for tests over a Flower grid."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import fedbary as fb
+from drawn_tables import many
 from fedbary.engines.flower.engine import FlowerEngine
 from fedbary.engines.flower.server_app import valued
 from fedbary.engines.run_config import RunConfig
@@ -27,18 +27,6 @@ def local(config, protocol, *, reference=True):
     clients, rows = config["clients"], config["rows"]
     tables = fb.partitions.paper_case(pool.train, 5, clients=clients, rows=rows * clients, seed=config["seed"]).clients
     return fb.value(tables, pool.test if reference else None, protocol=protocol, seed=config["seed"])
-
-
-def many(count, rows=20):
-    rng = np.random.default_rng(0)
-    centres = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 1.0]])
-
-    def drawn(rows):
-        codes = rng.integers(0, 2, rows)
-        columns = {f"x{i}": column for i, column in enumerate((centres[codes] + rng.normal(size=(rows, 3))).T)}
-        return fb.Table(columns, np.array(["no", "yes"])[codes])
-
-    return {f"site {i}": drawn(rows) for i in range(count)}, drawn(120)
 
 
 def files(tmp_path, tables):

@@ -24,7 +24,7 @@ from nvflare.collab.runtime.lifecycle import run_server
 from nvflare.fuel.f3.message import Message
 from nvflare.fuel.utils import fobs
 
-import fedbary as fb
+from drawn_tables import many
 from fedbary.engines.nvflare.site import Site
 from fedbary.engines.packed import Packed
 
@@ -173,15 +173,8 @@ def _changed(answer, fault):
 
 def drawn_tables(count, rows=20):
     """Tables of two classes for as many sites, and a reference."""
-    rng = np.random.default_rng(0)
-    centres = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 1.0]])
-
-    def drawn(rows):
-        codes = rng.integers(0, 2, rows)
-        columns = {f"x{i}": column for i, column in enumerate((centres[codes] + rng.normal(size=(rows, 3))).T)}
-        return fb.Table(columns, np.array(["no", "yes"])[codes])
-
-    return {f"site-{i + 1}": drawn(rows) for i in range(count)}, drawn(120)
+    tables, reference = many(count, rows)
+    return {f"site-{place}": table for place, table in enumerate(tables.values(), 1)}, reference
 
 
 def write_table(file, table):

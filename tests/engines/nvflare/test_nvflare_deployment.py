@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from deployed import events
 from flare_deployment import POLICY, Deployment
 from processes import eventually
 
@@ -86,13 +87,6 @@ def same(found, expected, columns, names=NAMES):
     ours, theirs = (result.clients.set_index("client").loc[list(names)] for result in (found, expected))
     for column in columns:
         np.testing.assert_allclose(ours[column], theirs[column], atol=1e-9, rtol=0)
-
-
-def events(output, kind):
-    """What was asked in the events of a kind so far."""
-    file = output / "events.jsonl"
-    lines = file.read_text().split("\n")[:-1] if file.is_file() else []
-    return [event.get("asked") for event in map(json.loads, lines) if event["kind"] == kind]
 
 
 def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_rows_at_home(federation):

@@ -11,12 +11,10 @@ import typer
 
 from fedbary.checks import did_you_mean
 from fedbary.cli.commands.federation_status import Folder
-from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.options import Json, Output, RowId, comma_separated
-from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, chosen_protocol
+from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, ProtocolName, chosen_protocol
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.errors import DataError, SettingsError
-from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
@@ -50,15 +48,7 @@ def run(
         typer.Option("--open/--no-open", help="Open the report in a browser. Default: where there is one."),
     ] = None,
     json: Json = False,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="sketch (default with a reference), cards (default without), interpolation (the paper's) or triangle.",
-            rich_help_panel=PROTOCOL_OPTIONS.panel,
-            autocompletion=one_of(*PROTOCOLS),
-        ),
-    ] = None,
+    protocol: ProtocolName = None,
     protocol_options: Mapping[str, object],
     rules: RowRules,
     space: Space,

@@ -11,15 +11,13 @@ from typing import Annotated
 import typer
 
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference, require_some_table
-from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.options import READING, SOME_FAILED, Config, Files, Json, Open, Output, RowId, require
-from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, chosen_protocol
+from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, ProtocolName, chosen_protocol
 from fedbary.cli.ui.sent_files import SentFiles
 from fedbary.cli.ui.session import session
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.data.options import ReadOptions
-from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
@@ -48,15 +46,7 @@ def value(
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")] = True,
     show: Open = False,
     json: Json = False,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="sketch (default with a reference), cards (default without), interpolation (the paper's) or triangle.",
-            rich_help_panel=PROTOCOL_OPTIONS.panel,
-            autocompletion=one_of(*PROTOCOLS),
-        ),
-    ] = None,
+    protocol: ProtocolName = None,
     protocol_options: Mapping[str, object],
     rules: RowRules,
     space: Space,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from fedbary.checks import did_you_mean
+from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.settings_options import SettingsOfOneOf
 from fedbary.errors import SettingsError
 from fedbary.protocols.registry import PROTOCOLS
@@ -13,6 +16,15 @@ if TYPE_CHECKING:
     from fedbary.protocols.messages import Settings
 
 PROTOCOL_OPTIONS = SettingsOfOneOf(PROTOCOLS, panel="The protocol")
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="sketch (default with a reference), cards (default without), interpolation (the paper's) or triangle.",
+        rich_help_panel=PROTOCOL_OPTIONS.panel,
+        autocompletion=one_of(*PROTOCOLS),
+    ),
+]
 
 
 def chosen_protocol(name: str, **typed: object) -> Settings:
