@@ -14,7 +14,8 @@ from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.notes import Note
 from fedbary.valuation.contribution import share_bounds, shares
-from fedbary.valuation.result import CLIENT_COLUMNS, ROW_COLUMNS, with_rows
+from fedbary.valuation.result import CLIENT_COLUMNS, with_rows
+from fedbary.valuation.row_frame import ROW_COLUMNS
 from fedbary.valuation.row_values import calibrated_gradient
 
 distances = st.lists(st.floats(0.01, 100), min_size=1, max_size=8).map(np.array)

@@ -205,11 +205,9 @@ class GuardedClient:
             return None
         if isinstance(self._settings, Cards) and not self._question:  # the card left before, and no question is open
             return None
-        flags = self._inner.row_values().frame["flag"]
-        if flags.isna().any():
-            return None
-        count = int(flags.astype(bool).sum())
-        if min(count, len(flags) - count) < self._settings.min_group:
+        rows = self._inner.row_values()
+        count = rows.flagged
+        if count is None or min(count, len(rows) - count) < self._settings.min_group:
             return None
         reply = Reply(0, {"flagged": count})
         self._ledger.record(replace(self._outcome(Message(FLAGS, 0), reply), what=FLAGS))

@@ -38,14 +38,14 @@ def owner_view(
     Examples
     --------
     >>> import numpy as np
-    >>> from fedbary.valuation.row_values import row_frame
+    >>> from fedbary.valuation.row_frame import row_frame
     >>> rows = ScoredRows(row_frame(np.arange(2), np.zeros(2)))
     >>> owner_view("me", rows, {"protocol": "sketch"}).rows("me")["row"].tolist()
     [0, 1]
     """
     import pandas as pd
 
-    record = {"client": client, "rows": len(rows.frame), "outcome": Outcome()}
+    record = {"client": client, "rows": len(rows), "outcome": Outcome()}
     view = Valuation(
         client_frame([record], spread=1.0),
         pd.DataFrame(columns=list(HISTORY_COLUMNS)),
@@ -99,7 +99,7 @@ def load_owner_view(folder: str | Path) -> Valuation:
         if index["fedbary"] != "owner" or index["version"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
         settings, client = dict(index["settings"]), str(index["settings"]["owner"])
-        rows = ScoredRows(pd.read_parquet(home / _ROWS), RowFacts.from_json(index["row_facts"]))
+        rows = ScoredRows.of(pd.read_parquet(home / _ROWS), RowFacts.from_json(index["row_facts"]))
         schema, target = home / _SCHEMA, home / _TARGET
         return owner_view(
             client,

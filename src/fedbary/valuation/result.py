@@ -29,10 +29,6 @@ CLIENT_COLUMNS = (
     "share", "share_low", "share_high", "distance", "low", "high", "excess", "closeness", "flagged", "status", "notes",
 )  # fmt: skip
 HISTORY_COLUMNS = ("client", "round", "client_distance", "server_distance", "estimate", "support")
-ROW_COLUMNS = (
-    "row", "value", "p_value", "flag", "suspect", "reason", "columns", "suggested_label",
-    "label_score", "feature_score", "label_p", "feature_p", "calibrated_gradient",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +253,8 @@ def with_rows(
     result: Valuation, rows: Mapping[str, ScoredRows], missing: Mapping[str, Note] | None = None
 ) -> Valuation:
     """The same result with row values that its reader holds, and why some clients have none."""
-    known = {name: scored.frame["flag"] for name, scored in rows.items() if scored.frame["flag"].notna().all()}
-    counts = {name: int(flag.sum()) for name, flag in known.items()}
+    counted = {name: scored.flagged for name, scored in rows.items()}
+    counts = {name: count for name, count in counted.items() if count is not None}
     outcomes = dict(result.outcomes)
     for name, why in (missing or {}).items():
         outcomes[name] = outcomes[name].with_note(Note(NO_ROW_VALUES, {"why": why}))

@@ -16,20 +16,16 @@ from fedbary.valuation.conformal import class_weights
 from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.groups import Groups
 from fedbary.valuation.own_rows import blended
-from fedbary.valuation.result import ROW_COLUMNS
 from fedbary.valuation.rules import RowRules
-from fedbary.valuation.scored_rows import MEASURED, PROVED, RowFacts, ScoredRows
+from fedbary.valuation.scored_rows import MEASURED, PROVED, RowFacts, ScoredRows, few_texts, numbered
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 UNKNOWN = -1
-_ROW_TYPES = {
-    "flag": "boolean", "suspect": "boolean", "reason": "string", "columns": "string", "suggested_label": "string",
-}  # fmt: skip
 # Times that class shares are corrected for labels that are probably wrong.
 _CORRECTIONS = 2
 # Where the features are broken, all labels of a class may look wrong; it is still there.
@@ -108,7 +104,7 @@ def classified_rows(
     details = {
         "label_score": ranked.label,
         "feature_score": ranked.feature,
-        "suggested_label": np.array(classes)[np.argmax(better, axis=1)],  # the best other class of every row
+        "suggested_label": few_texts(np.argmax(better, axis=1), classes),  # the best other class of every row
     }
     facts = RowFacts(_guarantee(rules, proved=exact is not None), wrong, odd, bad_rows(odd, wrong))
     return _scored(rows.names, tested, rules, calibrated_gradient, facts=facts, details=details, columns=rows.columns)
@@ -120,7 +116,7 @@ def measured_rows(
     clean: Scores,
     *,
     null: Scores | None = None,
-    suggestions: NDArray[np.generic],
+    suggestions: Floats,
     rules: RowRules,
     calibrated_gradient: Floats | None = None,
     groups: Groups | None = None,
@@ -134,15 +130,6 @@ def measured_rows(
     facts = RowFacts(_guarantee(rules, proved=null is not None), wrong, odd, bad_rows(odd, wrong))
     details = {"label_score": scores.label, "feature_score": scores.feature, "suggested_label": suggestions}
     return _scored(row_names, tested, rules, calibrated_gradient, facts=facts, details=details)
-
-
-def row_frame(row: np.ndarray, value: np.ndarray, **columns: Any) -> pd.DataFrame:
-    """Row values in the contract's columns and types; columns that are not given are NA."""
-    import pandas as pd
-
-    frame = pd.DataFrame({"row": row, "value": value, **columns}).reindex(columns=list(ROW_COLUMNS))
-    numbers = {name: "float64" for name in ROW_COLUMNS if name not in _ROW_TYPES and name != "row"}
-    return frame.astype({**numbers, **_ROW_TYPES})
 
 
 def calibrated_gradient(potentials: Floats) -> Floats:
@@ -225,7 +212,7 @@ def _scored(
     gradient: Floats | None,
     *,
     facts: RowFacts,
-    details: dict[str, NDArray[np.generic]],
+    details: dict[str, Any],
     columns: Callable[[Integers], list[str | None]] | None = None,
 ) -> ScoredRows:
     flag = tested.adjusted <= rules.fdr
@@ -234,25 +221,25 @@ def _scored(
     value = -tested.statistic
     suspect = suspects(value, flag, facts.bad_rows) if facts.bad_rows is not None else np.zeros(len(flag), dtype=bool)
     blamed = np.flatnonzero((flag | suspect) & ~tested.by_label)
-    named = np.full(len(flag), None, dtype=object)
+    odd, names = np.full(len(flag), -1), list[str]()
     if columns is not None and len(blamed):
-        named[blamed] = columns(blamed)
-    frame = row_frame(
-        row_names,
-        value,
-        p_value=tested.p_values,
-        flag=flag,
-        suspect=suspect,
-        reason=np.where(tested.by_label, "label", "features"),
-        columns=named,
-        label_p=tested.label_p,
-        feature_p=tested.feature_p,
-        calibrated_gradient=np.nan if gradient is None else gradient,
+        odd[blamed], names = numbered(columns(blamed))
+    told = {
+        "row": row_names,
+        "value": value,
+        "p_value": tested.p_values,
+        "flag": flag,
+        "suspect": suspect,
+        "reason": few_texts(np.where(tested.by_label, 0, 1), ("label", "features")),
+        "columns": few_texts(odd, names),
+        "label_p": tested.label_p,
+        "feature_p": tested.feature_p,
+        **({} if gradient is None else {"calibrated_gradient": gradient}),
         **details,
-    )
+    }
     smallest = min(1.0, float(np.nanmin(tested.adjusted, initial=1.0)))
     untested = int(np.isnan(tested.p_values).sum())
-    return ScoredRows(frame, replace(facts, smallest_q=smallest, untested=untested, suspects=int(suspect.sum())))
+    return ScoredRows(told, replace(facts, smallest_q=smallest, untested=untested, suspects=int(suspect.sum())))
 
 
 def _guarantee(rules: RowRules, *, proved: bool) -> Note:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fedbary.notes import Note
 from fedbary.valuation.estimates import Estimate
+from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,9 +69,77 @@ class RowFacts:
         return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"])})
 
 
+def few_texts(codes: NDArray[np.integer], names: Sequence[str]) -> pd.Categorical[Any]:
+    """A column of texts of which there are few different ones; −1 stands for none.
+
+    Examples
+    --------
+    >>> few_texts(np.array([0, -1, 0]), ["label"]).tolist()
+    ['label', nan, 'label']
+    """
+    import pandas as pd
+
+    return pd.Categorical.from_codes(codes, pd.Index(list(names), dtype="str"))
+
+
+def numbered(texts: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str]]:
+    """Texts as what `few_texts` takes.
+
+    Examples
+    --------
+    >>> numbered(["age", None, "age"])
+    (array([ 0, -1,  0]), ['age'])
+    """
+    names = sorted({text for text in texts if text is not None})
+    place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
+    return np.array([place.get(text, -1) for text in texts], dtype=np.int64), names
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Row values with their facts; they stay with the owner of the rows."""
+    """Row values with their facts; they stay with the owner of the rows.
 
-    frame: pd.DataFrame
+    Attributes
+    ----------
+    columns : mapping of arrays
+        Some of `ROW_COLUMNS`, ``row`` and ``value`` among them, one number or text for each row: what a million rows
+        can afford, where a frame cannot. Texts are as `few_texts` makes them; suggestions may be numbers.
+    facts : RowFacts
+        What must be known to read them.
+    """
+
+    columns: Mapping[str, Any]
     facts: RowFacts = field(default_factory=RowFacts)
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, facts: RowFacts) -> ScoredRows:
+        """Row values that are a frame already."""
+        return cls({str(name): values for name, values in frame.items()}, facts)
+
+    def __len__(self) -> int:
+        return len(self.columns["value"])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All rows as people get them: for tables that are not large."""
+        return row_frame(**dict(self.columns.items()))
+
+    def batches(self, rows: int = 65_536) -> Iterator[pd.DataFrame]:
+        """The same frame in parts of so many rows, one at a time in memory.
+
+        Examples
+        --------
+        >>> scored = ScoredRows({"row": np.arange(3), "value": np.zeros(3)})
+        >>> [part["row"].tolist() for part in scored.batches(rows=2)]
+        [[0, 1], [2]]
+        """
+        for start in range(0, len(self), rows):
+            yield row_frame(**{name: values[start : start + rows] for name, values in self.columns.items()})
+
+    @property
+    def flagged(self) -> int | None:
+        """How many rows are flagged; None where rows are not."""
+        import pandas as pd
+
+        flags = self.columns.get("flag")
+        return None if flags is None or pd.isna(flags).any() else int(np.count_nonzero(flags))

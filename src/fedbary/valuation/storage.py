@@ -88,7 +88,7 @@ def _loaded(home: Path, index: dict[str, Any]) -> Valuation:
     files, rows = index["files"], None
     if index["rows"] is not None:
         rows = {
-            name: ScoredRows(
+            name: ScoredRows.of(
                 _frame(home, f"rows/{_safe(file)}.parquet", files),
                 RowFacts.from_json(index["row_facts"][name]),
             )

@@ -13,7 +13,7 @@ from fedbary.errors import DataError, SettingsError
 from fedbary.research.baselines import ROW_METHODS, row_loo
 from fedbary.research.baselines.clients import METHODS
 from fedbary.research.baselines.logistic import IMPOSSIBLE, cross_validate
-from fedbary.valuation.result import ROW_COLUMNS
+from fedbary.valuation.row_frame import ROW_COLUMNS
 
 PLAIN = fb.Space(projection="none", scaling="none")
 

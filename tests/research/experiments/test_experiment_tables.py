@@ -12,7 +12,7 @@ from fedbary.research.experiments import EXPERIMENTS, detection, find
 from fedbary.research.experiments.federations import Spoilt
 from fedbary.research.experiments.judged_rows import judged
 from fedbary.research.experiments.tables import mean_and_spread, pivots
-from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.row_frame import row_frame
 
 
 def test_seeds_become_mean_and_spread_and_errors_are_shown():

@@ -16,7 +16,7 @@ from fedbary.guard.owner_folder import save_owner_view
 from fedbary.notes import Note
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
-from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.row_frame import row_frame
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.views.report.owner import owner_html
 from fedbary.views.report.promises import owner_headline

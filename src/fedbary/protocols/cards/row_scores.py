@@ -43,6 +43,7 @@ _QUANTILES = np.array([0.1, 0.35])
 # widths its highest tenth begins, in these steps, and the median is what is usual; this, where clients are not asked.
 _TAIL, _TAIL_BAND, _TAIL_STEP, USUAL_TAIL = 0.9, 0.02, 0.25, 2.5
 _GOLDEN = 0.6180339887498949
+_OF_A_TEST = ("p_value", "flag", "label_p", "feature_p")
 
 
 def score_rows(
@@ -116,7 +117,7 @@ def _score_numbers(
     label = line.scores(values, np.asarray(table.labels, dtype=float))
     # What is imputed says nothing of a label.
     label = label * (1.0 - missing_cells(table, schema) / cells_of_a_row(schema))
-    suggestions = np.array([f"{number:.6g}" for number in line.predicted(values)])
+    suggestions = line.predicted(values)
     if "clean.label" in arrays:
         clean = Scores(arrays["clean.label"], arrays["clean.feature"], np.ones(len(arrays["clean.label"])))
         own = Scores(label, rows.feature_scores, np.ones(len(label)))
@@ -188,10 +189,9 @@ def _places(count: int) -> Floats:
 def _untested(found: ScoredRows) -> ScoredRows:
     """The same without p-values and flags: as many of the worst rows as are estimated to be bad are suspects."""
     assert found.facts.bad_rows is not None
-    unknown = dict.fromkeys(("p_value", "label_p", "feature_p"), np.nan)
-    suspect = suspects(found.frame["value"].to_numpy(), np.zeros(len(found.frame), dtype=bool), found.facts.bad_rows)
-    frame = found.frame.assign(**unknown, flag=None, suspect=suspect).astype({"flag": "boolean", "suspect": "boolean"})
+    suspect = suspects(found.columns["value"], np.zeros(len(found), dtype=bool), found.facts.bad_rows)
+    told = {name: values for name, values in found.columns.items() if name not in _OF_A_TEST}
     facts = replace(
         found.facts, guarantee=Note("valuation.flags-no-clean-rows"), smallest_q=None, suspects=int(suspect.sum())
     )
-    return ScoredRows(frame, facts)
+    return ScoredRows({**told, "suspect": suspect}, facts)

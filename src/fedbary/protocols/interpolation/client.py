@@ -19,7 +19,7 @@ from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed, random_points
 from fedbary.space.schema import Schema
 from fedbary.transport import Transport, interpolate, solve
-from fedbary.valuation.row_values import calibrated_gradient, row_frame
+from fedbary.valuation.row_values import calibrated_gradient
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
@@ -72,8 +72,8 @@ class InterpolationClient:
         gradient = calibrated_gradient(potentials)
         by_sign = self._rules.rule == "sign"
         flags = {"flag": gradient > 0} if by_sign else {}
-        frame = row_frame(self._table.row_names, -gradient, calibrated_gradient=gradient, **flags)
-        return ScoredRows(frame, RowFacts(Note("valuation.flags-paper-rule")) if by_sign else RowFacts())
+        told = {"row": self._table.row_names, "value": -gradient, "calibrated_gradient": gradient, **flags}
+        return ScoredRows(told, RowFacts(Note("valuation.flags-paper-rule")) if by_sign else RowFacts())
 
     def state(self) -> State:
         """γ, the round, what t is drawn with, and what came from the server; the rows stay where they are."""

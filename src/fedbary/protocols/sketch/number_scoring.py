@@ -82,7 +82,7 @@ def score_numbers(
         Scores(label, feature, np.ones(len(label))),
         _sent("clean", arrays),
         null=_sent("null", arrays) if exact else None,
-        suggestions=np.array([f"{value:.6g}" for value in better]),
+        suggestions=better,
         rules=rules,
         calibrated_gradient=gradient,
         groups=groups,

@@ -23,7 +23,7 @@ from fedbary.space.options import Space
 from fedbary.space.points import Points, cells_of_a_row, missing_cells, place
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
-from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows, row_frame
+from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
@@ -176,8 +176,8 @@ def score_rows(
         return score_numbers(table, cloud, schema, sketch, arrays, rules=rules, gradient=gradient, groups=groups)
     if judged is None:
         nothing = np.zeros(len(table)) if gradient is None else gradient
-        frame = row_frame(table.row_names, -nothing, calibrated_gradient=nothing)
-        return ScoredRows(frame, RowFacts(Note("valuation.flags-one-class")))
+        told = {"row": table.row_names, "value": -nothing, "calibrated_gradient": nothing}
+        return ScoredRows(told, RowFacts(Note("valuation.flags-one-class")))
     classes = judged.model.classes
     return classified_rows(
         judged.rows if groups is None else without_rare_classes(judged.rows, groups),

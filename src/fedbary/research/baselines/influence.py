@@ -11,7 +11,7 @@ from fedbary.data.table import Table
 from fedbary.errors import SettingsError
 from fedbary.research.baselines.pydvl_values import RowGame, load_pydvl
 from fedbary.space.options import Space
-from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,8 @@ from fedbary.transport import solve
 from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import network_simplex
 from fedbary.transport.sinkhorn import sinkhorn
-from fedbary.valuation.row_values import calibrated_gradient, row_frame
+from fedbary.valuation.row_frame import row_frame
+from fedbary.valuation.row_values import calibrated_gradient
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from fedbary.errors import DataError, wrong_parameter
 from fedbary.research.baselines.classifiers import fitted, scaled_pair
 from fedbary.research.baselines.logistic import cross_validate, log_probabilities
 from fedbary.space.options import Space
-from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from fedbary.space.labels import class_names
 from fedbary.space.options import Space
 from fedbary.space.points import features
 from fedbary.space.schema import Schema
-from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from fedbary.data.table import Table
 from fedbary.research.baselines.classifiers import scaled_pair
 from fedbary.space.options import Space
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.row_values import row_frame
+from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

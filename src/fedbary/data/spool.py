@@ -1,0 +1,61 @@
+"""`Spool`: the rows of a matrix as they come, in memory while they are few, else in a file without a name."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+# Bytes that stay in memory.
+_IN_MEMORY = 2**26
+
+
+class Spool:
+    """Rows of ``width`` numbers, written once and read in order as often as needed, in the parts that they came in.
+
+    The file has no name (where the system allows that) and is gone with the process that wrote it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spool = Spool(2)
+    >>> spool.append(np.eye(2))
+    >>> spool.append(np.zeros((1, 2)))
+    >>> len(spool), [len(part) for part in spool.parts()]
+    (3, [2, 1])
+    """
+
+    def __init__(self, width: int, dtype: DTypeLike = np.float64) -> None:
+        self._width, self._dtype = width, np.dtype(dtype)
+        self._lengths: list[int] = []
+        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, prefix="fedbary-")  # noqa: SIM115
+
+    def __len__(self) -> int:
+        return sum(self._lengths)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a row."""
+        return self._width
+
+    def append(self, rows: NDArray[np.generic]) -> None:
+        """Put rows after those that are there."""
+        values = np.ascontiguousarray(rows, dtype=self._dtype).reshape(len(rows), self._width)
+        self._file.seek(0, 2)
+        self._file.write(values.tobytes() if values.nbytes < _IN_MEMORY else values.data)
+        self._lengths.append(len(values))
+
+    def parts(self) -> Iterator[NDArray[np.generic]]:
+        """The rows, a part at a time."""
+        start = 0
+        for length in self._lengths:
+            size = length * self._width * self._dtype.itemsize
+            self._file.seek(start)
+            yield np.frombuffer(self._file.read(size), dtype=self._dtype).reshape(length, self._width)
+            start += size
+
+    def array(self) -> NDArray[np.generic]:
+        """All rows at once."""
+        return np.concatenate([np.zeros((0, self._width), self._dtype), *self.parts()])
