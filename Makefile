@@ -49,6 +49,9 @@ wheel:  ## build the wheel, install it in an empty folder elsewhere and run the 
 	@tools/wheel.sh $(PYTHON)
 
 bench: $(STAMPS)/dev  ## time, memory, bytes, accuracy and ordering tables, what the privacy guards cost and stop, and all row methods
+	@$(BIN)/python benchmarks/rivals.py
+	@$(BIN)/python benchmarks/growth.py
+	@$(BIN)/python benchmarks/slower.py
 	@$(BIN)/python benchmarks/scaling.py
 	@$(BIN)/python benchmarks/accuracy.py
 	@$(BIN)/python benchmarks/ordering.py
