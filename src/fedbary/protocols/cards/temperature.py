@@ -28,7 +28,7 @@ from fedbary.space.points import place
 from fedbary.space.row_identity import different_rows
 from fedbary.space.schema import Schema
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.bad_rows import label_noise
+from fedbary.valuation.bad_rows import label_noise, noise_shares
 from fedbary.valuation.scoring import ScoringModel
 
 Floats = NDArray[np.float64]
@@ -42,6 +42,8 @@ _NOT_GAUSSIAN, NEAR = 0.75, 2.0
 # anywhere: at a temperature near 0 any labels are likely, and wrong ones would not be seen.
 FAR = 4.0
 _STEPS = 13
+# Rows, each at one temperature, that are looked at together.
+_AT_ONCE = 2**12
 # Of the log-likelihood per row, what rounding may make of nothing.
 _FLAT = 1e-9
 
@@ -76,15 +78,16 @@ def likeliest_temperature(log_odds: Floats, log_prior: Floats, codes: NDArray[np
 
     ``log_odds`` are −½‖x − μ_c‖², or what differs from that by the same number for all classes.
     """
-    best, found, rows = -np.inf, 1.0, np.arange(len(codes))
-    for temperature in grid:
-        right = np.exp(log_softmax(temperature * log_odds + log_prior, axis=1)[rows, codes])
-        share = label_noise(right, log_odds.shape[1]).share
-        likely = (1.0 - share) * right + share * (1.0 - right) / max(log_odds.shape[1] - 1, 1)
-        fit = float(np.log(np.maximum(likely, 1e-300)).mean())
-        if fit > best:
-            best, found = fit, float(temperature)
-    return found
+    rows, classes, fits = np.arange(len(codes)), log_odds.shape[1], list[Floats]()
+    for some in np.array_split(grid, min(len(grid), 1 + len(grid) * len(codes) // _AT_ONCE)):
+        logs = log_softmax(some[:, None, None] * log_odds + log_prior, axis=2)
+        right = np.exp(logs[:, rows, codes])
+        share = noise_shares(right, classes)[:, None]
+        likely = (1.0 - share) * right + share * (1.0 - right) / max(classes - 1, 1)
+        fits.append(np.log(np.maximum(likely, 1e-300)).mean(axis=1))
+    found = np.nan_to_num(np.concatenate(fits), nan=-np.inf)
+    best = int(np.argmax(found))
+    return float(grid[best]) if np.isfinite(found[best]) else 1.0
 
 
 def shared_temperature(
