@@ -12,7 +12,7 @@ import pytest
 
 import fedbary as fb
 from codes import coded, parameter
-from fedbary.data import stored_reading
+from fedbary.data import stored, stored_reading
 from fedbary.data.formats import damage
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.data.stored import StoredTable
@@ -143,19 +143,19 @@ def test_a_table_does_what_it_does_in_memory(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(stored_reading, "_SAMPLE", 13)
     path = write(tmp_path, kind, {**COLUMNS, "label": LABELS["texts"]})
 
-    memory, stored = both(path)
+    memory, kept = both(path)
 
-    assert isinstance(stored, StoredTable)
-    same(memory, stored)
-    assert memory.missing() == stored.missing()
-    assert memory.summary() == stored.summary()
-    pd.testing.assert_frame_equal(memory.to_frame(), stored.to_frame())
+    assert isinstance(kept, StoredTable)
+    same(memory, kept)
+    assert memory.missing() == kept.missing()
+    assert memory.summary() == kept.summary()
+    pd.testing.assert_frame_equal(memory.to_frame(), kept.to_frame())
     for rows in (7, 60, 100):
-        for one, other in zip(memory.batches(rows), stored.batches(rows), strict=True):
+        for one, other in zip(memory.batches(rows), kept.batches(rows), strict=True):
             assert type(other) is fb.Table
             same(one, other)
     for chosen in ([], [3], [50, 3, 3, -1], np.arange(ROWS) % 2 == 0):
-        same(memory.take(chosen), stored.take(chosen))
+        same(memory.take(chosen), kept.take(chosen))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "folder", "feather"])
@@ -185,9 +185,9 @@ def test_labels_are_what_they_are_in_memory(tmp_path, name):
         with pytest.raises(DataError, check=coded(error.code)):
             fb.read(path, "label", stored=True)
     else:
-        stored = fb.read(path, "label", stored=True)
-        same(memory, stored)
-        assert memory.has_classes == stored.has_classes
+        kept = fb.read(path, "label", stored=True)
+        same(memory, kept)
+        assert memory.has_classes == kept.has_classes
 
 
 def test_options_and_an_agreement_say_what_they_say_in_memory(tmp_path):
@@ -218,9 +218,9 @@ def test_ids_and_clients_are_columns_or_an_index(tmp_path):
     frame.reset_index(drop=True).rename_axis("patient").to_parquet(tmp_path / "counted.parquet")
 
     for name in ("index", "column", "counted"):
-        memory, stored = both(tmp_path / f"{name}.parquet", id="patient", options=fb.ReadOptions(client_column="site"))
-        assert stored.column_names == ("age",)
-        same(memory, stored)
+        memory, kept = both(tmp_path / f"{name}.parquet", id="patient", options=fb.ReadOptions(client_column="site"))
+        assert kept.column_names == ("age",)
+        same(memory, kept)
     same(*both(tmp_path / "index.parquet"))
     frame.reset_index().assign(patient="p").to_parquet(tmp_path / "again.parquet")
     with pytest.raises(DataError, check=coded("data.ids-repeat")):
@@ -234,11 +234,11 @@ def test_parts_may_lack_columns_and_be_called_after_values(tmp_path):
         table = {"age": RNG.normal(size=ROWS), "beds": RNG.integers(0, 5, ROWS), "label": [0, 1] * (ROWS // 2)}
         pq.write_table(pa.table(table).drop_columns([] if place == "oslo" else ["beds"]), folder / "a.parquet")
 
-    memory, stored = both(tmp_path / "visits")
+    memory, kept = both(tmp_path / "visits")
 
-    assert "place" in stored.columns
-    same(memory, stored)
-    for one, other in zip(memory.batches(50), stored.batches(50), strict=True):
+    assert "place" in kept.columns
+    same(memory, kept)
+    for one, other in zip(memory.batches(50), kept.batches(50), strict=True):
         same(one, other)
 
 
@@ -247,14 +247,33 @@ def test_a_large_file_stays_where_it_is_and_a_small_one_does_not(tmp_path, monke
     path = write(tmp_path, "parquet", columns)
     assert type(fb.read(path, "label")) is fb.Table
 
-    monkeypatch.setattr(stored_reading, "MOST_IN_MEMORY", 4 * ROWS - 1)
+    monkeypatch.setattr(stored, "MOST_IN_MEMORY", 4 * ROWS - 1)
     assert isinstance(fb.read(path, "label"), StoredTable)
     assert isinstance(fb.read_clients([path], "label")["t"], StoredTable)
     assert type(fb.read(path, "label", most=5)) is fb.Table
     assert type(fb.read(path, "label", stored=False)) is fb.Table
     assert isinstance(fb.read(write(tmp_path, "feather", columns), "label", stored=True), StoredTable)
-    monkeypatch.setattr(stored_reading, "MOST_IN_MEMORY", 4 * ROWS)
+    monkeypatch.setattr(stored, "MOST_IN_MEMORY", 4 * ROWS)
     assert type(fb.read(path, "label")) is fb.Table
+
+
+def test_many_rows_that_are_taken_stay_in_the_file(tmp_path, monkeypatch):
+    names = ("floats", "jobs", "vectors", "truths with one gap", "beds")
+    path = write(tmp_path, "parquet", {**{name: COLUMNS[name] for name in names}, "label": LABELS["texts"]})
+    memory, kept = both(path)
+    monkeypatch.setattr(stored, "MOST_IN_MEMORY", 20)
+
+    some = kept.take(np.arange(ROWS) % 3 > 0)
+    fewer = some.take(np.arange(5, 35, 2))
+
+    assert isinstance(some, StoredTable)
+    assert isinstance(fewer, StoredTable)
+    assert type(some.take([3, 1, 3, 8])) is type(some.take([1, 2])) is fb.Table
+    same(memory.take(np.arange(ROWS) % 3 > 0), some)
+    same(memory.take(np.flatnonzero(np.arange(ROWS) % 3 > 0)[np.arange(5, 35, 2)]), fewer)
+    assert [len(part) for part in some.batches(12)] == [12, 12, 12, 4]
+    for one, other in zip(memory.take(np.arange(ROWS) % 3 > 0).batches(12), some.batches(12), strict=True):
+        same(one, other)
 
 
 def test_images_and_free_text_are_read_into_memory_as_they_are_encoded_once(tmp_path):
@@ -332,9 +351,9 @@ def test_files_that_cannot_be_read_say_why_as_in_memory(tmp_path, monkeypatch):
         "no.parquet",
     ):
         codes = set()
-        for stored in (False, True):
+        for kept in (False, True):
             with pytest.raises(DataError) as found:
-                fb.read(tmp_path / name, "label", stored=stored)
+                fb.read(tmp_path / name, "label", stored=kept)
             codes.add(found.value.code)
         assert len(codes) == 1, (name, codes)
     monkeypatch.setattr(damage, "MAX_STORED_ROWS", 10)

@@ -15,6 +15,9 @@ from fedbary.data.stored_columns import StoredColumns
 from fedbary.data.table import Table
 from fedbary.errors import DataError, wrong_parameter
 
+# Cells that a table in memory may have: as numbers they take 128 MB.
+MOST_IN_MEMORY = 2**24
+
 
 @dataclass(frozen=True, eq=False)
 class StoredTable(Table):
@@ -59,16 +62,20 @@ class StoredTable(Table):
         return counts
 
     def take(self, rows: npt.ArrayLike) -> Table:
-        """Keep the rows at these positions, or those marked True in a mask of all rows, in memory."""
+        """Keep the rows at these positions, or those marked True in a mask of all rows.
+
+        They come into memory, unless they are many, each once and in the order of the file.
+        """
         chosen = np.asarray(rows)
         if chosen.dtype.kind == "b" and chosen.shape != (len(self),):
             raise DataError("data.mask-does-not-fit", mask=int(chosen.size), rows=len(self))
         places = np.arange(len(self))[chosen if chosen.size else chosen.astype(np.intp)]
+        labels, ids = self.labels[places], None if self.ids is None else self.ids[places]
+        if len(places) * self.columns.width > MOST_IN_MEMORY and bool((np.diff(places) > 0).all()):
+            return dataclasses.replace(self, columns=self.columns.choose(places), labels=labels, ids=ids)
         once, again = np.unique(places, return_inverse=True)
-        columns = {name: column[again] for name, column in self.columns.take(once).items()}
-        return self.replace(
-            columns=columns, labels=self.labels[places], ids=None if self.ids is None else self.ids[places]
-        )
+        columns = self.columns.choose(once).in_memory()
+        return self.replace(columns={n: column[again] for n, column in columns.items()}, labels=labels, ids=ids)
 
     def batches(self, rows: int = 65_536) -> Iterator[Table]:
         """Read the table in parts of so many rows, in order; each is a table in memory."""

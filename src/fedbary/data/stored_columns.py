@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fedbary.data.arrow_cells import cells_of_arrow, matrix_of
 from fedbary.data.columns import Array, refuse_infinite
 from fedbary.data.formats import decoding
-from fedbary.data.formats.arrow_files import Stamp, opened_rows, rows_in_parts, stamp_of, whole_column
+from fedbary.data.formats.arrow_files import ArrowRows, Stamp, opened_rows, rows_in_parts, stamp_of, whole_column
 from fedbary.data.read_columns import columns_of
 from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, columns_made
 from fedbary.errors import DataError
@@ -32,7 +32,7 @@ class StoredColumns(Mapping[str, Array]):
     path
         The file, or the folder of part files.
     rows
-        How many rows it has.
+        How many rows the table has.
     stamp
         What the file looked like when its reading was decided.
     fields
@@ -41,6 +41,8 @@ class StoredColumns(Mapping[str, Array]):
         How the columns are read.
     missing
         Columns of whole numbers or truths of which some row lacks a value, so that no part is read as if none did.
+    chosen
+        Which rows of the file, in its order; all by default.
     """
 
     path: Path
@@ -49,6 +51,7 @@ class StoredColumns(Mapping[str, Array]):
     fields: Mapping[str, str]
     reading: Reading
     missing: frozenset[str] = frozenset()
+    chosen: npt.NDArray[np.intp] | None = field(default=None, repr=False)
     _home: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -76,17 +79,22 @@ class StoredColumns(Mapping[str, Array]):
         for part in self._parts(rows):
             yield self._all(part)
 
-    def take(self, chosen: npt.NDArray[np.intp]) -> dict[str, Array]:
-        """All columns of the rows at these positions, which come in the order of the file and once each."""
-        found, start = [], 0
-        for part in self._parts(_PART):
-            first, last = np.searchsorted(chosen, (start, start + len(part)))
-            if last > first or not len(chosen):
-                found.append(self._all(part.take(chosen[first:last] - start)))
-            start += len(part)
-            if last == len(chosen):
-                break
-        return {name: np.concatenate([part[name] for part in found]) for name in self}
+    def choose(self, places: npt.NDArray[np.intp]) -> StoredColumns:
+        """The same columns of some of the rows, at increasing positions."""
+        chosen = places if self.chosen is None else self.chosen[places]
+        return replace(self, rows=len(places), chosen=chosen)
+
+    def in_memory(self) -> dict[str, Array]:
+        """All columns of all rows."""
+        parts = list(self.parts(_PART))
+        if not parts:
+            return {name: column[:0] for name, column in replace(self, chosen=np.zeros(1, np.intp)).in_memory().items()}
+        return {name: np.concatenate([part[name] for part in parts]) for name in self}
+
+    @property
+    def width(self) -> int:
+        """How many cells a row has."""
+        return sum(max(how.width, 1) for how in self._used.values())
 
     @property
     def _used(self) -> dict[str, ColumnReading]:
@@ -97,12 +105,12 @@ class StoredColumns(Mapping[str, Array]):
             yield from rows_in_parts(source, rows, [self.fields[name] for name in self._used])
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def _opened(self) -> Iterator[ArrowRows]:
         """The file, which has to be what it was: before it is read, and after that."""
         self._check()
         try:
             with opened_rows(self.path) as rows:
-                yield rows
+                yield rows if self.chosen is None else _ChosenRows(rows, self.chosen)
         except DataError:
             self._check()
             raise
@@ -134,3 +142,28 @@ class StoredColumns(Mapping[str, Array]):
         if name in self.missing and how.kind == "boolean":
             columns[name] = columns[name].astype(np.float64)
         return columns
+
+
+@dataclass(frozen=True)
+class _ChosenRows:
+    """Some rows of a file."""
+
+    of: ArrowRows
+    chosen: npt.NDArray[np.intp]
+
+    @property
+    def schema(self) -> Any:
+        return self.of.schema
+
+    def cells(self) -> int:
+        return self.of.cells()
+
+    def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        start = last = 0
+        for batch in self.of.batches(max(rows, _PART), columns):
+            first, last = last, int(np.searchsorted(self.chosen, start + batch.num_rows))
+            if last > first:
+                yield batch.take(self.chosen[first:last] - start)
+            if last == len(self.chosen):
+                return
+            start += batch.num_rows

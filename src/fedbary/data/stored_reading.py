@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbary.data import stored
 from fedbary.data.arrow_cells import cells_of_arrow, pandas_column
 from fedbary.data.column_cells import ColumnCells
 from fedbary.data.columns import Array, naming
@@ -29,13 +30,10 @@ from fedbary.data.frames import is_used, labels_from_series, reading_of, require
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, file_name, is_url
 from fedbary.data.reading import LEFT_OUT, Reading
-from fedbary.data.stored import StoredTable
 from fedbary.data.stored_columns import StoredColumns
 from fedbary.data.told import told_reading
 from fedbary.errors import DataError
 
-# Cells that a table in memory may have: as numbers they take 128 MB.
-MOST_IN_MEMORY = 2**24
 # Rows that are looked at before a whole column is.
 _SAMPLE = 65_536
 
@@ -48,7 +46,7 @@ def stored_table(
     options: ReadOptions | None = None,
     reading: Reading | None = None,
     small: bool = False,
-) -> StoredTable | None:
+) -> stored.StoredTable | None:
     """The table of a file whose rows stay there; None where they are better read into memory.
 
     That is where the format has no types or cannot be read in parts, where cells are few unless ``small`` tables are
@@ -61,7 +59,7 @@ def stored_table(
     if not stamp or not all(size for _, size, _ in stamp):
         return None  # reading it will say what is wrong
     with opened_rows(file) as rows, naming(file_name(file)):
-        fits = not small and rows.cells() <= MOST_IN_MEMORY
+        fits = not small and rows.cells() <= stored.MOST_IN_MEMORY
         fields = None if fits else _fields(rows.schema, id)
         return (
             None
@@ -80,7 +78,7 @@ def _table(
     id: str | None,  # noqa: A002 - as in `read`
     asked: ReadOptions,
     reading: Reading | None,
-) -> StoredTable | None:
+) -> stored.StoredTable | None:
     fields = {name: field for name, field in fields.items() if name != asked.client_column}
     _check_roles(list(fields), label, id)
     labels = _labels(rows, file, fields[label], label, asked)
@@ -96,8 +94,8 @@ def _table(
     if any(how.kind in ("image", "text") for how in decided.values()):
         return None
     require_unique(decided.columns())
-    stored = StoredColumns(file, len(labels), stamp, columns, decided, look.with_gaps(decided))
-    return StoredTable(stored, labels, ids, label, id or "row", file_name(file), decided, notes)
+    kept = StoredColumns(file, len(labels), stamp, columns, decided, look.with_gaps(decided))
+    return stored.StoredTable(kept, labels, ids, label, id or "row", file_name(file), decided, notes)
 
 
 def _fields(schema: Any, id: str | None) -> dict[str, str] | None:  # noqa: A002 - as in `read`
@@ -108,13 +106,13 @@ def _fields(schema: Any, id: str | None) -> dict[str, str] | None:  # noqa: A002
     frame = schema.empty_table().to_pandas()
     frame = frame.set_axis(clean_names(frame.columns), axis=1)
     index = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
-    stored = [one for one in index if isinstance(one, str) and one in schema.names]
-    fields = [name for name in schema.names if name not in stored]
+    levels = [one for one in index if isinstance(one, str) and one in schema.names]
+    fields = [name for name in schema.names if name not in levels]
     if id is not None and id not in frame.columns:
         if any(isinstance(one, dict) and one.get("name") == id for one in index):
             return None
         if id in frame.index.names:
-            frame, fields = frame.reset_index(), [*stored, *fields]
+            frame, fields = frame.reset_index(), [*levels, *fields]
     names = [str(name) for name in frame.columns]
     require_unique(names)
     return dict(zip(names, fields, strict=True))
