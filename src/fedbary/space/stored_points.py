@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from fedbary.data.spool import Spool
 from fedbary.data.table import Table
-from fedbary.space.copies import Hashes, first_and_group, row_hashes
+from fedbary.space.copies import first_and_group
 from fedbary.space.labels import LabelledPart, check_kind, coordinates_of_classes, label_numbers, named_classes
 from fedbary.space.missing import marks
 from fedbary.space.parts import Part
 from fedbary.space.points import Points, cloud_of, place
+from fedbary.space.row_identity import hashed_rows
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -82,8 +83,8 @@ class CloudMaker:
         self._numbers = label_numbers(table.labels, schema.label)
         self._only: Part | None = None
         self._values, self._rows = Spool(schema.feature_width), 0
-        self._as_encoded: list[Hashes] = []
-        self._as_placed: list[Hashes] = []
+        self._as_encoded: list[NDArray[np.bytes_]] = []
+        self._as_placed: list[NDArray[np.bytes_]] = []
 
     def add(self, part: Part) -> None:
         """Take the next rows."""
@@ -131,9 +132,9 @@ class CloudMaker:
     def _store(self, part: Part) -> None:
         missing = marks(part.missing, self._schema)
         numbers = self._numbers[self._rows : self._rows + len(part)]
-        self._as_encoded.append(row_hashes(np.column_stack([part.encoded, missing, numbers])))
+        self._as_encoded.append(hashed_rows(np.column_stack([part.encoded, missing, numbers])))
         values = np.hstack([place(part.encoded, self._schema), missing])
         if self._moves:
-            self._as_placed.append(row_hashes(np.column_stack([values, numbers])))
+            self._as_placed.append(hashed_rows(np.column_stack([values, numbers])))
         self._values.append(values)
         self._rows += len(part)
