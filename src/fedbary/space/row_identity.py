@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.changed import changed
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.space.encode import category_texts
@@ -63,7 +64,9 @@ def split_reference(reference: Table, *, seed: int = 0) -> tuple[Table, Table]:
 
 def different_rows(table: Table) -> Table:
     """The table with each row once: what guards count."""
-    return table.replace(ids=None).take(np.sort(np.unique(row_keys(table), return_index=True)[1]))
+    once = np.zeros(len(table), dtype=bool)
+    once[np.unique(row_keys(table), return_index=True)[1]] = True
+    return changed(table.replace(ids=None), lambda part: part, kept=once)
 
 
 def without_rare_values(values: Floats, min_group: int) -> Floats:

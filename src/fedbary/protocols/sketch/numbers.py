@@ -28,21 +28,32 @@ NOISY = ("doubted", "odd")
 _DIGITS = 2
 
 
-def about_rows(facts: RowFacts, table: Table, schema: Schema, copies: Integers, *, min_group: int) -> dict[str, Scalar]:
+def about_rows(
+    facts: RowFacts,
+    table: Table,
+    schema: Schema,
+    copies: Integers,
+    *,
+    min_group: int,
+    missing: Integers | None = None,
+) -> dict[str, Scalar]:
     """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
 
     A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
     the facts must have been made for that ``min_group`` (`fedbary.valuation.groups`). Rows that are copies of each
-    other have the same number in ``copies``.
+    other have the same number in ``copies``; ``missing`` are the cells that each row lacks, where they are at hand.
     """
     found: dict[str, Scalar] = {}
     for name in ESTIMATES:
         estimate: Estimate | None = getattr(facts, name)
         if estimate is not None:
             found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
-    share = missing_share(table, schema)
     if min_group > 1:
         share = _missing_in_groups(table, schema, Groups(copies, min_group))
+    elif missing is None:
+        share = missing_share(table, schema)
+    else:
+        share = float(missing.mean()) / cells_of_a_row(schema)
     return {**found, "missing": share}
 
 

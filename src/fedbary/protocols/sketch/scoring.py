@@ -88,7 +88,7 @@ def fit_scoring(
     found = fit_scoring_model(
         encode(fitted, schema)[rows], codes, classes, copies=copies[rows], min_group=min_group, seed=seed, busy=busy
     )
-    fitted_rows = CleanRows(found.log_probabilities, codes, found.feature_scores)
+    fitted_rows = CleanRows(Spool.of(found.log_probabilities), codes, found.feature_scores)
     arrays = {f"model.{key}": array for key, array in found.model.to_arrays().items()}
     agreed = np.ones(len(fitted), dtype=bool)
     agreed[rows] = found.linear_votes == codes
@@ -97,29 +97,39 @@ def fit_scoring(
     clean_codes = class_positions(class_names(calibration.labels), classes)
     known = clean_codes != UNKNOWN
     log_p, feature = found.model.scores(encode(calibration, schema)[known])
-    arrays |= clean_arrays("clean", CleanRows(log_p, clean_codes[known], feature))
+    arrays |= clean_arrays("clean", CleanRows(Spool.of(log_p), clean_codes[known], feature))
     return FittedScoring(arrays if adapt else arrays | clean_arrays("null", fitted_rows), agreed)
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A client's rows as the received model sees them; it is asked once, for the answer and for the row values."""
+    """A client's rows as the received model sees them; it is asked once, for the answer and for the row values.
+
+    ``missing`` is how many cells of each row have no value.
+    """
 
     rows: OwnRows
     model: ScoringModel
+    missing: NDArray[np.int64]
 
 
 class Judge:
-    """The received model at work on a client's rows, a part at a time."""
+    """The received model at work on a client's rows, a part at a time.
 
-    def __init__(self, model: ScoringModel, schema: Schema, *, projected: bool) -> None:
-        self._model, self._schema, self._projected = model, schema, projected
+    Without ``ranked``, what only serves to rank rows and to name columns is left out.
+    """
+
+    def __init__(self, model: ScoringModel, schema: Schema, *, projected: bool, ranked: bool) -> None:
+        self._model, self._schema, self._projected, self._ranked = model, schema, projected, ranked
         self._log_p = Spool(len(model.classes))
         self._whitened = Spool(model.metric.rotate(model.metric.mean[None]).shape[1])
         self._feature: list[Floats] = []
+        self._missing: list[NDArray[np.int64]] = []
 
     @classmethod
-    def of(cls, schema: Schema, arrays: Mapping[str, np.ndarray], *, projected: bool = False) -> Judge | None:
+    def of(
+        cls, schema: Schema, arrays: Mapping[str, np.ndarray], *, projected: bool = False, ranked: bool = True
+    ) -> Judge | None:
         """Read the model from a message; None where there is none, as for numbers.
 
         ``projected`` says that the model looks at the schema's coordinates, and not at what they were projected from.
@@ -131,7 +141,7 @@ class Judge:
         projected = projected and schema.projection is not None
         if model.metric.mean.shape != (schema.value_width if projected else schema.encoded_width,):
             raise ProtocolError("protocols.server-array", name="model.mean")
-        return cls(model, schema, projected=projected)
+        return cls(model, schema, projected=projected, ranked=ranked)
 
     def add(self, part: Part) -> None:
         """Look at the next rows."""
@@ -151,8 +161,10 @@ class Judge:
                 rotated[some] = model.metric.rotate(filled)
                 feature[some] = _finite_scores(model, filled, rotated[some])[1]
         self._log_p.append(log_p)
-        self._whitened.append(model.metric.rescale(rotated, CLASS_SHRINKAGE))
+        if self._ranked:
+            self._whitened.append(model.metric.rescale(rotated, CLASS_SHRINKAGE))
         self._feature.append(feature)
+        self._missing.append(missing)
 
     def judged(self, table: Table) -> Judged:
         """What the model says of the table's rows, all of which it has seen."""
@@ -170,10 +182,10 @@ class Judge:
             self._log_p,
             np.concatenate(self._feature),
             class_positions(class_names(table.labels), model.classes),
-            whitened=whitened,
-            columns=None if self._projected else columns,
+            whitened=whitened if self._ranked else None,
+            columns=columns if self._ranked and not self._projected else None,
         )
-        return Judged(rows, model)
+        return Judged(rows, model, np.concatenate(self._missing))
 
 
 def judged_rows(
@@ -245,7 +257,7 @@ def without_rare_classes(rows: OwnRows, groups: Groups) -> OwnRows:
 def clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
     """Scores of clean rows, for a message."""
     return {
-        f"{name}.log_probabilities": rows.log_probabilities,
+        f"{name}.log_probabilities": rows.log_probabilities.array(),
         f"{name}.codes": rows.codes,
         f"{name}.feature": rows.feature_scores,
     }
@@ -261,4 +273,4 @@ def clean_rows(name: str, arrays: Mapping[str, np.ndarray], classes: int) -> Cle
         raise ProtocolError("protocols.server-array", name=f"{name}.codes")
     if codes.min() < 0 or codes.max() >= classes:
         raise ProtocolError("protocols.server-array", name=f"{name}.codes")
-    return CleanRows(log_p, codes.astype(np.int64), feature)
+    return CleanRows(Spool.of(log_p), codes.astype(np.int64), feature)
