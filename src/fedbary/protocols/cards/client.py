@@ -16,7 +16,7 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.guards import guarded_card
-from fedbary.protocols.cards.narrow import as_in, by_name, narrowed
+from fedbary.protocols.cards.narrow import as_in, narrowed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.cards.row_scores import USUAL_TAIL, SeenRows, own_tail, score_rows, seen_rows
 from fedbary.protocols.cards.temperature import own_temperature, refined
@@ -132,7 +132,7 @@ class CardsClient:
             assert schema is not None
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
         check_table(self._table, Space(task=task))
-        table = narrowed(by_name(self._table))
+        table = narrowed(self._table)
         if settings.policy == "trusted":
             return exact_card(table, task=task, shared=True)
         return guarded_card(table, min_group=settings.min_group, shared=settings.shared, task=task)

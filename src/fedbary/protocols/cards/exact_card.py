@@ -57,10 +57,13 @@ def class_codes(table: Table, kind: str) -> tuple[tuple[str, ...], NDArray[np.in
 
 
 def card_points(table: Table, *, unnamed: str | None = None) -> tuple[tuple[CardColumn, ...], Floats]:
-    """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked."""
+    """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked.
+
+    By name: the order of columns in somebody's file must move nothing.
+    """
     columns, parts = [], []
-    for name, values in table.columns.items():
-        column, coordinates = _column(name, values, unnamed)
+    for name in sorted(table.columns):
+        column, coordinates = _column(name, table.columns[name], unnamed)
         columns.append(column)
         parts.append(coordinates)
     return tuple(columns), np.hstack(parts) if parts else np.zeros((len(table), 0))
