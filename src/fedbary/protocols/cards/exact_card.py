@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.protocols.cards.card import Card, CardColumn
+from fedbary.protocols.cards.joined import joined
 from fedbary.space.description import stated_reading
 from fedbary.space.encode import category_texts, column_kind
 from fedbary.space.labels import class_names, label_kind
@@ -35,6 +36,10 @@ def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: boo
 
 def card_of_rows(table: Table, kind: str, *, unnamed: str | None = None) -> Card:
     """The moments of all rows of a table; rows of the level ``unnamed`` have none of a column's levels."""
+    return joined(_card_of_part(part, kind, unnamed) for part in table.batches())
+
+
+def _card_of_part(table: Table, kind: str, unnamed: str | None) -> Card:
     columns, points = card_points(table, unnamed=unnamed)
     classes, codes = class_codes(table, kind)
     if kind == "number":
@@ -52,10 +57,13 @@ def class_codes(table: Table, kind: str) -> tuple[tuple[str, ...], NDArray[np.in
 
 
 def card_points(table: Table, *, unnamed: str | None = None) -> tuple[tuple[CardColumn, ...], Floats]:
-    """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked."""
+    """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked.
+
+    By name: the order of columns in somebody's file must move nothing.
+    """
     columns, parts = [], []
-    for name, values in table.columns.items():
-        column, coordinates = _column(name, values, unnamed)
+    for name in sorted(table.columns):
+        column, coordinates = _column(name, table.columns[name], unnamed)
         columns.append(column)
         parts.append(coordinates)
     return tuple(columns), np.hstack(parts) if parts else np.zeros((len(table), 0))

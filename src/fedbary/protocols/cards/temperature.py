@@ -18,18 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from fedbary.data.table import Table
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.model import SHRINKAGE, Discriminant
-from fedbary.protocols.messages import below
-from fedbary.space.encode import encode
-from fedbary.space.labels import class_names, class_positions
-from fedbary.space.points import place
-from fedbary.space.row_identity import different_rows
-from fedbary.space.schema import Schema
-from fedbary.transport.cost import cost_matrix
+from fedbary.protocols.sketch.scoring import Judged
 from fedbary.valuation.bad_rows import label_noise, noise_shares
-from fedbary.valuation.scoring import ScoringModel
+from fedbary.valuation.groups import Groups
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +37,8 @@ FAR = 4.0
 _STEPS = 13
 # Rows, each at one temperature, that are looked at together.
 _AT_ONCE = 2**12
+# Rows of a client that decide.
+_MOST_ROWS = 65_536
 # Of the log-likelihood per row, what rounding may make of nothing.
 _FLAT = 1e-9
 
@@ -117,33 +112,52 @@ def shared_temperature(
 
 
 def refined(
-    table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], reach: float, *, least: int = 1
+    arrays: Mapping[str, np.ndarray], judged: Judged, lacking: Floats, reach: float, *, groups: Groups | None = None
 ) -> dict[str, np.ndarray]:
     """A received model at the temperature that suits the client's labels best, up to ``reach`` times another."""
-    sent = 2.0 * float(np.asarray(arrays["model.scales"]).ravel()[0])
-    if not sent > 0.0 or schema.label.kind == "number":
+    sent = _temperature(judged)
+    if not sent > 0.0:
         return dict(arrays)
     grid = sent * np.geomspace(1.0 / reach, reach, _STEPS if reach <= NEAR else len(GRID))
-    best = own_temperature(table, schema, arrays, grid, least=least)
+    best = own_temperature(judged, lacking, grid, groups=groups)
     return {**arrays, **{key: arrays[key] * (best / sent) for key in ("model.scales", "model.biases")}}
 
 
-def own_temperature(
-    table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], grid: Floats = GRID, *, least: int = 1
-) -> float:
-    """What a client would choose for a received model, by the labels of ``least`` different rows at least."""
-    if least > 1:
-        table = different_rows(table)
-    model = ScoringModel.from_arrays(below(arrays, "model."))
-    values = place(encode(table, schema), schema)
-    costs = cost_matrix(model.metric.whiten(values, model.shrinkage), model.centroids.points, 2)
-    codes = class_positions(class_names(table.labels), model.classes)
+def own_temperature(judged: Judged, lacking: Floats, grid: Floats = GRID, *, groups: Groups | None = None) -> float:
+    """What a client would choose for a model that has looked at its rows; with ``groups``, by different rows.
+
+    ``lacking`` is the share of each row's cells that have no value. Of very many rows so many tell it that more would choose the same.
+    """
+    codes = judged.rows.codes
     known = codes >= 0
-    if not known.any():
+    if groups is not None:
+        known &= groups.first()
+    rows = np.flatnonzero(known)
+    if not len(rows) or not _temperature(judged) > 0.0:
         return 1.0
-    counts = np.bincount(codes[known], minlength=len(model.classes)) + 1.0
-    odds = -costs[known] / 2.0 + model.biases[0] / (2.0 * model.scales[0])
-    log_prior = np.log(counts / counts.sum())
-    if least > 1:
-        return shared_temperature(odds, log_prior, codes[known], grid, least=least)
-    return likeliest_temperature(odds, log_prior, codes[known], grid)
+    rows = rows[:: -(-len(rows) // _MOST_ROWS)]
+    counts = np.bincount(codes[rows], minlength=len(judged.model.classes)) + 1.0
+    odds, log_prior = _log_odds(judged, lacking, rows), np.log(counts / counts.sum())
+    if groups is not None:
+        return shared_temperature(odds, log_prior, codes[rows], grid, least=groups.least)
+    return likeliest_temperature(odds, log_prior, codes[rows], grid)
+
+
+def _temperature(judged: Judged) -> float:
+    """The temperature of a received model."""
+    return 2.0 * float(judged.model.scales.ravel()[0])
+
+
+def _log_odds(judged: Judged, lacking: Floats, rows: NDArray[np.int64]) -> Floats:
+    """−½‖x − μ_c‖² of some rows up to a number for each row, read off what the model says of them.
+
+    Of a row without any cell it says the prior alone.
+    """
+    logs = np.empty((len(rows), len(judged.model.classes)))
+    for place, part in judged.rows.log_probabilities.placed():
+        first, last = np.searchsorted(rows, (place.start, place.stop))
+        logs[first:last] = part[rows[first:last] - place.start]
+    told = 1.0 - lacking[rows]
+    return np.asarray(
+        (logs - judged.model.log_prior) / (_temperature(judged) * np.where(told > 0.0, told, 1.0))[:, None]
+    )
