@@ -1,0 +1,82 @@
+"""The few functions that take the time where there are many rows, each written once for NumPy and for a GPU."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fedbary.compute.arrays import NUMPY, Array, Arrays
+
+
+def squared_distances(X: Array, Y: Array, xp: Arrays = NUMPY) -> Array:
+    """All ‖x_i − y_j‖² by one matrix product; X and Y are centred first for precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.compute.kernels import squared_distances
+    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[25.,  1.]])
+    """
+    centre = Y.mean(axis=0)
+    X, Y = X - centre, Y - centre
+    squared = X @ Y.T
+    squared *= -2.0
+    squared += (X**2).sum(axis=1)[:, None]
+    squared += (Y**2).sum(axis=1)[None, :]
+    return xp.clip(squared, 0.0, None, out=squared)
+
+
+class Nearest(NamedTuple):
+    """For every point the target with the least value, that value, and the same of the second best."""
+
+    target: Array
+    value: Array
+    second_target: Array
+    second_value: Array
+
+
+def nearest(points: Array, targets: Array, g: Array, *, cap: float | None = None, xp: Arrays = NUMPY) -> Nearest:
+    """The two least values of min(‖x_i − z_s‖², cap) − g_s; the first target where several are equal.
+
+    Values have the points' precision. With one target the second best is that one again, at an infinite value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.compute.kernels import nearest
+    >>> found = nearest(np.array([[0.0], [2.0]]), np.array([[0.0], [3.0]]), np.array([0.0, 5.0]))
+    >>> found.target, found.value
+    (array([0, 1]), array([ 0., -4.]))
+    """
+    values = squared_distances(points, targets, xp)
+    if cap is not None:
+        values = xp.clip(values, None, cap, out=values)
+    values -= g
+    value, target = xp.least(values)
+    xp.put_along(values, target, float("inf"))
+    second_value, second_target = xp.least(values)
+    return Nearest(target, value, second_target, second_value)
+
+
+class ClassSums(NamedTuple):
+    """Rows of each class (K,), the sums of their points (K, d), and Σ x·xᵀ over all of them (d, d)."""
+
+    counts: Array
+    sums: Array
+    second: Array
+
+
+def class_sums(points: Array, codes: Array, classes: int, xp: Arrays = NUMPY) -> ClassSums:
+    """Zeroth, first and second moments of points whose classes are numbered from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.compute.kernels import class_sums
+    >>> found = class_sums(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 1]), 2)
+    >>> found.counts, found.sums.ravel(), found.second
+    (array([1., 2.]), array([1., 5.]), array([[14.]]))
+    """
+    members = xp.one_hot(codes, classes)
+    # By matrix products: sums by scattering come out differently from run to run on a GPU.
+    return ClassSums(members.sum(axis=0), members.T @ points, points.T @ points)
