@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from fedbary.valuation.own_rows import _own_potentials, blended
+from fedbary.data.spool import Spool
+from fedbary.valuation.own_rows import _OwnMeans, blended
 
 
 def client(seed, *, sure):
@@ -17,6 +18,10 @@ def client(seed, *, sure):
     return logs, features, codes, codes != truth
 
 
+def together(logs, features, codes):
+    return np.concatenate(list(blended(Spool.of(logs), Spool.of(features), codes)))
+
+
 def separation(logs, codes, wrong):
     scores = -logs[np.arange(len(codes)), codes]
     return np.mean(scores[wrong][:, None] > scores[~wrong])
@@ -24,19 +29,20 @@ def separation(logs, codes, wrong):
 
 def test_a_weak_model_gets_better_by_the_clients_own_class_means():
     logs, features, codes, wrong = client(0, sure=0.5)
-    assert separation(blended(logs, features, codes), codes, wrong) > separation(logs, codes, wrong) + 0.1
+    assert separation(together(logs, features, codes), codes, wrong) > separation(logs, codes, wrong) + 0.1
 
 
 def test_noise_features_are_left_alone():
     logs, _, codes, _ = client(0, sure=6.0)
     noise = np.random.default_rng(1).normal(size=(200, 5))
-    np.testing.assert_array_equal(blended(logs, noise, codes), logs)
+    np.testing.assert_array_equal(together(logs, noise, codes), logs)
 
 
 def test_a_row_is_judged_without_itself():
     """The closed form is what leaving each row out gives, the mean of all rows aside."""
     _, features, codes, _ = client(0, sure=1.0)
-    found, pull = _own_potentials(features, codes, 2), 2.0 * features.mean(axis=0)
+    found = _OwnMeans.of(Spool.of(features), codes, 2).potentials(features, codes)
+    pull = 2.0 * features.mean(axis=0)
     for row in (0, 57, 199):
         others = np.delete(np.arange(200), row)
         for code in (0, 1):

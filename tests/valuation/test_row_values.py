@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codes import parameter
+from fedbary.data.spool import Spool
 from fedbary.errors import SettingsError
 from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.row_values import CleanRows, OwnRows, classified_rows, suspects
@@ -33,7 +34,7 @@ def values(rules=None, seed=0, unknown=()):
     codes, log_p, feature, clean = sample(seed)
     codes[list(unknown)] = -1
     return classified_rows(
-        OwnRows(np.arange(300), log_p, feature, codes), ("a", "b", "c"), clean, rules=rules or RowRules()
+        OwnRows(np.arange(300), Spool.of(log_p), feature, codes), ("a", "b", "c"), clean, rules=rules or RowRules()
     )
 
 
@@ -65,7 +66,9 @@ def test_the_false_discovery_rate_holds_on_average_in_split_mode():
 def test_when_nothing_can_be_flagged_the_smallest_useful_q_is_told():
     codes, log_p, feature, clean = sample()
     few = CleanRows(clean.log_probabilities[:15], clean.codes[:15], clean.feature_scores[:15])
-    scored = classified_rows(OwnRows(np.arange(300), log_p, feature, codes), ("a", "b", "c"), few, rules=RowRules())
+    scored = classified_rows(
+        OwnRows(np.arange(300), Spool.of(log_p), feature, codes), ("a", "b", "c"), few, rules=RowRules()
+    )
     assert not scored.frame["flag"].any()
     assert 0.1 < scored.facts.smallest_q <= 1.0
 
@@ -85,7 +88,7 @@ def test_a_class_without_calibration_rows_gets_no_p_value():
     codes, log_p, feature, clean = sample()
     there = clean.codes != 2
     less = CleanRows(clean.log_probabilities[there], clean.codes[there], clean.feature_scores[there])
-    own = OwnRows(np.arange(300), log_p, feature, codes)
+    own = OwnRows(np.arange(300), Spool.of(log_p), feature, codes)
     frame = classified_rows(own, ("a", "b", "c"), less, rules=RowRules()).frame
     assert (frame["p_value"].isna() == (codes == 2)).all()
     assert not frame["flag"][codes == 2].any()
@@ -103,7 +106,7 @@ def test_clean_rows_of_a_rare_class_are_not_flagged_for_their_features(client):
         log_p = np.log(np.where(np.eye(2)[clean_codes] == 1, 0.9, 0.1))
         clean = CleanRows(log_p, clean_codes, rng.normal(size=1000) * (1 + 3 * clean_codes))
         feature = rng.normal(size=200) * (1 + 3 * codes)
-        own = OwnRows(np.arange(200), np.log(np.where(np.eye(2)[codes] == 1, 0.9, 0.1)), feature, codes)
+        own = OwnRows(np.arange(200), Spool.of(np.log(np.where(np.eye(2)[codes] == 1, 0.9, 0.1))), feature, codes)
         for adapt, found in flagged.items():
             scored = classified_rows(own, ("a", "b"), clean, rules=RowRules(), adapt=adapt)
             found.append(bool(scored.frame["flag"].any()))
@@ -114,7 +117,7 @@ def test_clean_rows_of_a_rare_class_are_not_flagged_for_their_features(client):
 def test_suspects_make_up_for_the_flags_that_few_clean_rows_do_not_allow():
     codes, log_p, feature, clean = sample()
     few = CleanRows(clean.log_probabilities[:15], clean.codes[:15], clean.feature_scores[:15])
-    own = OwnRows(np.arange(300), log_p, feature, codes)
+    own = OwnRows(np.arange(300), Spool.of(log_p), feature, codes)
     scored = classified_rows(own, ("a", "b", "c"), few, rules=RowRules())
     suspect = scored.frame["suspect"].to_numpy(dtype=bool)
     assert not scored.frame["flag"].any()
@@ -132,8 +135,8 @@ def test_a_row_is_flagged_or_suspect_never_both_and_suspects_are_the_next_worst(
 def test_the_order_of_rows_and_of_clean_rows_changes_nothing(order):
     codes, log_p, feature, clean = sample(rows=12, flipped=2, odd=2)
     shuffled, chosen = np.array(order), np.random.default_rng(0).permutation(len(clean.codes))
-    own = OwnRows(np.arange(12), log_p, feature, codes)
-    other = OwnRows(np.arange(12)[shuffled], log_p[shuffled], feature[shuffled], codes[shuffled])
+    own = OwnRows(np.arange(12), Spool.of(log_p), feature, codes)
+    other = OwnRows(np.arange(12)[shuffled], Spool.of(log_p[shuffled]), feature[shuffled], codes[shuffled])
     mixed = CleanRows(clean.log_probabilities[chosen], clean.codes[chosen], clean.feature_scores[chosen])
     there, here = (
         classified_rows(one, ("a", "b", "c"), clear, rules=RowRules()).frame.set_index("row").sort_index()
@@ -146,7 +149,7 @@ def test_the_order_of_rows_and_of_clean_rows_changes_nothing(order):
 
 def test_each_mode_says_which_guarantee_it_has():
     codes, log_p, feature, clean = sample()
-    own, null = OwnRows(np.arange(300), log_p, feature, codes), sample(1)[3]
+    own, null = OwnRows(np.arange(300), Spool.of(log_p), feature, codes), sample(1)[3]
 
     def promise(calibration, *, adapt):
         rules = RowRules(calibration=calibration)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -32,6 +33,20 @@ class Spool:
         self._lengths: list[int] = []
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, prefix="fedbary-")  # noqa: SIM115
 
+    @classmethod
+    def of(cls, rows: NDArray[np.generic]) -> Spool:
+        """A matrix that is there already.
+
+        Examples
+        --------
+        >>> Spool.of(np.eye(2)).array()
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        spool = cls(int(rows.shape[1]), rows.dtype)
+        spool.append(rows)
+        return spool
+
     def __len__(self) -> int:
         return sum(self._lengths)
 
@@ -47,7 +62,7 @@ class Spool:
         self._file.write(values.tobytes() if values.nbytes < _IN_MEMORY else values.data)
         self._lengths.append(len(values))
 
-    def parts(self) -> Iterator[NDArray[np.generic]]:
+    def parts(self) -> Iterator[NDArray[Any]]:
         """The rows, a part at a time."""
         start = 0
         for length in self._lengths:
@@ -56,6 +71,22 @@ class Spool:
             yield np.frombuffer(self._file.read(size), dtype=self._dtype).reshape(length, self._width)
             start += size
 
-    def array(self) -> NDArray[np.generic]:
+    def placed(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """The same, each part with its place among all rows.
+
+        Examples
+        --------
+        >>> spool = Spool(1)
+        >>> for part in (np.zeros((2, 1)), np.ones((1, 1))):
+        ...     spool.append(part)
+        >>> [place for place, rows in spool.placed()]
+        [slice(0, 2, None), slice(2, 3, None)]
+        """
+        start = 0
+        for rows in self.parts():
+            yield slice(start, start + len(rows)), rows
+            start += len(rows)
+
+    def array(self) -> NDArray[Any]:
         """All rows at once."""
         return np.concatenate([np.zeros((0, self._width), self._dtype), *self.parts()])

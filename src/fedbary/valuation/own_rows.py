@@ -5,9 +5,13 @@ Nothing of it leaves the client, and no p-value uses it: the server's clean rows
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.spool import Spool
 from fedbary.valuation.bad_rows import label_noise
 
 Floats = NDArray[np.float64]
@@ -19,45 +23,94 @@ _WEIGHTS = np.array([0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0])
 _LEAST_NOISE = 0.02
 
 
-def blended(log_probabilities: Floats, whitened: Floats, codes: Integers) -> Floats:
+def blended(log_probabilities: Spool, whitened: Spool, codes: Integers) -> Iterator[Floats]:
     """Log p(c|x) of the received model and of the client's own class means, the latter weighted by cross-validation.
 
-    ``whitened`` are the client's features in the received metric; ``codes`` are all known classes. Own class means
-    judge a row without itself (leave-one-out, in closed form). Their weight is the one at which the labels are
-    likeliest, given that some are wrong; it stays 0 unless that gains more than its standard error.
+    ``whitened`` are the client's features in the received metric; rows whose code is negative have no known class, and
+    stay as they are. Own class means judge a row without itself (leave-one-out, in closed form). Their weight is the
+    one at which the labels are likeliest, given that some are wrong; it stays 0 unless that gains more than its
+    standard error. Yields a part of the rows at a time, after going through all of them three times.
     """
+    known = codes >= 0
+    if known.sum() < 2 or log_probabilities.width < 2:
+        return log_probabilities.parts()
+    means = _OwnMeans.of(whitened, codes, log_probabilities.width)
+    right = np.zeros(len(codes))
+    for place, logs in log_probabilities.placed():
+        right[place] = np.exp(_of_label(logs, codes[place]))
+    noise = max(label_noise(right[known], log_probabilities.width).share, _LEAST_NOISE)
+    own, sums, squares = Spool(log_probabilities.width), np.zeros(len(_WEIGHTS)), np.zeros(len(_WEIGHTS))
+    for (place, logs), rows in zip(log_probabilities.placed(), whitened.parts(), strict=True):
+        seen = known[place]
+        potentials = np.zeros_like(logs)  # adds nothing to the rows of unknown classes
+        potentials[seen] = means.potentials(rows[seen], codes[place][seen])
+        own.append(potentials)
+        gains = _gains(logs[seen], potentials[seen], codes[place][seen], noise)
+        sums += gains.sum(axis=1)
+        squares += (gains**2).sum(axis=1)
+    mean = sums / known.sum()
+    best = int(np.argmax(mean))
+    variance = max(float(squares[best] / known.sum() - mean[best] ** 2), 0.0)
+    if mean[best] <= np.sqrt(variance / known.sum()):
+        return log_probabilities.parts()
+    return _weighted(log_probabilities, own, float(_WEIGHTS[best]))
+
+
+@dataclass(frozen=True, eq=False)
+class _OwnMeans:
+    """Sums of the rows of every class and how many these are, and what all rows pull the means towards."""
+
+    sums: Floats
+    counts: Floats
+    pull: Floats
+
+    @classmethod
+    def of(cls, whitened: Spool, codes: Integers, classes: int) -> _OwnMeans:
+        from scipy.sparse import csr_array
+
+        sums = np.zeros((classes, whitened.width))
+        for place, rows in whitened.placed():
+            known = np.flatnonzero(codes[place] >= 0)
+            shape = (classes, len(rows))
+            sums += csr_array((np.ones(len(known)), (codes[place][known], known)), shape=shape) @ rows
+        counts = np.bincount(codes[codes >= 0], minlength=classes).astype(float)
+        return cls(sums, counts, _PSEUDO_ROWS * sums.sum(axis=0) / counts.sum())
+
+    def potentials(self, rows: Floats, codes: Integers) -> Floats:
+        """−½‖x − m_c‖² to the shrunk mean of every class, that of a row's own class without the row."""
+        means = (self.sums + self.pull) / (self.counts[:, None] + _PSEUDO_ROWS)
+        costs = (rows**2).sum(axis=1)[:, None] - 2.0 * rows @ means.T + (means**2).sum(axis=1)
+        without = (self.sums[codes] - rows + self.pull) / (self.counts[codes][:, None] - 1.0 + _PSEUDO_ROWS)
+        costs[np.arange(len(codes)), codes] = ((rows - without) ** 2).sum(axis=1)
+        return np.asarray(-0.5 * costs)
+
+
+def _weighted(log_probabilities: Spool, own: Spool, weight: float) -> Iterator[Floats]:
     from scipy.special import log_softmax
 
-    rows, classes = np.arange(len(codes)), log_probabilities.shape[1]
-    if len(codes) < 2 or classes < 2:
-        return log_probabilities
-    share = max(label_noise(np.exp(log_probabilities[rows, codes]), classes).share, _LEAST_NOISE)
-    own = _own_potentials(whitened, codes, classes)
-    before = _loss(log_probabilities, codes, share)
-    tried = [log_softmax(log_probabilities + weight * own, axis=1) for weight in _WEIGHTS]
-    gains = [before - _loss(logs, codes, share) for logs in tried]
-    best = int(np.argmax([gain.mean() for gain in gains]))
-    enough = gains[best].std() / np.sqrt(len(codes))
-    return tried[best] if gains[best].mean() > enough else log_probabilities
+    for logs, potentials in zip(log_probabilities.parts(), own.parts(), strict=True):
+        yield log_softmax(logs + weight * potentials, axis=1)
 
 
-def _own_potentials(whitened: Floats, codes: Integers, classes: int) -> Floats:
-    """−½‖x − m_c‖² to the shrunk mean of every class, that of a row's own class without the row."""
-    rows = np.arange(len(codes))
-    counts = np.bincount(codes, minlength=classes).astype(float)
-    sums = np.zeros((classes, whitened.shape[1]))
-    np.add.at(sums, codes, whitened)
-    prior = _PSEUDO_ROWS * whitened.mean(axis=0)
-    means = (sums + prior) / (counts[:, None] + _PSEUDO_ROWS)
-    lengths = (whitened**2).sum(axis=1)
-    costs = lengths[:, None] - 2.0 * whitened @ means.T + (means**2).sum(axis=1)
-    without = (sums[codes] - whitened + prior) / (counts[codes][:, None] - 1.0 + _PSEUDO_ROWS)
-    costs[rows, codes] = ((whitened - without) ** 2).sum(axis=1)
-    return np.asarray(-0.5 * costs)
+def _gains(logs: Floats, own: Floats, codes: Integers, noise: float) -> Floats:
+    """How much likelier each label becomes by each weight, one line per weight."""
+    from scipy.special import log_softmax
+
+    before = _loss(_of_label(logs, codes), logs.shape[1], noise)
+    return np.array(
+        [
+            before - _loss(_of_label(log_softmax(logs + weight * own, axis=1), codes), logs.shape[1], noise)
+            for weight in _WEIGHTS
+        ]
+    )
 
 
-def _loss(log_probabilities: Floats, codes: Integers, noise: float) -> Floats:
+def _of_label(log_probabilities: Floats, codes: Integers) -> Floats:
+    return np.asarray(log_probabilities[np.arange(len(codes)), codes])
+
+
+def _loss(log_probabilities: Floats, classes: int, noise: float) -> Floats:
     """−log of each label's likelihood if a share of labels was replaced at random."""
-    right = np.exp(log_probabilities[np.arange(len(codes)), codes])
-    wrong = (1.0 - right) / (log_probabilities.shape[1] - 1)
+    right = np.exp(log_probabilities)
+    wrong = (1.0 - right) / (classes - 1)
     return np.asarray(-np.log(np.maximum((1.0 - noise) * right + noise * wrong, 1e-300)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.spool import Spool
 from fedbary.notes import Note
 from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_share, wrong_labels
 from fedbary.valuation.combined_test import Scores, Tested, combined_test
@@ -18,9 +19,6 @@ from fedbary.valuation.groups import Groups
 from fedbary.valuation.own_rows import blended
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import MEASURED, PROVED, RowFacts, ScoredRows, few_texts, numbered
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -46,14 +44,14 @@ class OwnRows:
     """What the received model says of a client's rows; ``codes`` are −1 where it does not know the class.
 
     ``whitened`` are the rows in the model's metric, by which the client's own class means help; ``columns`` names the
-    columns that make given rows odd.
+    columns that make given rows odd, which come in order. What is more than a number of each row is a spool.
     """
 
     names: NDArray[np.generic]
-    log_probabilities: Floats
+    log_probabilities: Spool
     feature_scores: Floats
     codes: Integers
-    whitened: Floats | None = None
+    whitened: Spool | None = None
     columns: Callable[[Integers], list[str | None]] | None = None
 
 
@@ -75,36 +73,30 @@ def classified_rows(
     Without it, ``null`` makes the test the one that is proved (`combined_test`). With ``groups`` the estimated
     shares may leave.
     """
-    from scipy.special import log_softmax
-
     known, count = rows.codes != UNKNOWN, len(classes)
-    codes = rows.codes[known]
     shift, weights = np.zeros(count), np.ones(count)
     if adapt:
-        shift, weights = own_mix(
-            rows.log_probabilities[known], codes, clean.codes, count, groups and groups.among(known)
-        )
-    own = log_softmax(rows.log_probabilities + shift, axis=1)
-    better = own.copy()
+        shift, weights = own_mix(rows.log_probabilities, rows.codes, clean.codes, count, groups)
+    own = shifted(rows.log_probabilities, shift)
+    label, suggested = _label_scores(own.parts(), rows.codes)
+    mine = Scores(label, rows.feature_scores, np.where(known, weights[rows.codes], 0.0))
     if rows.whitened is not None:
-        better[known] = blended(own[known], rows.whitened[known], codes)
-    mine = Scores(_label_scores(own, rows.codes), rows.feature_scores, np.where(known, weights[rows.codes], 0.0))
-    ranked = replace(mine, label=_label_scores(better, rows.codes))
+        label, suggested = _label_scores(blended(own, rows.whitened, rows.codes), rows.codes)
+    ranked = replace(mine, label=label)
     theirs = _clean_scores(clean, shift, weights)
     exact = null if rules.calibration == "split" and not adapt else None
     tested = combined_test(mine, theirs, None if exact is None else _clean_scores(exact, shift, weights), ranked=ranked)
     seen = np.isfinite(tested.feature_p)
     odd = odd_share(tested.feature_p[seen], clean_rows=theirs.effective, groups=groups and groups.among(seen))
-    judged = known & ~_worst(np.where(known, rows.feature_scores, -np.inf), round(odd.share * codes.size))
+    judged = known & ~_worst(np.where(known, rows.feature_scores, -np.inf), round(odd.share * known.sum()))
     # The label of a row whose features are odd says nothing.
     right = np.exp(-mine.label[judged])
     wrong = wrong_labels(right, count, clean_rows=theirs.effective, groups=groups and groups.among(judged))
-    wrong = among_all(wrong, judged.sum() / max(codes.size, 1))
-    better[known, codes] = -np.inf
+    wrong = among_all(wrong, judged.sum() / max(known.sum(), 1))
     details = {
         "label_score": ranked.label,
         "feature_score": ranked.feature,
-        "suggested_label": few_texts(np.argmax(better, axis=1), classes),  # the best other class of every row
+        "suggested_label": few_texts(suggested, classes),  # the best other class of every row
     }
     facts = RowFacts(_guarantee(rules, proved=exact is not None), wrong, odd, bad_rows(odd, wrong))
     return _scored(rows.names, tested, rules, calibrated_gradient, facts=facts, details=details, columns=rows.columns)
@@ -155,28 +147,38 @@ def suspects(values: Floats, flagged: NDArray[np.bool_], bad: Estimate) -> NDArr
 
 
 def own_mix(
-    log_probabilities: Floats, codes: Integers, reference_codes: Integers, classes: int, groups: Groups | None
+    log_probabilities: Spool, codes: Integers, reference_codes: Integers, classes: int, groups: Groups | None
 ) -> tuple[Floats, Floats]:
     """Shift of log-probabilities to the client's class shares, and weights of classes, both by labels that are right.
 
     Wrong labels would make rare classes look frequent, and the clean rows of frequent ones count too little.
     """
-    from scipy.special import log_softmax
-
+    known = codes != UNKNOWN
+    groups = groups and groups.among(known)
     theirs = np.bincount(reference_codes, minlength=classes).astype(float)
-    counts = there = np.bincount(codes, minlength=classes).astype(float)
+    counts = there = np.bincount(codes[known], minlength=classes).astype(float)
     if groups is not None:
         counts = there = groups.whole(counts)
     shift = _prior_shift(counts, theirs)
     for _ in range(_CORRECTIONS):
-        right = np.exp(log_softmax(log_probabilities + shift, axis=1)[np.arange(len(codes)), codes])
+        right = np.exp(-_label_scores(shifted(log_probabilities, shift).parts(), codes)[0][known])
         right = right if groups is None else groups.ends_shared(right)
-        trusted = np.bincount(codes, 1.0 - label_noise(right, classes).blamed, minlength=classes).astype(float)
+        trusted = np.bincount(codes[known], 1.0 - label_noise(right, classes).blamed, minlength=classes).astype(float)
         if groups is not None:
             trusted = groups.whole(trusted)
         counts = np.maximum(trusted, _LEAST_TRUST * there)
         shift = _prior_shift(counts, theirs)
     return shift, class_weights(counts, theirs)
+
+
+def shifted(log_probabilities: Spool, shift: Floats) -> Spool:
+    """Log-probabilities under another prior."""
+    from scipy.special import log_softmax
+
+    found = Spool(log_probabilities.width)
+    for logs in log_probabilities.parts():
+        found.append(log_softmax(logs + shift, axis=1))
+    return found
 
 
 def _prior_shift(counts: Floats, reference_counts: Floats) -> Floats:
@@ -185,16 +187,23 @@ def _prior_shift(counts: Floats, reference_counts: Floats) -> Floats:
     return np.asarray(np.log(own / own.sum()) - np.log(theirs / theirs.sum()))
 
 
-def _label_scores(log_probabilities: Floats, codes: Integers) -> Floats:
-    scores = -log_probabilities[np.arange(len(codes)), codes]
-    return np.where(codes == UNKNOWN, np.nan, scores)
+def _label_scores(log_probabilities: Iterable[Floats], codes: Integers) -> tuple[Floats, Integers]:
+    """−log p of each row's label, NaN where its class is unknown, and the likeliest of the other classes."""
+    scores, others, start = np.full(len(codes), np.nan), np.zeros(len(codes), dtype=np.int64), 0
+    for logs in log_probabilities:
+        place = slice(start, start + len(logs))
+        known = np.flatnonzero(codes[place] != UNKNOWN)
+        label = codes[place][known]
+        scores[place][known] = -logs[known, label]
+        without = logs.copy()
+        without[known, label] = -np.inf
+        others[place], start = np.argmax(without, axis=1), place.stop
+    return scores, others
 
 
 def _clean_scores(clean: CleanRows, shift: Floats, weights: Floats) -> Scores:
-    from scipy.special import log_softmax
-
-    logs = log_softmax(clean.log_probabilities + shift, axis=1)
-    return Scores(_label_scores(logs, clean.codes), clean.feature_scores, weights[clean.codes])
+    logs = shifted(Spool.of(clean.log_probabilities), shift).parts()
+    return Scores(_label_scores(logs, clean.codes)[0], clean.feature_scores, weights[clean.codes])
 
 
 def _worst(scores: Floats, count: int) -> NDArray[np.bool_]:

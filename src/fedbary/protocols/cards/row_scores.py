@@ -23,7 +23,7 @@ from fedbary.space.points import cells_of_a_row, missing_cells, place
 from fedbary.space.schema import Schema
 from fedbary.valuation.combined_test import Scores
 from fedbary.valuation.groups import Groups
-from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows, measured_rows, own_mix, suspects
+from fedbary.valuation.row_values import CleanRows, OwnRows, classified_rows, measured_rows, own_mix, shifted, suspects
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import ScoredRows
 from fedbary.valuation.scoring.line import Line
@@ -71,14 +71,13 @@ def score_rows(
     if "clean.codes" in arrays:
         clean = clean_rows("clean", arrays, len(classes))
         return classified_rows(rows, classes, clean, rules=rules, groups=groups)
-    known, codes = rows.codes != UNKNOWN, rows.codes[rows.codes != UNKNOWN]
     expected = _prior_codes(judged.model.log_prior)
-    shift, _ = own_mix(rows.log_probabilities[known], codes, expected, len(classes), groups and groups.among(known))
-    log_p = log_softmax(rows.log_probabilities + shift, axis=1)
+    shift, _ = own_mix(rows.log_probabilities, rows.codes, expected, len(classes), groups)
+    log_p = shifted(rows.log_probabilities, shift)
     feature = _against_same_class(rows.feature_scores, rows.codes)
     rows = replace(rows, log_probabilities=log_p, feature_scores=feature)
     found = classified_rows(
-        rows, classes, _expected_rows(log_p, feature, tail), rules=rules, adapt=False, groups=groups
+        rows, classes, _expected_rows(log_p.array(), feature, tail), rules=rules, adapt=False, groups=groups
     )
     return _untested(found)
 

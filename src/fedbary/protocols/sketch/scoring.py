@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from fedbary.data.spool import Spool
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
@@ -20,7 +21,8 @@ from fedbary.space.encode import encode
 from fedbary.space.labels import class_names, class_positions
 from fedbary.space.missing import missing_coordinates
 from fedbary.space.options import Space
-from fedbary.space.points import Points, cells_of_a_row, missing_cells, place
+from fedbary.space.parts import Part, encoded_parts
+from fedbary.space.points import Points, cells_of_a_row, place
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
 from fedbary.valuation.row_values import UNKNOWN, CleanRows, OwnRows, classified_rows
@@ -107,50 +109,92 @@ class Judged:
     model: ScoringModel
 
 
+class Judge:
+    """The received model at work on a client's rows, a part at a time."""
+
+    def __init__(self, model: ScoringModel, schema: Schema, *, projected: bool) -> None:
+        self._model, self._schema, self._projected = model, schema, projected
+        self._log_p = Spool(len(model.classes))
+        self._whitened = Spool(model.metric.rotate(model.metric.mean[None]).shape[1])
+        self._feature: list[Floats] = []
+
+    @classmethod
+    def of(cls, schema: Schema, arrays: Mapping[str, np.ndarray], *, projected: bool = False) -> Judge | None:
+        """Read the model from a message; None where there is none, as for numbers.
+
+        ``projected`` says that the model looks at the schema's coordinates, and not at what they were projected from.
+        """
+        model_arrays = below(arrays, "model.")
+        if not model_arrays:
+            return None
+        model = ScoringModel.from_arrays(model_arrays)
+        projected = projected and schema.projection is not None
+        if model.metric.mean.shape != (schema.value_width if projected else schema.encoded_width,):
+            raise ProtocolError("protocols.server-array", name="model.mean")
+        return cls(model, schema, projected=projected)
+
+    def add(self, part: Part) -> None:
+        """Look at the next rows."""
+        model, schema = self._model, self._schema
+        values = place(part.encoded, schema) if self._projected else part.encoded
+        rotated = model.metric.rotate(values)
+        log_p, feature = _finite_scores(model, values, rotated)
+        missing = part.missing.sum(axis=1)
+        if missing.any():
+            # What is imputed says nothing of a label: the more a row lacks, the less the model doubts it. And it is no
+            # reason to find the features odd, so there a row lies as near to its class as the cells that it has allow.
+            lacking = (missing / cells_of_a_row(schema))[:, None]
+            log_p = log_softmax((1.0 - lacking) * log_p + lacking * model.log_prior, axis=1)
+            if not self._projected:  # where columns are mixed, no coordinate is that of a missing cell
+                some = np.flatnonzero(missing)
+                filled = lent(values[some], missing_coordinates(part.table.take(some), schema), model)
+                rotated[some] = model.metric.rotate(filled)
+                feature[some] = _finite_scores(model, filled, rotated[some])[1]
+        self._log_p.append(log_p)
+        self._whitened.append(model.metric.rescale(rotated, CLASS_SHRINKAGE))
+        self._feature.append(feature)
+
+    def judged(self, table: Table) -> Judged:
+        """What the model says of the table's rows, all of which it has seen."""
+        model, schema, whitened = self._model, self._schema, self._whitened
+
+        def columns(chosen: NDArray[np.int64]) -> list[str | None]:
+            named = []
+            for at, rows in whitened.placed():
+                first, last = np.searchsorted(chosen, (at.start, at.stop))
+                named += odd_columns(rows[chosen[first:last] - at.start], schema, model)
+            return named
+
+        rows = OwnRows(
+            table.row_names,
+            self._log_p,
+            np.concatenate(self._feature),
+            class_positions(class_names(table.labels), model.classes),
+            whitened=whitened,
+            columns=None if self._projected else columns,
+        )
+        return Judged(rows, model)
+
+
 def judged_rows(
     table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], *, projected: bool = False
 ) -> Judged | None:
-    """What the received model says of a client's rows; None where there is none, as for numbers.
-
-    ``projected`` says that the model looks at the schema's coordinates, and not at what they were projected from.
-    """
-    model_arrays = below(arrays, "model.")
-    if not model_arrays:
+    """What the received model says of a client's rows; None where there is none, as for numbers."""
+    judge = Judge.of(schema, arrays, projected=projected)
+    if judge is None:
         return None
-    model = ScoringModel.from_arrays(model_arrays)
-    values = encode(table, schema)
-    if projected := projected and schema.projection is not None:
-        values = place(values, schema)
-    if model.metric.mean.shape != values.shape[1:]:
-        raise ProtocolError("protocols.server-array", name="model.mean")
-    log_p, feature = _finite_scores(model, values)
-    missing = missing_cells(table, schema)
-    if missing.any():
-        # What is imputed says nothing of a label: the more a row lacks, the less the model doubts it. And it is no
-        # reason to find the features odd, so there a row lies as near to its class as the cells that it has allow.
-        lacking = (missing / cells_of_a_row(schema))[:, None]
-        log_p = log_softmax((1.0 - lacking) * log_p + lacking * model.log_prior, axis=1)
-        if not projected:  # where columns are mixed, no coordinate is that of a missing cell
-            values = lent(values, missing_coordinates(table, schema), model)
-            feature = _finite_scores(model, values)[1]
-    rows = OwnRows(
-        table.row_names,
-        log_p,
-        feature,
-        class_positions(class_names(table.labels), model.classes),
-        whitened=model.metric.whiten(values, CLASS_SHRINKAGE),
-        columns=None if projected else lambda chosen: odd_columns(values[chosen], schema, model),
-    )
-    return Judged(rows, model)
+    for part in encoded_parts(table, schema):
+        judge.add(part)
+    return judge.judged(table)
 
 
-def _finite_scores(model: ScoringModel, values: Floats) -> tuple[Floats, Floats]:
+def _finite_scores(model: ScoringModel, values: Floats, rotated: Floats) -> tuple[Floats, Floats]:
     """Scores of rows; where a server's numbers leave the finite ones, a row is as far away as can be, and no failure.
 
     A failure would tell that there is such a row.
     """
     with np.errstate(all="ignore"):
-        log_p, feature = model.scores(values)
+        log_p, feature = model.scores(values, rotated)
     sound = np.asarray(np.isfinite(log_p).all(axis=1))[:, None]
     return np.where(sound, log_p, log_softmax(model.log_prior)), np.nan_to_num(
         feature, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST

@@ -54,15 +54,15 @@ class ScoringModel:
     biases: Floats
     blend: Floats
 
-    def scores(self, values: Floats) -> tuple[Floats, Floats]:
+    def scores(self, values: Floats, rotated: Floats | None = None) -> tuple[Floats, Floats]:
         """Log-probabilities log p(c|x), one column per class, and feature scores, for rows of scaled features.
 
         A feature score says how far a row is from all centroids, relative to clean rows of the class that it looks
-        like most.
+        like most. ``rotated`` are the rows along the metric's directions, where they are at hand.
         """
         if len(values) * self._widest > _MOST_NUMBERS:
             raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=len(values))
-        rotated = self.metric.rotate(values)
+        rotated = self.metric.rotate(values) if rotated is None else rotated
         parts = [
             log_softmax(-scale * potential + prior + bias, axis=1)
             for (potential, prior), scale, bias in zip(

@@ -1,0 +1,53 @@
+"""One walk over a table's rows: some of them at a time, encoded once for everybody who looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.table import Table
+from fedbary.space.encode import encode
+from fedbary.space.missing import missing_by_column
+from fedbary.space.schema import Schema
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of a table that are in memory together.
+
+    Attributes
+    ----------
+    table : Table
+        The rows.
+    encoded : array
+        What `encode` makes of them.
+    missing : array
+        Their cells without a value, as `missing_by_column` counts them.
+    """
+
+    table: Table
+    encoded: Floats
+    missing: Integers
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+def encoded_parts(table: Table, schema: Schema) -> Iterator[Part]:
+    """The rows of a table in order, a part at a time; a table that is not large is one part.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> table = fb.Table({"age": [30.0, 50.0]}, ["a", "b"])
+    >>> [part.encoded.ravel().tolist() for part in encoded_parts(table, fb.fit_schema(table))]
+    [[-1.0, 1.0]]
+    """
+    for rows in table.batches():
+        yield Part(rows, encode(rows, schema), missing_by_column(rows, schema))
