@@ -60,8 +60,7 @@ class ScoringModel:
         A feature score says how far a row is from all centroids, relative to clean rows of the class that it looks
         like most. ``rotated`` are the rows along the metric's directions, where they are at hand.
         """
-        if len(values) * self._widest > _MOST_NUMBERS:
-            raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=len(values))
+        self.check_size(len(values))
         rotated = self.metric.rotate(values) if rotated is None else rotated
         parts = [
             log_softmax(-scale * potential + prior + bias, axis=1)
@@ -73,6 +72,18 @@ class ScoringModel:
         potentials = feature_potential(self.metric.rescale(rotated, self.feature_shrinkage), self.feature_centroids)
         looks = logs.argmax(axis=1)
         return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
+
+    def check_size(self, rows: int) -> None:
+        """Refuse to look at so many rows at once by so large a model."""
+        if rows * self._widest > _MOST_NUMBERS:
+            raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=rows)
+
+    @property
+    def products(self) -> int:
+        """Multiplications that a row takes, about."""
+        own = 0 if self.class_metric is None else self.class_metric.roots.size + self.class_metric.centroids.points.size
+        shared = self.centroids.points.size + self.feature_centroids.points.size
+        return int(self.metric.directions.size + shared + own + self.coefficients.size)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as named arrays, for a message."""
