@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedbary.compute.arrays import NUMPY, Arrays, moved
-from fedbary.compute.kernels import class_sums, nearest, squared_distances
+from fedbary.compute.kernels import Nearest, class_sums, nearest, squared_distances
 
 # Relative to the largest value: what docs/gpu.md states.
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
@@ -31,16 +31,21 @@ def rng():
 @pytest.mark.parametrize("cap", [None, 20.0])
 def test_the_two_nearest_targets_are_those_of_a_plain_search(xp, rng, kind, cap):
     points, targets = rng.normal(size=(300, 9)) + 5.0, rng.normal(size=(17, 9)) + 5.0
-    g = rng.normal(size=17)
+    g, groups = rng.normal(size=17), np.array([0, 4, 5])
     costs = ((points[:, None] - targets) ** 2).sum(axis=2)
     values = (costs if cap is None else np.minimum(costs, cap)) - g
-    found = nearest(*(xp.asarray(one, kind) for one in (points, targets, g)), cap=cap, xp=xp)
+    problem = [xp.asarray(one) for one in (points, targets, g)]
+    found = Nearest(*(xp.numpy(one) for one in nearest(*problem, cap=cap, groups=groups, dtype=kind, xp=xp)))
     order = np.argsort(values, axis=1, kind="stable")
-    np.testing.assert_array_equal(xp.numpy(found.target), order[:, 0])
-    np.testing.assert_array_equal(xp.numpy(found.second_target), order[:, 1])
+    np.testing.assert_array_equal(found.target, order[:, 0])
+    np.testing.assert_array_equal(found.second_target, order[:, 1])
+    group = np.repeat([0, 1, 2], [4, 1, 12])
+    others = np.where(group == group[order[:, :1]], np.inf, values).min(axis=1)
     near = TOLERANCE[kind] * np.abs(values).max()
-    np.testing.assert_allclose(xp.numpy(found.value), np.sort(values, axis=1)[:, 0], rtol=0, atol=near)
-    np.testing.assert_allclose(xp.numpy(found.second_value), np.sort(values, axis=1)[:, 1], rtol=0, atol=near)
+    np.testing.assert_allclose(found.value, np.sort(values, axis=1)[:, 0], rtol=0, atol=near)
+    np.testing.assert_allclose(found.second_value, np.sort(values, axis=1)[:, 1], rtol=0, atol=near)
+    np.testing.assert_allclose(found.elsewhere, others, rtol=0, atol=near)
+    assert found.value.dtype == kind
 
 
 def test_of_equal_values_the_first_target_wins(xp):

@@ -29,6 +29,9 @@ class Arrays(Protocol):
     def numpy(self, values: Array) -> NDArray[Any]:
         """The same values for NumPy."""
 
+    def room(self) -> int:
+        """Bytes that may be held on the device; none where that is this computer's own memory."""
+
     def filled(self, shape: tuple[int, ...], value: float) -> Array:
         """Doubles, all alike."""
 
@@ -37,6 +40,9 @@ class Arrays(Protocol):
 
     def least(self, values: Array) -> tuple[Array, Array]:
         """The least value of each row, and its column; the first one where several are equal."""
+
+    def least_of_groups(self, values: Array, first: NDArray[np.int64]) -> Array:
+        """The least value of each row in each group of columns, by the place of the group's first one."""
 
     def put_along(self, values: Array, columns: Array, value: float) -> None:
         """Write a value into one column of each row."""
@@ -73,6 +79,10 @@ class NumpyArrays:
         """The values as they are."""
         return np.asarray(values)
 
+    def room(self) -> int:
+        """Nothing has to be held: what is here is here."""
+        return 0
+
     def filled(self, shape: tuple[int, ...], value: float) -> Array:
         """Doubles, all alike."""
         return np.full(shape, value)
@@ -85,6 +95,10 @@ class NumpyArrays:
         """The least value of each row, and its column; the first one where several are equal."""
         column = values.argmin(axis=1)
         return np.take_along_axis(values, column[:, None], axis=1)[:, 0], column
+
+    def least_of_groups(self, values: Array, first: NDArray[np.int64]) -> Array:
+        """The least value of each row in each group of columns, by the place of the group's first one."""
+        return np.minimum.reduceat(values, first, axis=1)
 
     def put_along(self, values: Array, columns: Array, value: float) -> None:
         """Write a value into one column of each row."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fedbary.compute.arrays import NUMPY, Array, Arrays
 
@@ -27,18 +30,33 @@ def squared_distances(X: Array, Y: Array, xp: Arrays = NUMPY) -> Array:
 
 
 class Nearest(NamedTuple):
-    """For every point the target with the least value, that value, and the same of the second best."""
+    """For every point the target of the least value, that value, and the same of the second best.
+
+    ``elsewhere`` is the least value in another group of targets than that of the best.
+    """
 
     target: Array
     value: Array
     second_target: Array
     second_value: Array
+    elsewhere: Array
 
 
-def nearest(points: Array, targets: Array, g: Array, *, cap: float | None = None, xp: Arrays = NUMPY) -> Nearest:
+def nearest(
+    points: Array,
+    targets: Array,
+    g: Array,
+    *,
+    cap: float | None = None,
+    groups: NDArray[np.int64] | None = None,
+    dtype: type[np.floating[Any]] = np.float64,
+    xp: Arrays = NUMPY,
+) -> Nearest:
     """The two least values of min(‖x_i − z_s‖², cap) − g_s; the first target where several are equal.
 
-    Values have the points' precision. With one target the second best is that one again, at an infinite value.
+    Points, targets and g are float64; products and values have the type ``dtype``. With one target the second best is
+    that one again, at an infinite value. ``groups`` has the place of the first target of each group, of which all
+    stand together.
 
     Examples
     --------
@@ -48,14 +66,23 @@ def nearest(points: Array, targets: Array, g: Array, *, cap: float | None = None
     >>> found.target, found.value
     (array([0, 1]), array([ 0., -4.]))
     """
-    values = squared_distances(points, targets, xp)
-    if cap is not None:
-        values = xp.clip(values, None, cap, out=values)
-    values -= g
+    centre = targets.mean(axis=0)
+    own, theirs = xp.asarray(points - centre, dtype), xp.asarray(targets - centre, dtype)
+    values = own @ (-2.0 * theirs.T)
+    values += xp.einsum("ij,ij->i", theirs, theirs)
+    values += xp.einsum("ij,ij->i", own, own)[:, None]
+    values = xp.clip(values, 0.0, cap, out=values)
+    values -= xp.asarray(g, dtype)
     value, target = xp.least(values)
+    elsewhere = None
+    if groups is not None and len(groups) > 1:
+        by_group = xp.least_of_groups(values, groups)
+        own_group = xp.asarray(np.searchsorted(groups, np.arange(len(targets)), side="right") - 1)[target]
+        xp.put_along(by_group, own_group, float("inf"))
+        elsewhere = xp.amin(by_group, 1)
     xp.put_along(values, target, float("inf"))
     second_value, second_target = xp.least(values)
-    return Nearest(target, value, second_target, second_value)
+    return Nearest(target, value, second_target, second_value, second_value if elsewhere is None else elsewhere)
 
 
 class ClassSums(NamedTuple):

@@ -40,6 +40,10 @@ class TorchArrays:
         """The values on this side."""
         return np.asarray(values.cpu().numpy())
 
+    def room(self) -> int:
+        """Half of what is free on a GPU."""
+        return int(torch.cuda.mem_get_info()[0]) // 2 if self.name == "cuda" else 0
+
     def filled(self, shape: tuple[int, ...], value: float) -> Array:
         """Doubles, all alike."""
         return torch.full(shape, value, dtype=torch.float64, device=self.name)
@@ -52,6 +56,10 @@ class TorchArrays:
         """The least value of each row, and its column; the first one where several are equal."""
         value, column = values.min(dim=1)
         return value, column
+
+    def least_of_groups(self, values: Array, first: NDArray[np.int64]) -> Array:
+        """The least value of each row in each group of columns, by the place of the group's first one."""
+        return torch.stack([torch.amin(part, 1) for part in torch.tensor_split(values, first[1:].tolist(), dim=1)], 1)
 
     def put_along(self, values: Array, columns: Array, value: float) -> None:
         """Write a value into one column of each row."""
