@@ -67,9 +67,11 @@ def test_class_sums_are_those_of_the_rows_of_each_class(xp, rng):
     codes[codes == 2] = 1  # a class without rows
     found = class_sums(xp.asarray(points), xp.asarray(codes), 4, xp)
     np.testing.assert_array_equal(xp.numpy(found.counts), np.bincount(codes, minlength=4))
-    sums = [points[codes == code].sum(axis=0) for code in range(4)]
+    np.testing.assert_allclose(xp.numpy(found.centre), points.mean(axis=0), rtol=0, atol=1e-12)
+    centred = points - points.mean(axis=0)
+    sums = [centred[codes == code].sum(axis=0) for code in range(4)]
     np.testing.assert_allclose(xp.numpy(found.sums), sums, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(xp.numpy(found.second), points.T @ points, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(xp.numpy(found.second), centred.T @ centred, rtol=0, atol=1e-9)
 
 
 def test_distances_far_from_the_origin_keep_their_digits(xp):

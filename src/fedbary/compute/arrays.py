@@ -35,8 +35,8 @@ class Arrays(Protocol):
     def filled(self, shape: tuple[int, ...], value: float) -> Array:
         """Doubles, all alike."""
 
-    def one_hot(self, codes: Array, classes: int) -> Array:
-        """Doubles, a row for each code: one in its column, zero elsewhere."""
+    def sums_by(self, codes: Array, rows: Array, classes: int) -> Array:
+        """The sum of the rows of each class."""
 
     def least(self, values: Array) -> tuple[Array, Array]:
         """The least value of each row, and its column; the first one where several are equal."""
@@ -64,9 +64,8 @@ class NumpyArrays:
 
     Examples
     --------
-    >>> NUMPY.one_hot(np.array([1, 0]), 2)
-    array([[0., 1.],
-           [1., 0.]])
+    >>> NUMPY.sums_by(np.array([1, 0, 1]), np.array([[1.0], [2.0], [3.0]]), 2).ravel()
+    array([2., 4.])
     """
 
     name = "cpu"
@@ -87,9 +86,11 @@ class NumpyArrays:
         """Doubles, all alike."""
         return np.full(shape, value)
 
-    def one_hot(self, codes: Array, classes: int) -> Array:
-        """Doubles, a row for each code: one in its column, zero elsewhere."""
-        return (codes[:, None] == np.arange(classes)).astype(np.float64)
+    def sums_by(self, codes: Array, rows: Array, classes: int) -> Array:
+        """The sum of the rows of each class."""
+        sums = np.zeros((classes, rows.shape[1]))
+        np.add.at(sums, codes, rows)
+        return sums
 
     def least(self, values: Array) -> tuple[Array, Array]:
         """The least value of each row, and its column; the first one where several are equal."""

@@ -86,24 +86,26 @@ def nearest(
 
 
 class ClassSums(NamedTuple):
-    """Rows of each class (K,), the sums of their points (K, d), and Σ x·xᵀ over all of them (d, d)."""
+    """The mean (d,), rows of each class (K,), the sums of their points (K, d) and Σ z·zᵀ over all (d, d) about it."""
 
+    centre: Array
     counts: Array
     sums: Array
     second: Array
 
 
 def class_sums(points: Array, codes: Array, classes: int, xp: Arrays = NUMPY) -> ClassSums:
-    """Zeroth, first and second moments of points whose classes are numbered from 0.
+    """Moments of points whose classes are numbered from 0; about the mean, so that large numbers do not cancel.
 
     Examples
     --------
     >>> import numpy as np
     >>> from fedbary.compute.kernels import class_sums
     >>> found = class_sums(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 1]), 2)
-    >>> found.counts, found.sums.ravel(), found.second
-    (array([1., 2.]), array([1., 5.]), array([[14.]]))
+    >>> found.centre, found.counts, found.sums.ravel(), found.second
+    (array([2.]), array([1., 2.]), array([-1.,  1.]), array([[2.]]))
     """
-    members = xp.one_hot(codes, classes)
-    # By matrix products: sums by scattering come out differently from run to run on a GPU.
-    return ClassSums(members.sum(axis=0), members.T @ points, points.T @ points)
+    centre = points.mean(axis=0)
+    centred = points - centre
+    counts = xp.asarray(xp.bincount(codes, minlength=classes), np.float64)
+    return ClassSums(centre, counts, xp.sums_by(codes, centred, classes), centred.T @ centred)

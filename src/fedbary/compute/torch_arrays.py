@@ -41,16 +41,20 @@ class TorchArrays:
         return np.asarray(values.cpu().numpy())
 
     def room(self) -> int:
-        """Half of what is free on a GPU."""
-        return int(torch.cuda.mem_get_info()[0]) // 2 if self.name == "cuda" else 0
+        """Half of what is free on a GPU, or was and is kept by PyTorch."""
+        if self.name != "cuda":
+            return 0
+        kept = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+        return (int(torch.cuda.mem_get_info()[0]) + kept) // 2
 
     def filled(self, shape: tuple[int, ...], value: float) -> Array:
         """Doubles, all alike."""
         return torch.full(shape, value, dtype=torch.float64, device=self.name)
 
-    def one_hot(self, codes: Array, classes: int) -> Array:
-        """Doubles, a row for each code: one in its column, zero elsewhere."""
-        return (codes[:, None] == torch.arange(classes, device=self.name)).to(torch.float64)
+    def sums_by(self, codes: Array, rows: Array, classes: int) -> Array:
+        """The sum of the rows of each class; by a product, as what is scattered comes out differently each time."""
+        members = codes[:, None] == torch.arange(classes, device=self.name)
+        return members.to(rows.dtype).T @ rows
 
     def least(self, values: Array) -> tuple[Array, Array]:
         """The least value of each row, and its column; the first one where several are equal."""

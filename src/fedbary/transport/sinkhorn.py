@@ -89,7 +89,7 @@ def sinkhorn(
     while level > epsilon:
         g, _ = _solved(_Dual(*problem, level, xp), g, _ROUGH)
         level *= scaling**2
-    dual = _Dual(*problem, epsilon, xp)
+    dual = _Dual(*problem, float(epsilon), xp)
     g, error = _solved(dual, g, tolerance)
     if error > tolerance:
         raise TransportError(
