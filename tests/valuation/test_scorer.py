@@ -27,9 +27,11 @@ def rows(count: int, width: int, seed: int):
     return rng.normal(size=(count, width)) * (1.0 + codes[:, None]) + 2.0 * rng.normal(size=(3, width))[codes], codes
 
 
-@pytest.fixture(scope="module", params=[6, 140], ids=["narrow", "wide, with a residual"])
+@pytest.fixture(
+    scope="module", params=[(300, 6), (300, 140), (90, 140)], ids=["narrow", "wide", "wider than it has rows"]
+)
 def model(request) -> ScoringModel:
-    return fit_scoring_model(*rows(300, request.param, 0), ("a", "b", "c"), seed=0).model
+    return fit_scoring_model(*rows(*request.param, 0), ("a", "b", "c"), seed=0).model
 
 
 def test_every_score_is_that_of_the_model(xp, model):
