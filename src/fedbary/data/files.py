@@ -17,6 +17,7 @@ from fedbary.data.options import ReadOptions
 from fedbary.data.owners import OwnedRows, without_column
 from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
 from fedbary.data.reading import Reading
+from fedbary.data.stored_reading import stored_table
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
@@ -34,6 +35,7 @@ def read(
     options: ReadOptions | None = None,
     reading: Reading | None = None,
     most: int | None = None,
+    stored: bool | None = None,
 ) -> Table:
     r"""Read a table from a file, a folder of Parquet files or of images, or a database.
 
@@ -53,6 +55,9 @@ def read(
         How columns were agreed to be read, by the reference or the schema; guesses are for the rest.
     most
         Stop after so many rows.
+    stored
+        Whether the rows of a Parquet or Feather file, or of a folder of Parquet files, stay there and come a part at a
+        time (`fedbary.data.stored.StoredTable`). Default: where there are more than 2**24 cells.
 
     Raises
     ------
@@ -68,6 +73,10 @@ def read(
     Table(2 rows, 1 columns, label 'bought')
     """
     asked = options or ReadOptions()
+    if most is None and stored is not False:
+        table = stored_table(path, label, id=id, options=asked, reading=reading, small=bool(stored))
+        if table is not None:
+            return table
     with opened(path, asked, most, reading=reading) as cells:
         frame = without_column(cells.frame, asked.client_column)
         return Table.from_frame(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,14 +61,22 @@ def decided(
     names = [str(name) for name in frame.columns]
     require_unique(names)
     told = told_reading(names, options, (*others, *(agreed or ())))
-    cells = {
-        name: cells_of(name, frame.iloc[:, place])
-        for place, name in enumerate(names)
-        if name not in told or told[name].kind not in LEFT_OUT
-    }
+    cells = {name: cells_of(name, frame.iloc[:, place]) for place, name in enumerate(names) if is_used(told, name)}
+    return cells, *reading_of(cells, options, told, agreed)
+
+
+def is_used(told: Reading, name: str) -> bool:
+    """Whether a column is not left out by what was told."""
+    return name not in told or told[name].kind not in LEFT_OUT
+
+
+def reading_of(
+    cells: Mapping[str, ColumnCells], options: ReadOptions, told: Reading, agreed: Reading | None
+) -> tuple[Reading, tuple[Note, ...]]:
+    """How each column is read whose cells are given or that was told to be left out, and notes on what was guessed."""
     used = any(how.kind != "dropped" for how in (agreed or {}).values())
     reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=used)
-    return cells, Reading({**reading, **{name: how for name, how in told.items() if name not in cells}}), guessed
+    return Reading({**reading, **{name: how for name, how in told.items() if name not in cells}}), guessed
 
 
 def labels_from_series(name: str, series: pd.Series[Any], decimal: str = "") -> Array:

@@ -51,6 +51,7 @@ def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> 
 def log_unread_cells(config: NodeConfig, reading: Reading | None) -> None:
     """Tell the owner's log what a private answer took as missing; the answer was made before."""
     try:
-        own_table(config, reading, private=False)
+        for _ in own_table(config, reading, private=False).batches():
+            pass  # what is wrong with a stored table is said when it is met
     except FedbaryError as error:
         log_error(error, "read as far as it can be")

@@ -42,6 +42,7 @@ SENTENCES = {
         "100 Dirichlet draws with alpha={alpha:g} left a client with fewer than {least} of {rows} rows; raise alpha or lower clients ({clients}) or min_rows"
     ),
     "encoded-by-hashing": say("encoded by hashing, as there is nothing but free text: {columns:quoted}"),
+    "file-changed": say("the file has changed, or is gone, since it was first read; leave it as it is and start again"),
     "file-empty": say("the file is empty; expected a header and rows"),
     "file-kind": say("the suffix {suffix!r} is not one of {known}; convert the file"),
     "file-too-large": say(

@@ -33,5 +33,6 @@ SENTENCES = {
         "most",
     ),
     "too-many-parts": say("the folder holds more than {most:,} Parquet files; write its rows to fewer", "most"),
+    "too-many-rows": say("the table has {rows:,} rows, more than {most:,}; sample them or split the file", "most"),
     "zip-members": say("the zip holds {count} files; pack the one that is meant alone"),
 }

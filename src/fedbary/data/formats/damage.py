@@ -12,6 +12,8 @@ from fedbary.errors import DataError
 MAX_FILE_BYTES = 4 * 2**30
 # Rows times columns: formats that store a repeated value once can hold any number of cells in a few bytes.
 MAX_CELLS = 2**29
+# Of a table whose cells stay in their file: what is kept of a row are its label and a few numbers.
+MAX_STORED_ROWS = 2**28
 
 _TEXT = ("CSV", "JSON")
 
@@ -49,3 +51,9 @@ def refuse_cells(path: Path, rows: int, columns: int) -> None:
     """Raise a DataError for more cells than a table may have."""
     if rows * columns > MAX_CELLS:
         raise DataError("formats.too-many-cells", where=str(path), rows=rows, columns=columns, most=MAX_CELLS)
+
+
+def refuse_rows(path: Path, rows: int) -> None:
+    """Raise a DataError for more rows than a table may have whose cells stay in its file."""
+    if rows > MAX_STORED_ROWS:
+        raise DataError("formats.too-many-rows", where=str(path), rows=rows, most=MAX_STORED_ROWS)

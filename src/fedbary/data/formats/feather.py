@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,28 +19,56 @@ def read_feather(path: Path, most: int | None, *, alone: bool = False) -> Cells:
     """The columns of a Feather file."""
     import pyarrow as pa
 
-    with readable(path, "Feather"), _source(path) as (schema, batches):
+    with readable(path, "Feather"), feather_rows(path) as source:
         found, rows = [], 0
-        for batch in batches:
+        for batch in source.batches():
             found.append(batch)
             rows += batch.num_rows
-            refuse_cells(path, rows, len(schema))
+            refuse_cells(path, rows, len(source.schema))
             if most is not None and rows >= most:
                 break
-        return Cells(as_frame(pa.Table.from_batches(found, schema).slice(0, most), alone=alone))
+        return Cells(as_frame(pa.Table.from_batches(found, source.schema).slice(0, most), alone=alone))
 
 
 def feather_chunks(path: Path, rows: int) -> Iterator[Cells]:
     """The columns of a Feather file, so many rows at a time."""
-    with readable(path, "Feather"), _source(path) as (_, batches):
-        for batch in batches:
-            for start in range(0, batch.num_rows, rows):
-                yield Cells(as_frame(batch.slice(start, rows)))
+    with readable(path, "Feather"), feather_rows(path) as source:
+        for batch in source.batches(rows):
+            yield Cells(as_frame(batch))
+
+
+class FeatherRows:
+    """One Feather file, whose buffers are checked: Arrow trusts what a file says of its texts' lengths."""
+
+    def __init__(self, source: Any, *, stream: bool) -> None:
+        self._source, self._stream = source, stream
+        self.schema = self._reader().schema
+
+    def cells(self) -> int:
+        """About how many cells they have; the file says only how many bytes."""
+        return int(self._source.size()) // 4
+
+    def batches(self, rows: int | None = None, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows in order, at most so many at a time or as they are stored, and these columns of them."""
+        import pyarrow as pa
+
+        places = None if columns is None else [self.schema.get_field_index(name) for name in columns]
+        reader = self._reader(pa.ipc.IpcReadOptions(included_fields=places))
+        stored = reader if self._stream else map(reader.get_batch, range(reader.num_record_batches))
+        for batch in stored:
+            batch.validate(full=True)
+            yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows or max(batch.num_rows, 1)))
+
+    def _reader(self, options: Any = None) -> Any:
+        import pyarrow as pa
+
+        self._source.seek(0)
+        return (pa.ipc.open_stream if self._stream else pa.ipc.open_file)(self._source, options=options)
 
 
 @contextmanager
-def _source(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """The schema and the batches, whose buffers are checked: Arrow trusts what a file says of its texts' lengths."""
+def feather_rows(path: Path) -> Iterator[FeatherRows]:
+    """An open file."""
     import pyarrow as pa
 
     with path.open("rb") as file:
@@ -48,15 +76,4 @@ def _source(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
     if magic.startswith(_FIRST_VERSION):
         raise ValueError("the first version of Feather, which nothing has written since 2020")
     with pa.OSFile(str(path)) as source:
-        if magic == _FILE:
-            reader = pa.ipc.open_file(source)
-            batches = (reader.get_batch(place) for place in range(reader.num_record_batches))
-        else:
-            reader = pa.ipc.open_stream(source)
-            batches = iter(reader)
-        yield reader.schema, (_checked(batch) for batch in batches)
-
-
-def _checked(batch: Any) -> Any:
-    batch.validate(full=True)
-    return batch
+        yield FeatherRows(source, stream=magic != _FILE)

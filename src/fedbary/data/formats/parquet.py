@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 
 PARQUET = (".parquet", ".pq")
 _MOST_PARTS = 10_000
+# Bytes of each column that are read ahead: by default all of a row group is, which may be all of a file.
+_BUFFER = 2**16
 
 
 def read_parquet(path: Path, most: int | None, *, alone: bool = False) -> Cells:
     """The columns of a Parquet file, or of all part files in a folder."""
-    with readable(path, "Parquet"), _source(path) as source:
+    with readable(path, "Parquet"), parquet_rows(path) as source:
         return Cells(as_frame(source.head(most), alone=alone))
 
 
 def parquet_chunks(path: Path, rows: int) -> Iterator[Cells]:
     """The columns of Parquet files, so many rows at a time."""
-    with readable(path, "Parquet"), _source(path) as source:
+    with readable(path, "Parquet"), parquet_rows(path) as source:
         for batch in source.batches(rows):
             yield Cells(as_frame(batch))
 
@@ -51,57 +53,83 @@ def as_frame(table: Any, *, alone: bool = False) -> pd.DataFrame:
     return frame.set_axis(clean_names(frame.columns), axis=1)
 
 
-class _File:
+class ParquetRows:
     """One Parquet file."""
 
     def __init__(self, path: Path, file: Any) -> None:
         self._path, self._file = path, file
 
+    @property
+    def schema(self) -> Any:
+        """Names and types of its columns, as Arrow has them."""
+        return self._file.schema_arrow
+
+    def cells(self) -> int:
+        """How many cells they have, a vector as many as it has numbers."""
+        return _cells(self._file.metadata)
+
     def head(self, most: int | None) -> Any:
+        """All rows, or the first of them."""
         import pyarrow as pa
 
         if most is None:
             refuse_cells(self._path, self._file.metadata.num_rows, self._file.metadata.num_columns)
             return self._file.read()
-        return pa.Table.from_batches([batch for batch in [next(self.batches(most), None)] if batch], self._schema)
+        return pa.Table.from_batches([batch for batch in [next(self.batches(most), None)] if batch], self.schema)
 
-    def batches(self, rows: int) -> Iterator[Any]:
-        return iter(self._file.iter_batches(batch_size=rows))
-
-    @property
-    def _schema(self) -> Any:
-        return self._file.schema_arrow
+    def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows in order, at most so many at a time, and at least these columns of them."""
+        names = None if columns is None else list(columns)
+        return iter(self._file.iter_batches(batch_size=rows, columns=names))
 
 
-class _Folder:
+class ParquetFolder:
     """Part files, as one table: a column that is not in all of them is missing in the others."""
 
     def __init__(self, folder: Path, parts: list[Path]) -> None:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
+        # As `ParquetFile` is opened below.
+        scan = ds.ParquetFragmentScanOptions(use_buffered_stream=True, buffer_size=_BUFFER, pre_buffer=False)
+        parquet = ds.ParquetFileFormat(default_fragment_scan_options=scan)
+
         def dataset(schema: Any) -> Any:
             names = [str(part) for part in parts]
-            return ds.dataset(
-                names, schema=schema, format="parquet", partitioning="hive", partition_base_dir=str(folder)
-            )
+            return ds.dataset(names, schema=schema, format=parquet, partitioning="hive", partition_base_dir=str(folder))
 
         found = dataset(None)
         schemas = [found.schema, *(fragment.physical_schema for fragment in found.get_fragments())]
         self._path, self._dataset = folder, dataset(pa.unify_schemas(schemas, promote_options="permissive"))
 
+    @property
+    def schema(self) -> Any:
+        """Names and types of the columns that some part has, as Arrow has them."""
+        return self._dataset.schema
+
+    def cells(self) -> int:
+        """How many cells they have, a vector as many as it has numbers."""
+        return sum(_cells(fragment.metadata) for fragment in self._dataset.get_fragments())
+
     def head(self, most: int | None) -> Any:
+        """All rows, or the first of them."""
         if most is None:
             refuse_cells(self._path, self._dataset.count_rows(), len(self._dataset.schema))
             return self._dataset.to_table()
         return self._dataset.head(most)
 
-    def batches(self, rows: int) -> Iterator[Any]:
-        return iter(self._dataset.to_batches(batch_size=rows))
+    def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows in order, at most so many at a time, and these columns of them."""
+        import pyarrow.dataset as ds
+
+        names = None if columns is None else {name: ds.field(name) for name in columns}
+        # What is read ahead is in memory, too.
+        return iter(self._dataset.to_batches(columns=names, batch_size=rows, batch_readahead=1, fragment_readahead=1))
 
 
 @contextmanager
-def _source(path: Path) -> Iterator[_File | _Folder]:
+def parquet_rows(path: Path) -> Iterator[ParquetRows | ParquetFolder]:
+    """An open file, or folder of part files."""
     from pyarrow.parquet import ParquetFile
 
     if path.is_dir():
@@ -110,7 +138,12 @@ def _source(path: Path) -> Iterator[_File | _Folder]:
         parts = list(islice(part_files(path), _MOST_PARTS + 1))
         if len(parts) > _MOST_PARTS:
             raise DataError("formats.too-many-parts", where=str(path), most=_MOST_PARTS)
-        yield _Folder(path, parts)
+        yield ParquetFolder(path, parts)
     else:
-        with ParquetFile(path) as file:
-            yield _File(path, file)
+        with ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+            yield ParquetRows(path, file)
+
+
+def _cells(metadata: Any) -> int:
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    return sum(group.column(place).num_values for group in groups for place in range(group.num_columns))

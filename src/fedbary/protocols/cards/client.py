@@ -32,6 +32,7 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.sketch.numbers import about_rows
+from fedbary.space.cell_counts import count_cells
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
@@ -157,7 +158,7 @@ class CardsClient:
         except FedbaryError as error:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
             return {}
-        return about_rows(facts, table, schema, copies, min_group=least)
+        return about_rows(facts, table, schema, count_cells(table, schema), copies, min_group=least)
 
     def _score(self, table: Table, schema: Schema, groups: Groups | None) -> ScoredRows:
         found = score_rows(table, schema, self._arrays, rules=self._rules, tail=self._tail, groups=groups)

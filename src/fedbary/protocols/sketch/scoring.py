@@ -15,10 +15,10 @@ from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.forms import LARGEST
 from fedbary.protocols.messages import below
-from fedbary.protocols.sketch.number_scoring import finite_array, fit_number_scoring, score_numbers
+from fedbary.protocols.sketch.number_scoring import finite_array, fit_number_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.encode import encode
-from fedbary.space.labels import class_names, class_positions
+from fedbary.space.labels import class_names, class_positions, label_positions
 from fedbary.space.missing import missing_coordinates
 from fedbary.space.options import Space
 from fedbary.space.parts import Part, encoded_parts
@@ -124,15 +124,15 @@ class Judge:
     def of(
         cls, schema: Schema, arrays: Mapping[str, np.ndarray], *, rows: int, projected: bool = False
     ) -> Judge | None:
-        """Read the model from a message; None where there is none, as for numbers.
+        """Read the model for so many rows from a message; None where there is none, as for numbers.
 
-        ``rows`` are how many there will be, all parts together; ``projected`` says that the model looks at the schema's
-        coordinates, and not at what they were projected from.
+        ``projected`` says that the model looks at the schema's coordinates, and not at what they were projected from.
         """
         model_arrays = below(arrays, "model.")
         if not model_arrays:
             return None
         model = ScoringModel.from_arrays(model_arrays)
+        model.require_affordable(rows)
         projected = projected and schema.projection is not None
         if model.metric.mean.shape != (schema.value_width if projected else schema.encoded_width,):
             raise ProtocolError("protocols.server-array", name="model.mean")
@@ -183,7 +183,7 @@ class Judge:
             table.row_names,
             self._log_p,
             np.concatenate(self._feature),
-            class_positions(class_names(table.labels), model.classes),
+            label_positions(table.labels, model.classes),
             whitened=whitened,
             columns=None if self._projected else columns,
         )
@@ -204,21 +204,15 @@ def judged_rows(
 
 def score_rows(
     table: Table,
-    cloud: Points,
-    schema: Schema,
-    sketch: SketchPoints,
+    judged: Judged | None,
     arrays: Mapping[str, np.ndarray],
     *,
-    judged: Judged | None,
     rules: RowRules,
     adapt: bool,
     gradient: Floats | None = None,
-    min_group: int = 1,
+    groups: Groups | None = None,
 ) -> ScoredRows:
-    """A client's row values from what the server sent; with ``min_group`` the facts may leave, the rest is rough."""
-    groups = Groups(cloud.point_of_row, min_group) if min_group > 1 else None
-    if schema.label.kind == "number":
-        return score_numbers(table, cloud, schema, sketch, arrays, rules=rules, gradient=gradient, groups=groups)
+    """A client's row values from what the server sent; with ``groups`` the facts may leave, the rest is rough."""
     if judged is None:
         nothing = np.zeros(len(table)) if gradient is None else gradient
         told = {"row": table.row_names, "value": -nothing, "calibrated_gradient": nothing}

@@ -20,8 +20,9 @@ Floats = NDArray[np.float64]
 
 # A model is a few matrices; a larger one is not what a server of this protocol sends.
 MAX_BYTES = 256 * 2**20
-# Of each row at each centroid, class or direction: four gigabytes.
-_MOST_NUMBERS = 2**29
+# Of each row at each centroid, class or direction: four gigabytes of the rows that are in memory together, and of all
+# rows what takes some minutes.
+_PART, _MOST_IN_MEMORY, _MOST_NUMBERS = 65_536, 2**29, 2**33
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,6 @@ class ScoringModel:
         A feature score says how far a row is from all centroids, relative to clean rows of the class that it looks
         like most. ``rotated`` are the rows along the metric's directions, where they are at hand.
         """
-        self.check_size(len(values))
         rotated = self.metric.rotate(values) if rotated is None else rotated
         parts = [
             log_softmax(-scale * potential + prior + bias, axis=1)
@@ -73,17 +73,18 @@ class ScoringModel:
         looks = logs.argmax(axis=1)
         return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
 
-    def check_size(self, rows: int) -> None:
-        """Refuse to look at so many rows at once by so large a model."""
-        if rows * self._widest > _MOST_NUMBERS:
-            raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=rows)
-
     @property
     def products(self) -> int:
         """Multiplications that a row takes, about."""
         own = 0 if self.class_metric is None else self.class_metric.roots.size + self.class_metric.centroids.points.size
         shared = self.centroids.points.size + self.feature_centroids.points.size
         return int(self.metric.directions.size + shared + own + self.coefficients.size)
+
+    def require_affordable(self, rows: int) -> None:
+        """Refuse a model that is too large for so many rows: for the memory, or for the time and the disk."""
+        widest = self._widest
+        if min(rows, _PART) * widest > _MOST_IN_MEMORY or rows * widest > _MOST_NUMBERS:
+            raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=rows)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as named arrays, for a message."""

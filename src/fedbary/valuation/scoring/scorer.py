@@ -36,7 +36,6 @@ class Scorer:
         if self._xp is NUMPY:
             rotated = self._model.metric.rotate(values)
             return *self._model.scores(values, rotated), rotated
-        self._model.check_size(len(values))
         logs, feature, rotated = scores_on(self._xp, self._moved, self._xp.asarray(values, np.float64))
         return self._xp.numpy(logs), self._xp.numpy(feature), self._xp.numpy(rotated)
 
