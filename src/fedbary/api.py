@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fedbary.checks import did_you_mean
+from fedbary.compute import computing_on
+from fedbary.compute.device import Device
 from fedbary.data.objects import as_table, check_types, client_tables, clients_in, private_table, reference_table
 from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
@@ -53,6 +55,7 @@ def value(
     rule: Literal["bh", "sign"] = "bh",
     calibration: Literal["split", "crossfit"] = "crossfit",
     seed: int | None = None,
+    device: Device = "auto",
     engine: Engine | None = None,
     progress: Listener | None = None,
 ) -> Valuation:
@@ -88,6 +91,9 @@ def value(
         How rows are flagged: Benjamini–Hochberg, or the paper's rule, a positive calibrated gradient.
     seed : int, optional
         Makes the run repeatable. Left out, one is drawn and kept in ``result.settings``.
+    device : {"auto", "cpu", "cuda"}
+        Where arithmetic on many rows runs; ``auto`` takes a GPU where there is one and the work is worth its start.
+        ``result.settings["device"]`` says what was used.
     engine : Engine, optional
         What carries messages to the clients and back. Default: `LocalEngine`, which says with how many workers the
         clients run here, and in which folder the run is logged.
@@ -119,17 +125,18 @@ def value(
         raise SettingsError("settings.one-client")
     check_types(clients or {})
     carrier = engine or LocalEngine()
-    target = None if reference is None else reference_table(reference, label=label, options=options)
-    return run_session(
-        chosen,
-        carrier,
-        reference=target,
-        space=chosen.space(space),
-        rules=RowRules(fdr, rule, calibration),
-        seed=carrier.drawn_seed() if seed is None else int(seed),
-        tables=None if clients is None else client_tables(clients, target, label=label, options=options),
-        progress=progress,
-    )
+    with computing_on(device, "value"):
+        target = None if reference is None else reference_table(reference, label=label, options=options)
+        return run_session(
+            chosen,
+            carrier,
+            reference=target,
+            space=chosen.space(space),
+            rules=RowRules(fdr, rule, calibration),
+            seed=carrier.drawn_seed() if seed is None else int(seed),
+            tables=None if clients is None else client_tables(clients, target, label=label, options=options),
+            progress=progress,
+        )
 
 
 def card(
@@ -144,6 +151,7 @@ def card(
     shared: bool = False,
     task: Task = "auto",
     options: ReadOptions | None = None,
+    device: Device = "auto",
     policy: OwnerPolicy | None = None,
     ledger: Ledger | None = None,
 ) -> CardFile:
@@ -171,6 +179,8 @@ def card(
         Whether the label names classes or is a number.
     options : ReadOptions, optional
         What is asked of reading the columns of a frame or file; the rest is guessed.
+    device : {"auto", "cpu", "cuda"}
+        Where sums over many rows are made; ``auto`` takes a GPU where there is one and the work is worth its start.
     policy, ledger : OwnerPolicy, Ledger, optional
         What the owner allows, and the record of what left. With one of them the card passes them as it would over a
         network; ``fedbary card`` always does.
@@ -192,15 +202,16 @@ def card(
     """
     _check_options(options, "card")
     agreed = schema if schema is None or isinstance(schema, Schema) else Schema.load(schema)
-    table = _own_table(data, label, options, agreed, private=epsilon is not None)
     guards: Literal["guarded", "dp"] = "guarded" if epsilon is None else "dp"
     asked = Cards(min_group=min_group, epsilon=epsilon, delta=delta, policy=guards, shared=shared)
-    client: ClientProtocol = asked.client(table, rules=RowRules(), seed=0)
     if policy is not None and ledger is None:
         raise wrong_parameter("ledger", "card", "an fb.Ledger(...) where there is a policy", ledger)
-    if ledger is not None:
-        client = _guarded(table, asked, policy or OwnerPolicy(), ledger)
-    return CardFile(card_of(client.answer(card_question(task, agreed))), name)
+    with computing_on(device, "card"):
+        table = _own_table(data, label, options, agreed, private=epsilon is not None)
+        client: ClientProtocol = asked.client(table, rules=RowRules(), seed=0)
+        if ledger is not None:
+            client = _guarded(table, asked, policy or OwnerPolicy(), ledger)
+        return CardFile(card_of(client.answer(card_question(task, agreed))), name)
 
 
 def _own_table(

@@ -83,6 +83,7 @@ def test_a_constant_column_is_fine_but_noted(fedbary, sites, spoil):
         ("--t", "1.5"),
         ("--rule", "best"),
         ("--workers", "0"),
+        ("--device", "tpu"),
         ("--min-group", "0"),
         ("--label-weight", "-1"),
     ],

@@ -46,12 +46,12 @@ def test_a_reference_among_the_files_is_not_a_client(fedbary, sites):
 def test_options_reach_the_settings(fedbary, sites):
     options = ("--support", 3, "--t", 0.5, "--p", 1, "--min-group", 4, "--gradient", "gamma", "--metric", "within")
     more = ("--labels", "onehot", "--projection", 2, "--scaling", "none", "--task", "classification")
-    rest = ("--missing", "refuse", "--rule", "sign", "--seed", 5, "--workers", 1)
+    rest = ("--missing", "refuse", "--rule", "sign", "--seed", 5, "--workers", 1, "--device", "cpu")
     code, out, _ = fedbary("value", sites, *BASE, *options, *more, *rest, "--json")
     found = json.loads(out)["settings"]
     assert code == 0
-    assert [found[k] for k in ("support", "t", "p", "min_group", "gradient", "rule", "seed")] == [
-        *(3, 0.5, 1, 4, "gamma", "sign", 5)
+    assert [found[k] for k in ("support", "t", "p", "min_group", "gradient", "rule", "seed", "device")] == [
+        *(3, 0.5, 1, 4, "gamma", "sign", 5, "cpu")
     ]
     assert [found["space"][k] for k in ("metric", "labels", "projection", "scaling", "task", "missing")] == [
         *("within", "onehot", 2, "none", "classification", "refuse")

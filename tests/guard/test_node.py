@@ -7,6 +7,7 @@ import os
 import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.data.any_cells import read_any_cells
 from fedbary.data.atomic import read_arrays
 from fedbary.errors import DataError, SettingsError
@@ -357,6 +358,15 @@ def test_the_log_quotes_cells_at_the_level_debug_alone(tmp_path):
         assert "data.cell-does-not-fit mine.csv: column 'x1' is read as a number" in owner.log
     with pytest.raises(SettingsError, check=coded("guard.log-level")):
         NodeConfig.of({**owner.config, "log-level": "loud"}, 1)
+
+
+def test_a_node_answers_on_the_device_of_its_config(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(node_module, "computing_on", lambda device, _: asked.append(device) or nullcontext())
+    Owner(tmp_path, device="cpu").ask(question())
+    assert asked == ["cpu"]
+    with pytest.raises(SettingsError, check=parameter("device")):
+        NodeConfig.of({"data-path": "mine.csv", "device": "tpu"}, 1)
 
 
 @pytest.mark.parametrize("level", ["info", "debug"])

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from fedbary.compute import device_used
 from fedbary.engines.checkpoint import Checkpoint
 from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import EventLog, EventObserver, Listener
@@ -74,7 +75,7 @@ def run_session(
     notes = result.notes
     if tables is None:  # in one process nobody claims anything
         notes = (*notes, Note("valuation.self-reported", {"numbers": claims_of(protocol.name)}))
-    return replace(result, settings=result.settings | settings, notes=notes)
+    return replace(result, settings=result.settings | settings | {"device": device_used()}, notes=notes)
 
 
 def _settings(rules: RowRules, seed: int, reference: Table | None, engine: Engine) -> dict[str, Any]:

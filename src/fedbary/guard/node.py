@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.compute import computing_on
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
 from fedbary.guard.account import REFUSAL, Account, Entry
 from fedbary.guard.envelope import Envelope
@@ -74,7 +75,8 @@ def answer(message: Message, envelope: Envelope, config: NodeConfig) -> tuple[Re
     ask = _ask_owner if config.partition is None else _ask_simulated
     with config.locked(), owner_log(config.home, config.log_level):
         try:
-            last = ask(message, envelope, config)
+            with computing_on(config.device, "the node's config"):
+                last = ask(message, envelope, config)
         except Exception as error:  # every error that rows had a say in was caught before
             return _refused(error, config, envelope.session, message), own
     return last.found, replace(own, flagged=last.flagged)

@@ -12,6 +12,8 @@ from pathlib import Path
 from string import ascii_letters, digits
 from typing import Any
 
+from fedbary.checks import one_of
+from fedbary.compute.device import DEVICES
 from fedbary.data.atomic import private_folder
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import is_url, place_name, resolved
@@ -78,6 +80,8 @@ class NodeConfig:
         Whether the node may take part in a training, too.
     source : TableSource, optional
         What loads the rows, where an app does.
+    device : str
+        Where arithmetic on many rows runs: ``auto``, ``cpu`` or ``cuda``.
     """
 
     home: Path
@@ -94,12 +98,13 @@ class NodeConfig:
     partitions: int = 1
     source: TableSource | None = None
     train: bool = False
+    device: str = "auto"
 
     @classmethod
     def of(cls, config: Mapping[str, Any], node: int | str, source: TableSource | None = None) -> NodeConfig:
-        """From a node's config: data-path, table, label, id, name, state-path, output-path, policy, report, log-level.
+        """From a node's config: data-path, table, label, id, name, state-path, output-path, policy, report and others.
 
-        And how the data is read, by the names of `ReadOptions`: ``sep=";" drop="name,street"``.
+        These are log-level, device, and how the data is read, by the names of `ReadOptions`: ``sep=";" drop="street"``.
 
         The server gave the node its id, so no folder is named after it: what a table was asked is kept under the name
         that its owner gave it (``table``), or under its file's. What an app loads by itself (``source``) has one name
@@ -135,6 +140,7 @@ class NodeConfig:
             max(int(config.get("num-partitions", 1)), 1) if partition is not None else 1,
             source,
             config.get("train") is True,
+            _device(config.get("device", "auto")),
         )
 
     @property
@@ -218,4 +224,9 @@ def _lineage(name: object, data: str) -> str:
 def _level(name: object) -> str:
     if name not in ("debug", "info", "warning"):
         raise SettingsError("guard.log-level", name=str(name))
+    return str(name)
+
+
+def _device(name: object) -> str:
+    one_of(name, "device", "the node's config", DEVICES)
     return str(name)

@@ -9,6 +9,12 @@ SENTENCES = {
         "name owner expected",
         command="{option} must be {expected}. Got {got} instead.",
     ),
+    "cuda-without-torch": say(
+        "A GPU is used through PyTorch, which is not installed: pip install 'fedbary[torch]', or choose <device=auto>."
+    ),
+    "cuda-without-gpu": say(
+        "PyTorch {version} finds no GPU that it can use: install NVIDIA's driver and a build of PyTorch for CUDA, or choose <device=auto>."
+    ),
     "no-protocol": say("There is no protocol {name!r}{guess}; choose from {known}."),
     "one-client": say(
         "One client alone has nobody to be compared with: give a reference, more clients, or the column that says whose row it is with <client_column>."

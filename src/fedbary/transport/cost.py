@@ -5,16 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute.kernels import squared_distances
+
 Floats = NDArray[np.float64]
 
 
 def cost_matrix(X: Floats, Y: Floats, p: int) -> Floats:
-    """All pairwise costs ‖x_i − y_j‖^p by one matrix product; X and Y are centred first for precision."""
-    centre = Y.mean(axis=0)
-    X, Y = X - centre, Y - centre
-    squared = X @ Y.T
-    squared *= -2.0
-    squared += (X**2).sum(axis=1)[:, None]
-    squared += (Y**2).sum(axis=1)[None, :]
-    np.maximum(squared, 0.0, out=squared)
+    """All pairwise costs ‖x_i − y_j‖^p."""
+    squared: Floats = squared_distances(X, Y)
     return squared if p == 2 else np.sqrt(squared, out=squared)

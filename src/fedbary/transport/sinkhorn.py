@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute import Array, Arrays, arrays_for
 from fedbary.errors import TransportError, wrong_parameter
 
 Floats = NDArray[np.float64]
@@ -17,6 +18,8 @@ _ROUGH = 1e-6
 _SWEEPS = 20
 _NEWTON_STEPS = 100
 _HALVINGS = 30
+# Times that the matrix of costs is gone through, for the choice of a device: at some ten levels of ε.
+_PASSES = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +82,14 @@ def sinkhorn(
     if len(a) < len(b):
         turned = sinkhorn(np.ascontiguousarray(costs.T), b, a, epsilon=epsilon, scaling=scaling, tolerance=tolerance)
         return Entropic(turned.target_potential, turned.source_potential, turned.error)
-    g, level = np.zeros(len(b)), float(np.ptp(costs))
+    xp = arrays_for(_PASSES * costs.size)
+    level = span = float(np.ptp(costs))
+    problem = xp.asarray(costs), xp.asarray(a), xp.asarray(b)
+    g = xp.filled((len(b),), 0.0)
     while level > epsilon:
-        g, _ = _solved(_Dual(costs, a, b, level), g, _ROUGH)
+        g, _ = _solved(_Dual(*problem, level, xp), g, _ROUGH)
         level *= scaling**2
-    dual = _Dual(costs, a, b, epsilon)
+    dual = _Dual(*problem, float(epsilon), xp)
     g, error = _solved(dual, g, tolerance)
     if error > tolerance:
         raise TransportError(
@@ -92,9 +98,9 @@ def sinkhorn(
             targets=len(b),
             error=float(error),
             epsilon=float(epsilon),
-            span=float(np.ptp(costs)),
+            span=span,
         )
-    f = dual.rows(g)[0]
+    f, g = xp.numpy(dual.rows(g)[0]), xp.numpy(g)
     shift = (float(a @ f) - float(b @ g)) / 2.0
     return Entropic(f - shift, g + shift, error)
 
@@ -103,37 +109,35 @@ def sinkhorn(
 class _Dual:
     """The concave function ⟨a, f(g)⟩ + ⟨b, g⟩ of the potential g, at one ε."""
 
-    costs: Floats
-    a: Floats
-    b: Floats
+    costs: Array
+    a: Array
+    b: Array
     epsilon: float
+    xp: Arrays
 
-    def rows(self, g: Floats) -> tuple[Floats, Floats]:
+    def rows(self, g: Array) -> tuple[Array, Array]:
         """Soft c-transform f of g, and the plan's rows, each divided by its weight."""
         P = (g - self.costs) / self.epsilon
-        P += np.log(self.b)
-        top = P.max(axis=1)
+        P += self.xp.log(self.b)
+        top = self.xp.amax(P, 1)
         P -= top[:, None]
-        np.exp(P, out=P)
+        self.xp.exp(P, out=P)
         total = P.sum(axis=1)
         P /= total[:, None]
-        return -self.epsilon * (top + np.log(total)), P
+        return -self.epsilon * (top + self.xp.log(total)), P
 
-    def newton(self, g: Floats) -> Floats:
+    def newton(self, g: Array) -> Array:
         """A step up; the same g where rounding leaves none."""
-        from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
         f, P = self.rows(g)
         mass = self.a @ P
         slope = self.b - mass
-        curvature = -(P.T * self.a) @ P
         # Constants lie in its kernel, and so, almost, does every part of the plan that is almost on its own.
-        curvature[np.diag_indices_from(curvature)] += mass + 1e-12 * self.b
-        curvature += np.outer(self.b, self.b)
-        try:
-            direction = self.epsilon * cho_solve(cho_factor(curvature, lower=True), slope)
-        except LinAlgError:
+        curvature = self.xp.diag(mass + 1e-12 * self.b) - (P.T * self.a) @ P
+        curvature += self.xp.outer(self.b, self.b)
+        solution = self.xp.solved(curvature, slope)
+        if solution is None:
             return g
+        direction = self.epsilon * solution
         value, gain = float(self.a @ f + self.b @ g), float(slope @ direction)
         for halving in range(_HALVINGS):
             step = 0.5**halving
@@ -143,16 +147,16 @@ class _Dual:
         return g
 
 
-def _solved(dual: _Dual, g: Floats, tolerance: float) -> tuple[Floats, float]:
+def _solved(dual: _Dual, g: Array, tolerance: float) -> tuple[Array, float]:
     """The potential g, and by how much it misses the marginal b."""
-    error = np.inf
+    xp, error = dual.xp, np.inf
     for step in range(_SWEEPS + _NEWTON_STEPS):
         if step > _SWEEPS:
             g = dual.newton(g)
         mass = dual.a @ dual.rows(g)[1]
-        error = float(np.abs(mass - dual.b).sum())
+        error = float(xp.abs(mass - dual.b).sum())
         if error <= tolerance:
             break
         # A sweep: it never decreases the dual, and brings back columns that a step left without mass.
-        g = g + dual.epsilon * np.log(dual.b / np.maximum(mass, np.finfo(float).tiny))
+        g = g + dual.epsilon * xp.log(dual.b / xp.clip(mass, np.finfo(float).tiny, None))
     return g, error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, SOME_FAILED, Json, OwnTable, RowId
+from fedbary.cli.ui.options import OWN_READING, SOME_FAILED, Json, OnDevice, OwnTable, RowId
 from fedbary.cli.ui.owner_options import LedgerFolder, OwnName, PolicyFile, Results
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
@@ -36,6 +36,7 @@ def answer(
     policy: PolicyFile = None,
     ledger: LedgerFolder = None,
     results: Results = None,
+    device: OnDevice = "auto",
     reading: ReadOptions,
     json: Json = False,
 ) -> None:
@@ -51,6 +52,7 @@ def answer(
     from fedbary.cli.ui.progress import progress
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
+    from fedbary.compute import computing_on
     from fedbary.engines.files.message_file import FileKind, MessageFile
     from fedbary.engines.files.owner import answer_file
     from fedbary.engines.local import one_thread
@@ -69,7 +71,7 @@ def answer(
         ledger=ledger,
         results=results,
     )
-    with progress("answering"), one_thread():
+    with progress("answering"), one_thread(), computing_on(device, "answer"):
         written = answer_file(file, config)
     written.save(target)
     own_files = config.output / envelope.session

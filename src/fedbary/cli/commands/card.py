@@ -9,7 +9,7 @@ import typer
 
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, Json, OwnTable, RowId
+from fedbary.cli.ui.options import OWN_READING, Json, OnDevice, OwnTable, RowId
 from fedbary.cli.ui.owner_options import LedgerFolder, OwnName, PolicyFile
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
@@ -41,6 +41,7 @@ def card(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The card. Default: TABLE's name with .card.")
     ] = None,
+    device: OnDevice = "auto",
     reading: ReadOptions,
     json: Json = False,
 ) -> None:
@@ -56,6 +57,7 @@ def card(
     from fedbary.cli.ui.progress import progress
     from fedbary.cli.ui.tables import screen, show_guesses
     from fedbary.cli.ui.terminal_text import visible
+    from fedbary.compute import computing_on
     from fedbary.engines.files.message_file import FileKind
     from fedbary.engines.files.owner import make_card
     from fedbary.engines.local import one_thread
@@ -84,7 +86,7 @@ def card(
     )
     settings = Cards(min_group=min_group, epsilon=epsilon, delta=delta, policy="guarded" if epsilon is None else "dp")
     guesses: list[str] = []
-    with progress("adding up"), one_thread():
+    with progress("adding up"), one_thread(), computing_on(device, "card"):
         made = make_card(
             config,
             settings,

@@ -20,7 +20,7 @@ _LEAST_PYTHON = (3, 11)
 _EXTRAS = {
     "flower": "real federations",
     "nvflare": "real federations over NVIDIA FLARE",
-    "torch": "training: compare, boost",
+    "torch": "training: compare, boost; a GPU",
     "privacy": "privacy accounting",
     "compare": "other row methods",
     "images": "charts as PNG or PDF",
@@ -156,14 +156,15 @@ def _flower() -> Iterator[Finding]:
 
 def _gpu() -> Finding:
     if util.find_spec("torch") is None:
-        words = "PyTorch is not installed, and only training would use one"
+        words = "PyTorch is not installed, through which large tables, encoders and training would use one"
         return Finding("GPU", "missing", words, "pip install 'fedbary[torch]'")
     import torch
 
     if not torch.cuda.is_available():
-        return Finding("GPU", "missing", f"none that PyTorch {torch.__version__} can use; training runs on the CPU")
+        words = f"none that PyTorch {torch.__version__} can use; everything runs on the CPU"
+        return Finding("GPU", "missing", words)
     names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-    return Finding("GPU", "ok", ", ".join(names))
+    return Finding("GPU", "ok", f"{', '.join(names)}: used where it is faster (device=auto)")
 
 
 def _threads() -> Finding:

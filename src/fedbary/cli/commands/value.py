@@ -12,7 +12,7 @@ import typer
 
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference, require_some_table
 from fedbary.cli.ui.interrupts import on_interrupt
-from fedbary.cli.ui.options import READING, SOME_FAILED, Config, Files, Json, Open, Output, RowId, require
+from fedbary.cli.ui.options import READING, SOME_FAILED, Config, Files, Json, OnDevice, Open, Output, RowId, require
 from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, ProtocolName, chosen_protocol
 from fedbary.cli.ui.sent_files import SentFiles
 from fedbary.cli.ui.session import session
@@ -55,6 +55,7 @@ def value(
     workers: Annotated[
         int | None, typer.Option(help="Clients to work on at a time. Default: all cores.", rich_help_panel=_RUN)
     ] = None,
+    device: OnDevice = "auto",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
     ] = False,
@@ -82,6 +83,7 @@ def value(
     from fedbary.cli.ui.read_notes import read_notes
     from fedbary.cli.ui.tables import show_valuation
     from fedbary.cli.ui.written_result import for_programs, with_sources, write_outcome
+    from fedbary.compute import computing_on
     from fedbary.valuation.storage import check_output
     from fedbary.views.report.write import check_report
 
@@ -89,7 +91,11 @@ def value(
     check_output(output)
     if report:
         check_report(output / "report.html")
-    with progress("reading the files") as listener, on_interrupt(lambda: _finished_rounds(output)):
+    with (
+        computing_on(device, "value"),
+        progress("reading the files") as listener,
+        on_interrupt(lambda: _finished_rounds(output)),
+    ):
         from fedbary import LocalEngine, read_clients
         from fedbary import value as run
 

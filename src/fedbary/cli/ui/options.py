@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.config import use_config
 from fedbary.cli.ui.settings_options import SettingsOf
 from fedbary.data.options import ReadOptions
@@ -44,6 +45,15 @@ Config = Annotated[
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")]
 Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")]
+OnDevice = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        help="Where arithmetic on many rows runs: auto, cpu or cuda.",
+        metavar="NAME",
+        autocompletion=one_of("auto", "cpu", "cuda"),
+    ),
+]
 Open = Annotated[bool, typer.Option("--open", help="Open the report in a browser.")]
 
 # How files are read: an owner's own one has no clients in it.

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbary.compute import device_of_models
 from fedbary.data.encoders.encoder import digest_of
 from fedbary.data.encoders.probe import fingerprint, probe
-from fedbary.data.encoders.weights import device, no_network, package, same_numbers_everywhere, state_of, weights_digest
+from fedbary.data.encoders.weights import no_network, package, same_numbers_everywhere, state_of, weights_digest
 from fedbary.errors import SettingsError
 
 _VERSION = 1
@@ -55,7 +56,7 @@ def _loaded(settings: str, state: tuple[tuple[str, int, int], ...]) -> SentenceM
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
         with no_network(), _no_bars():
-            model = library.SentenceTransformer(settings, device=device(), local_files_only=True)
+            model = library.SentenceTransformer(settings, device=device_of_models(), local_files_only=True)
     except Exception as error:  # the library says in many ways that files are missing or damaged
         fetch = f"from sentence_transformers import SentenceTransformer; SentenceTransformer({settings!r})"
         raise SettingsError(

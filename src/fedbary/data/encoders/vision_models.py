@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbary.compute import device_of_models
 from fedbary.data.encoders.encoder import digest_of
 from fedbary.data.encoders.probe import fingerprint, probe
-from fedbary.data.encoders.weights import device, no_network, package, same_numbers_everywhere, state_of, weights_digest
+from fedbary.data.encoders.weights import no_network, package, same_numbers_everywhere, state_of, weights_digest
 from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class VisionModel:
 
         with same_numbers_everywhere():
             prepared = torch.stack([self.transform(image.convert("RGB")) for image in batch])
-            found = self.model(prepared.to(device())).float().cpu().numpy()
+            found = self.model(prepared.to(device_of_models())).float().cpu().numpy()
         return np.asarray(found).reshape(len(batch), -1)
 
 
@@ -116,7 +117,7 @@ def _without_classes(model: Any) -> Any:
 
 
 def _known(name: str, model: Any, transform: Callable[[Image], Any]) -> VisionModel:
-    unnamed = VisionModel(name, "", 0, model.to(device()).eval(), transform)
+    unnamed = VisionModel(name, "", 0, model.to(device_of_models()).eval(), transform)
     rows = np.concatenate([unnamed.encode([image]) for image in probe("image")])
     digest = digest_of(name.partition(":")[0], _VERSION, weights_digest(model), fingerprint(rows, 1))
     return VisionModel(name, digest, rows.shape[1], unnamed.model, transform)

@@ -53,13 +53,6 @@ def same_numbers_everywhere() -> Iterator[None]:
         torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
 
 
-def device() -> str:
-    """Where models run."""
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
 def weights_digest(model: Any) -> str:
     """Of all weights, whatever a version of a library calls them and in which order it keeps them."""
     import torch

@@ -20,7 +20,7 @@ VARIABLE = "FEDBARY_NODE"
 _LARGEST_FILE = 2**16
 _SITE = "{site}"
 _KEYS = (
-    "data-path", "table", "label", "id", "name", "state-path", "output-path", "policy", "report", "log-level",
+    "data-path", "table", "label", "id", "name", "state-path", "output-path", "policy", "report", "log-level", "device",
     *ReadOptions.keys(),
 )  # fmt: skip
 

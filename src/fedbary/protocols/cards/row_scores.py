@@ -52,8 +52,8 @@ _OF_A_TEST = ("p_value", "flag", "label_p", "feature_p")
 class SeenRows:
     """What a received model says of a client's rows, looked at once; with the line, where labels are numbers.
 
-    ``cells`` are the counts of cells without a value, ``lacking`` is their share of each row; ``label_scores`` and ``suggestions`` are how far each label is
-    from the line, and what it should be.
+    ``cells`` are the counts of cells without a value, ``lacking`` is their share of each row; ``label_scores`` and
+    ``suggestions`` are how far each label is from the line, and what it should be.
     """
 
     judged: Judged

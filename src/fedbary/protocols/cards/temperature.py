@@ -126,7 +126,8 @@ def refined(
 def own_temperature(judged: Judged, lacking: Floats, grid: Floats = GRID, *, groups: Groups | None = None) -> float:
     """What a client would choose for a model that has looked at its rows; with ``groups``, by different rows.
 
-    ``lacking`` is the share of each row's cells that have no value. Of very many rows so many tell it that more would choose the same.
+    ``lacking`` is the share of each row's cells that have no value. Of very many rows so many tell it that more would
+    choose the same.
     """
     codes = judged.rows.codes
     known = codes >= 0

@@ -73,6 +73,13 @@ class ScoringModel:
         looks = logs.argmax(axis=1)
         return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
 
+    @property
+    def products(self) -> int:
+        """Multiplications that a row takes, about."""
+        own = 0 if self.class_metric is None else self.class_metric.roots.size + self.class_metric.centroids.points.size
+        shared = self.centroids.points.size + self.feature_centroids.points.size
+        return int(self.metric.directions.size + shared + own + self.coefficients.size)
+
     def require_affordable(self, rows: int) -> None:
         """Refuse a model that is too large for so many rows: for the memory, or for the time and the disk."""
         widest = self._widest

@@ -1,0 +1,157 @@
+"""One way to write a function for NumPy and for a GPU: the functions of NumPy that PyTorch has under the same name.
+
+A kernel takes ``xp``, moves what it needs with ``xp.asarray``, computes, and gives back ``xp.numpy(found)``. Operators,
+indexing, ``sum(axis=…)`` and functions such as ``xp.sqrt``, ``xp.exp(x, out=x)`` or ``xp.clip`` mean the same in both
+libraries; what does not has a name here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Of NumPy or of PyTorch.
+Array: TypeAlias = Any
+_Settings = TypeVar("_Settings")
+
+
+class Arrays(Protocol):
+    """An array library; what is not listed is a function that NumPy and PyTorch call alike."""
+
+    name: str
+
+    def asarray(self, values: Any, dtype: type[np.generic] | None = None) -> Array:
+        """An array of this library with these values, of their type or another."""
+
+    def numpy(self, values: Array) -> NDArray[Any]:
+        """The same values for NumPy."""
+
+    def room(self) -> int:
+        """Bytes that may be held on the device; none where that is this computer's own memory."""
+
+    def filled(self, shape: tuple[int, ...], value: float) -> Array:
+        """Doubles, all alike."""
+
+    def sums_by(self, codes: Array, rows: Array, classes: int) -> Array:
+        """The sum of the rows of each class."""
+
+    def least(self, values: Array) -> tuple[Array, Array]:
+        """The least value of each row, and its column; the first one where several are equal."""
+
+    def least_of_groups(self, values: Array, first: NDArray[np.int64]) -> Array:
+        """The least value of each row in each group of columns, by the place of the group's first one."""
+
+    def put_along(self, values: Array, columns: Array, value: float) -> None:
+        """Write a value into one column of each row."""
+
+    def log_sum_exp(self, values: Array) -> Array:
+        """Log Σ_j exp(x_ij), row by row."""
+
+    def log_softmax(self, values: Array) -> Array:
+        """x_ij − log Σ_k exp(x_ik), row by row."""
+
+    def solved(self, matrix: Array, right: Array) -> Array | None:
+        """The x of a positive definite system; None where the matrix is none."""
+
+    def __getattr__(self, name: str) -> Any: ...
+
+
+class NumpyArrays:
+    """NumPy itself.
+
+    Examples
+    --------
+    >>> NUMPY.sums_by(np.array([1, 0, 1]), np.array([[1.0], [2.0], [3.0]]), 2).ravel()
+    array([2., 4.])
+    """
+
+    name = "cpu"
+
+    def asarray(self, values: Any, dtype: type[np.generic] | None = None) -> Array:
+        """An array with these values; no copy where it is one."""
+        return np.asarray(values, dtype=dtype)
+
+    def numpy(self, values: Array) -> NDArray[Any]:
+        """The values as they are."""
+        return np.asarray(values)
+
+    def room(self) -> int:
+        """Nothing has to be held: what is here is here."""
+        return 0
+
+    def filled(self, shape: tuple[int, ...], value: float) -> Array:
+        """Doubles, all alike."""
+        return np.full(shape, value)
+
+    def sums_by(self, codes: Array, rows: Array, classes: int) -> Array:
+        """The sum of the rows of each class."""
+        sums = np.zeros((classes, rows.shape[1]))
+        np.add.at(sums, codes, rows)
+        return sums
+
+    def least(self, values: Array) -> tuple[Array, Array]:
+        """The least value of each row, and its column; the first one where several are equal."""
+        column = values.argmin(axis=1)
+        return np.take_along_axis(values, column[:, None], axis=1)[:, 0], column
+
+    def least_of_groups(self, values: Array, first: NDArray[np.int64]) -> Array:
+        """The least value of each row in each group of columns, by the place of the group's first one."""
+        return np.minimum.reduceat(values, first, axis=1)
+
+    def put_along(self, values: Array, columns: Array, value: float) -> None:
+        """Write a value into one column of each row."""
+        np.put_along_axis(values, columns[:, None], value, axis=1)
+
+    def log_sum_exp(self, values: Array) -> Array:
+        """Log Σ_j exp(x_ij), row by row."""
+        from scipy.special import logsumexp
+
+        return logsumexp(values, axis=1)
+
+    def log_softmax(self, values: Array) -> Array:
+        """x_ij − log Σ_k exp(x_ik), row by row."""
+        from scipy.special import log_softmax
+
+        return log_softmax(values, axis=1)
+
+    def solved(self, matrix: Array, right: Array) -> Array | None:
+        """The x of a positive definite system; None where the matrix is none."""
+        from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+        try:
+            return cho_solve(cho_factor(matrix, lower=True), right)
+        except LinAlgError:
+            return None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+NUMPY: Arrays = NumpyArrays()
+
+
+def moved(settings: _Settings, xp: Arrays) -> _Settings:
+    """A dataclass whose arrays, and those of dataclasses in it, are of another library.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Line:
+    ...     slope: np.ndarray
+    >>> moved(Line(np.ones(1)), NUMPY).slope
+    array([1.])
+    """
+    if xp is NUMPY or not is_dataclass(settings) or isinstance(settings, type):
+        return settings
+    changed: dict[str, Any] = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, np.ndarray):
+            changed[field.name] = xp.asarray(value)
+        elif is_dataclass(value):
+            changed[field.name] = moved(value, xp)
+    return replace(settings, **changed)

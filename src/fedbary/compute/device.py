@@ -1,0 +1,131 @@
+"""Which device computes: the one that was asked for, or a GPU where there is one and the work is worth it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import Literal, TypeAlias
+
+from fedbary.checks import one_of
+from fedbary.compute.arrays import NUMPY, Arrays
+from fedbary.errors import SettingsError
+
+Device: TypeAlias = Literal["auto", "cpu", "cuda"]
+DEVICES = ("auto", "cpu", "cuda")
+
+# Multiplications from which a GPU wins although PyTorch and its driver take 3 to 5 seconds to start: two cores do some
+# 3·10¹⁰ in a second, with what goes with them (`python benchmarks/gpu.py` measures both).
+WORTH_A_START = 2e11
+# What NVIDIA's driver leaves where it runs, here and under Windows' Linux: to look costs nothing, to import PyTorch two
+# seconds.
+_DRIVER = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
+
+
+@dataclass(eq=False)
+class _Choice:
+    """What was asked for, and whether the GPU has been used since."""
+
+    device: str = "auto"
+    used: bool = False
+
+
+_lock = Lock()
+_choices = [_Choice()]
+
+
+@contextmanager
+def computing_on(device: str, owner: str = "computing_on") -> Iterator[None]:
+    """Choose the device for all threads of this process: ``cpu``, ``cuda``, or ``auto``, which takes what is faster.
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "cuda"}
+        With ``cuda`` everything that can runs on the GPU, however little it is; ``auto`` leaves a choice that was made
+        around it.
+    owner : str
+        Whose parameter it is, where it makes no sense.
+
+    Examples
+    --------
+    >>> with computing_on("cpu"):
+    ...     arrays_for(1e15).name
+    'cpu'
+    """
+    one_of(device, "device", owner, DEVICES)
+    if device == "cuda":
+        _require_cuda()
+    choice = _Choice(device)
+    with _lock:
+        _choices.append(choice)
+    try:
+        yield
+    finally:
+        with _lock:  # another thread may have chosen since
+            _choices.remove(choice)
+
+
+def arrays_for(work: float) -> Arrays:
+    """What computes something that takes this many multiplications, all its parts together."""
+    device = _chosen()
+    if device == "cpu" or (device == "auto" and (work < WORTH_A_START or not _gpu_expected())):
+        return NUMPY
+    found = _cuda_arrays()
+    if found is None:
+        return NUMPY
+    for choice in tuple(_choices):
+        choice.used = True
+    return found
+
+
+def device_used() -> str:
+    """``cuda`` where something ran on the GPU since the device was chosen, else ``cpu``."""
+    return "cuda" if _choices[-1].used else "cpu"
+
+
+def device_of_models() -> str:
+    """Where a model of PyTorch runs, which is imported anyway."""
+    return "cpu" if _chosen() == "cpu" or _cuda_arrays() is None else "cuda"
+
+
+def _chosen() -> str:
+    return next((choice.device for choice in reversed(_choices) if choice.device != "auto"), "auto")
+
+
+def _gpu_expected() -> bool:
+    """Whether PyTorch is installed and NVIDIA's driver runs, without importing anything."""
+    return find_spec("torch") is not None and _driver_present()
+
+
+def _driver_present() -> bool:
+    if sys.platform == "win32":
+        from ctypes.util import find_library
+
+        return find_library("nvcuda") is not None
+    return any(file.exists() for file in _DRIVER)
+
+
+@cache
+def _cuda_arrays() -> Arrays | None:
+    """PyTorch on the GPU, where it can use one."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    from fedbary.compute.torch_arrays import TorchArrays
+
+    return TorchArrays("cuda")
+
+
+def _require_cuda() -> None:
+    if find_spec("torch") is None:
+        raise SettingsError("settings.cuda-without-torch")
+    if _cuda_arrays() is None:
+        import torch
+
+        raise SettingsError("settings.cuda-without-gpu", version=torch.__version__)

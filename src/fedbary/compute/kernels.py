@@ -1,0 +1,111 @@
+"""The few functions that take the time where there are many rows, each written once for NumPy and for a GPU."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.compute.arrays import NUMPY, Array, Arrays
+
+
+def squared_distances(X: Array, Y: Array, xp: Arrays = NUMPY) -> Array:
+    """All ‖x_i − y_j‖² by one matrix product; X and Y are centred first for precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.compute.kernels import squared_distances
+    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[25.,  1.]])
+    """
+    centre = Y.mean(axis=0)
+    X, Y = X - centre, Y - centre
+    squared = X @ Y.T
+    squared *= -2.0
+    squared += (X**2).sum(axis=1)[:, None]
+    squared += (Y**2).sum(axis=1)[None, :]
+    return xp.clip(squared, 0.0, None, out=squared)
+
+
+class Nearest(NamedTuple):
+    """For every point the target of the least value, that value, and the same of the second best.
+
+    ``elsewhere`` is the least value in another group of targets than that of the best.
+    """
+
+    target: Array
+    value: Array
+    second_target: Array
+    second_value: Array
+    elsewhere: Array
+
+
+def nearest(
+    points: Array,
+    targets: Array,
+    g: Array,
+    *,
+    cap: float | None = None,
+    groups: NDArray[np.int64] | None = None,
+    dtype: type[np.floating[Any]] = np.float64,
+    xp: Arrays = NUMPY,
+) -> Nearest:
+    """The two least values of min(‖x_i − z_s‖², cap) − g_s; the first target where several are equal.
+
+    Points, targets and g are float64; products and values have the type ``dtype``. With one target the second best is
+    that one again, at an infinite value. ``groups`` has the place of the first target of each group, of which all
+    stand together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.compute.kernels import nearest
+    >>> found = nearest(np.array([[0.0], [2.0]]), np.array([[0.0], [3.0]]), np.array([0.0, 5.0]))
+    >>> found.target, found.value
+    (array([0, 1]), array([ 0., -4.]))
+    """
+    centre = targets.mean(axis=0)
+    own, theirs = xp.asarray(points - centre, dtype), xp.asarray(targets - centre, dtype)
+    values = own @ (-2.0 * theirs.T)
+    values += xp.einsum("ij,ij->i", theirs, theirs)
+    values += xp.einsum("ij,ij->i", own, own)[:, None]
+    values = xp.clip(values, 0.0, cap, out=values)
+    values -= xp.asarray(g, dtype)
+    value, target = xp.least(values)
+    elsewhere = None
+    if groups is not None and len(groups) > 1:
+        by_group = xp.least_of_groups(values, groups)
+        own_group = xp.asarray(np.searchsorted(groups, np.arange(len(targets)), side="right") - 1)[target]
+        xp.put_along(by_group, own_group, float("inf"))
+        elsewhere = xp.amin(by_group, 1)
+    xp.put_along(values, target, float("inf"))
+    second_value, second_target = xp.least(values)
+    return Nearest(target, value, second_target, second_value, second_value if elsewhere is None else elsewhere)
+
+
+class ClassSums(NamedTuple):
+    """The mean (d,), rows of each class (K,), the sums of their points (K, d) and Σ z·zᵀ over all (d, d) about it."""
+
+    centre: Array
+    counts: Array
+    sums: Array
+    second: Array
+
+
+def class_sums(points: Array, codes: Array, classes: int, xp: Arrays = NUMPY) -> ClassSums:
+    """Moments of points whose classes are numbered from 0; about the mean, so that large numbers do not cancel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.compute.kernels import class_sums
+    >>> found = class_sums(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 1]), 2)
+    >>> found.centre, found.counts, found.sums.ravel(), found.second
+    (array([2.]), array([1., 2.]), array([-1.,  1.]), array([[2.]]))
+    """
+    centre = points.mean(axis=0)
+    centred = points - centre
+    counts = xp.asarray(xp.bincount(codes, minlength=classes), np.float64)
+    return ClassSums(centre, counts, xp.sums_by(codes, centred, classes), centred.T @ centred)
