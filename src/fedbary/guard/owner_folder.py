@@ -1,7 +1,8 @@
 """What a node of a federation keeps for its owner: row values, and what is needed to look at them again.
 
-The folder holds ``rows.parquet`` and ``rows.csv``, ``schema.json`` and ``target.npy`` as the server sent them, and
-``owner.json`` with the settings that were in force. Nothing in it is a secret, but all of it is the owner's.
+The folder holds ``rows.parquet`` and, of at most 100,000 rows, ``rows.csv``; ``schema.json`` and ``target.npy`` as the
+server sent them; and ``owner.json`` with the settings that were in force. Nothing in it is a secret, but all of it is
+the owner's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from fedbary.data.atomic import write_atomically
-from fedbary.data.export import write
 from fedbary.data.npy import read_npy
 from fedbary.errors import DataError
 from fedbary.space.schema import Schema
@@ -22,6 +22,7 @@ from fedbary.strict_json import read_json
 from fedbary.valuation.contribution import client_frame
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation, with_rows
+from fedbary.valuation.row_file import read_rows, write_rows
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 
 VERSION = 2
@@ -60,9 +61,7 @@ def owner_view(
 def save_owner_view(view: Valuation, folder: str | Path) -> Path:
     """Write an owner's view to a folder that exists; `load_owner_view` reads it back."""
     home, client = Path(folder), str(view.settings["owner"])
-    rows = view.rows(client)
-    for suffix in ("csv", "parquet"):
-        write(rows, home / f"rows.{suffix}", mode=_OWNERS)
+    write_rows((view.row_tables or {})[client], home / _ROWS.removesuffix(".parquet"), mode=_OWNERS)
     if view.schema is not None:
         schema = view.schema.to_json()
         write_atomically(home / _SCHEMA, lambda draft: draft.write_text(schema, encoding="utf-8"), mode=_OWNERS)
@@ -88,8 +87,6 @@ def is_owner_folder(folder: str | Path) -> bool:
 
 def load_owner_view(folder: str | Path) -> Valuation:
     """Read what a node wrote for its owner."""
-    import pandas as pd
-
     home = Path(folder)
     file = home / _INDEX
     try:
@@ -99,7 +96,7 @@ def load_owner_view(folder: str | Path) -> Valuation:
         if index["fedbary"] != "owner" or index["version"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
         settings, client = dict(index["settings"]), str(index["settings"]["owner"])
-        rows = ScoredRows.of(pd.read_parquet(home / _ROWS), RowFacts.from_json(index["row_facts"]))
+        rows = read_rows(home / _ROWS, RowFacts.from_json(index["row_facts"]))
         schema, target = home / _SCHEMA, home / _TARGET
         return owner_view(
             client,

@@ -93,7 +93,7 @@ class Valuation:
         PrivacyError
             In a real federation: row values stay with their owner.
         """
-        return self._scored(client).frame.copy()
+        return self._scored(client).frame
 
     def row_facts(self, client: str) -> RowFacts:
         """What the flags of a client's rows promise, and the share of its labels that is estimated to be wrong."""

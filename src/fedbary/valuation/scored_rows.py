@@ -133,8 +133,9 @@ class ScoredRows:
         >>> [part["row"].tolist() for part in scored.batches(rows=2)]
         [[0, 1], [2]]
         """
+        columns = dict(self.columns.items())  # each is read once, where they lie in a file
         for start in range(0, len(self), rows):
-            yield row_frame(**{name: values[start : start + rows] for name, values in self.columns.items()})
+            yield row_frame(**{name: values[start : start + rows] for name, values in columns.items()})
 
     @property
     def flagged(self) -> int | None:

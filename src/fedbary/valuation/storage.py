@@ -17,6 +17,7 @@ from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.space.schema import Schema
 from fedbary.valuation.outcome import Outcome
+from fedbary.valuation.row_file import apart_from, read_rows, write_rows
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.valuation.scores import ClientScores
 
@@ -36,19 +37,21 @@ _READ = ("clients.parquet", "history.parquet", "schema.json", "target.npy", "sco
 
 
 def save(result: Valuation, folder: str | Path) -> Path:
-    """Write ``valuation.json``, ``clients.csv``, ``history.csv``, ``schema.json`` and ``rows/*.parquet``, ``.csv``."""
+    """Write ``valuation.json``, ``clients.csv``, ``history.csv``, ``schema.json`` and ``rows/*.parquet``.
+
+    Of clients with at most 100,000 rows also ``rows/*.csv``.
+    """
     home = Path(folder)
+    held = {name: apart_from(scored, home) for name, scored in (result.row_tables or {}).items()}
     _clear(home)
     (home / "rows").mkdir(parents=True, exist_ok=True)
     write(result.clients, home / "clients.parquet")
     write(result.clients, home / "clients.csv")
     write(result.history, home / "history.parquet")
     write(result.history, home / "history.csv")
-    held = result.row_tables or {}
     files = row_file_names([str(name) for name in held])
     for name, scored in held.items():
-        write(scored.frame, home / "rows" / f"{files[name]}.parquet")
-        write(scored.frame, home / "rows" / f"{files[name]}.csv")
+        write_rows(scored, home / "rows" / files[name])
     if result.schema is not None:
         result.schema.save(home / "schema.json")
     if result.target is not None:
@@ -88,10 +91,7 @@ def _loaded(home: Path, index: dict[str, Any]) -> Valuation:
     files, rows = index["files"], None
     if index["rows"] is not None:
         rows = {
-            name: ScoredRows.of(
-                _frame(home, f"rows/{_safe(file)}.parquet", files),
-                RowFacts.from_json(index["row_facts"][name]),
-            )
+            name: _rows(_part(home, f"rows/{_safe(file)}.parquet", files), index["row_facts"][name])
             for name, file in index["rows"].items()
         }
     return Valuation(
@@ -201,6 +201,13 @@ def _frame(home: Path, name: str, digests: Mapping[str, str]) -> pd.DataFrame:
     try:
         return pd.read_parquet(file)
     except (ValueError, OSError) as error:  # pyarrow's errors are among these
+        raise DataError("valuation.part-damaged", file=str(file), why=str(error)) from error
+
+
+def _rows(file: Path, facts: Mapping[str, Any]) -> ScoredRows:
+    try:
+        return read_rows(file, RowFacts.from_json(facts))
+    except (ValueError, OSError) as error:
         raise DataError("valuation.part-damaged", file=str(file), why=str(error)) from error
 
 
