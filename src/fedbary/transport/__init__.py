@@ -4,9 +4,11 @@ from fedbary.transport.barycenter import Barycenter, barycenter_step, free_suppo
 from fedbary.transport.bures import bures_barycenter, bures_squared
 from fedbary.transport.interpolation import barycentric_projection, interpolate
 from fedbary.transport.solve import Transport, solve
+from fedbary.transport.target import Target
 
 __all__ = [
     "Barycenter",
+    "Target",
     "Transport",
     "barycenter_step",
     "barycentric_projection",

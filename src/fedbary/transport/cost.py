@@ -11,10 +11,15 @@ Floats = NDArray[np.float64]
 def cost_matrix(X: Floats, Y: Floats, p: int) -> Floats:
     """All pairwise costs ‖x_i − y_j‖^p by one matrix product; X and Y are centred first for precision."""
     centre = Y.mean(axis=0)
-    X, Y = X - centre, Y - centre
+    Y = Y - centre
+    return centred_costs(X - centre, Y, (Y**2).sum(axis=1), p)
+
+
+def centred_costs(X: Floats, Y: Floats, squares: Floats, p: int) -> Floats:
+    """All pairwise costs of points around the origin, given ``squares`` = ‖y_j‖²."""
     squared = X @ Y.T
     squared *= -2.0
     squared += (X**2).sum(axis=1)[:, None]
-    squared += (Y**2).sum(axis=1)[None, :]
+    squared += squares
     np.maximum(squared, 0.0, out=squared)
     return squared if p == 2 else np.sqrt(squared, out=squared)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import TransportError, wrong_parameter
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.pruned import pruned_simplex
 from fedbary.transport.simplex import Coupling, assignment, network_simplex
+from fedbary.transport.target import Target, finite_points
 
 Floats = NDArray[np.float64]
 Method = Literal["auto", "exact", "assignment"]
@@ -66,20 +67,21 @@ class Transport:
 
 def solve(
     X: Floats,
-    Y: Floats,
+    Y: Floats | Target,
     a: Floats | None = None,
     b: Floats | None = None,
     *,
     p: int = 2,
     method: Method = "auto",
     cap: float | None = None,
+    start: Floats | None = None,
 ) -> Transport:
     """Solve the optimal transport problem min_π Σ π_ij ‖x_i − y_j‖^p exactly.
 
     Parameters
     ----------
     X, Y : (m, d) and (n, d) arrays
-        Points.
+        Points; a `Target` where others are transported to the same Y.
     a, b : arrays, optional
         Their weights, each summing to one; uniform if left out. Zero weights are allowed.
     p : 1 or 2
@@ -89,6 +91,9 @@ def solve(
         equal sizes and uniform weights on both sides. ``auto`` takes ``assignment`` where it applies.
     cap : float, optional
         Most that any pair can cost: the costs are min(‖x − y‖^p, cap).
+    start : array, optional
+        Potentials of Y from a similar problem: ``exact`` is then faster where they are nearly right. Of plans that
+        cost the same, and of potentials that prove the same, another may be found.
 
     Returns
     -------
@@ -102,7 +107,8 @@ def solve(
     >>> solve(X, X + [3.0, 4.0]).distance
     5.0
     """
-    X, Y = _points(X, "X"), _points(Y, "Y")
+    target = Y if isinstance(Y, Target) else Target(Y)
+    X, Y = finite_points(X, "X"), target.points
     if X.shape[1] != Y.shape[1]:
         raise TransportError("transport.coordinates-differ", of_x=X.shape[1], of_y=Y.shape[1])
     if p not in (1, 2):
@@ -113,14 +119,16 @@ def solve(
         raise TransportError("transport.no-matching", sources=len(X), targets=len(Y))
     if method not in ("auto", "exact", "assignment"):
         raise wrong_parameter("method", "solve", "'auto', 'exact' or 'assignment'", method)
+    if start is not None and start.shape != b.shape:
+        raise wrong_parameter("start", "solve", f"one number for each of the {len(b)} points of Y", start.shape)
 
-    costs = cost_matrix(X, Y, p)
+    costs = target.costs(X, p)
     if cap is not None:
         np.minimum(costs, cap, out=costs)
     if method == "assignment" or (matching and method == "auto" and len(X) <= _ASSIGNMENT_UP_TO):
         name, coupling = "assignment", assignment(costs)
     else:
-        name, coupling = "exact", _on_support(costs, a, b)
+        name, coupling = "exact", _on_support(costs, a, b, start)
     # The matrix is computed fast; what is reported is summed again, exactly, over the plan's few entries.
     difference = X[coupling.source] - Y[coupling.target]
     squared = np.einsum("kd,kd->k", difference, difference)
@@ -135,26 +143,17 @@ def solve(
     return Transport(cost, f, g, coupling.source, coupling.target, coupling.mass, a, b, gap=gap, p=p, method=name)
 
 
-def _on_support(costs: Floats, a: Floats, b: Floats) -> Coupling:
+def _on_support(costs: Floats, a: Floats, b: Floats, start: Floats | None) -> Coupling:
     """Network simplex on the points that carry mass; the others get their potential by c-transform."""
     rows, cols = np.flatnonzero(a > 0), np.flatnonzero(b > 0)
     if len(rows) == len(a) and len(cols) == len(b):
-        return network_simplex(costs, a, b)
+        return network_simplex(costs, a, b) if start is None else pruned_simplex(costs, a, b, start)
     part = network_simplex(np.ascontiguousarray(costs[np.ix_(rows, cols)]), a[rows], b[cols])
     f = (costs[:, cols] - part.target_potential).min(axis=1)
     f[rows] = part.source_potential
     g = (costs - f[:, None]).min(axis=0)
     g[cols] = part.target_potential
     return Coupling(rows[part.source], cols[part.target], part.mass, f, g)
-
-
-def _points(values: Floats, name: str) -> Floats:
-    points = np.ascontiguousarray(values, dtype=np.float64)
-    if points.ndim != 2 or len(points) == 0:
-        raise TransportError("transport.not-points", name=name, shape=str(points.shape))
-    if not np.isfinite(points).all():
-        raise TransportError("transport.not-finite", name=name)
-    return points
 
 
 def _weights(values: Floats | None, size: int, name: str) -> Floats:
