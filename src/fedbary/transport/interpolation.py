@@ -33,7 +33,7 @@ def barycentric_projection(transport: Transport, Y: Floats) -> Floats:
         order = np.argsort(source, kind="stable")
         source, target, mass = source[order], target[order], mass[order]
     ends = np.searchsorted(source, np.arange(len(weights) + 1))
-    sums = csr_array((mass, target, ends), shape=(len(weights), len(Y))) @ Y
+    sums = np.asarray(csr_array((mass, target, ends), shape=(len(weights), len(Y))) @ Y)
     carrying = weights > 0
     sums[carrying] /= weights[carrying, None]
     return sums
