@@ -5,9 +5,11 @@ from fedbary.transport.bures import bures_barycenter, bures_squared
 from fedbary.transport.interpolation import barycentric_projection, interpolate
 from fedbary.transport.result import Transport
 from fedbary.transport.solve import solve
+from fedbary.transport.target import Target
 
 __all__ = [
     "Barycenter",
+    "Target",
     "Transport",
     "barycenter_step",
     "barycentric_projection",

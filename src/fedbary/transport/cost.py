@@ -12,5 +12,9 @@ Floats = NDArray[np.float64]
 
 def cost_matrix(X: Floats, Y: Floats, p: int) -> Floats:
     """All pairwise costs ‖x_i − y_j‖^p."""
-    squared: Floats = squared_distances(X, Y)
+    return powered(squared_distances(X, Y), p)
+
+
+def powered(squared: Floats, p: int) -> Floats:
+    """‖x − y‖^p of ‖x − y‖², in its place."""
     return squared if p == 2 else np.sqrt(squared, out=squared)

@@ -28,8 +28,12 @@ def barycentric_projection(transport: Transport, Y: Floats) -> Floats:
     from scipy.sparse import csr_array
 
     weights = transport.source_weights
-    plan = csr_array((transport.mass, (transport.source, transport.target)), shape=(len(weights), len(Y)))
-    sums = np.asarray(plan @ Y)
+    source, target, mass = transport.source, transport.target, transport.mass
+    if (np.diff(source) < 0).any():
+        order = np.argsort(source, kind="stable")
+        source, target, mass = source[order], target[order], mass[order]
+    ends = np.searchsorted(source, np.arange(len(weights) + 1))
+    sums = np.asarray(csr_array((mass, target, ends), shape=(len(weights), len(Y))) @ Y)
     carrying = weights > 0
     sums[carrying] /= weights[carrying, None]
     return sums

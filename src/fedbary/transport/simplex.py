@@ -12,7 +12,7 @@ from fedbary.errors import TransportError
 
 Floats = NDArray[np.float64]
 
-_MAX_ITERATIONS = 50_000_000
+MOST_PIVOTS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +30,16 @@ def network_simplex(costs: Floats, a: Floats, b: Floats) -> Coupling:
     """POT's network simplex; all weights must be positive."""
     # POT imports every array library it finds, which costs seconds; the core needs none of them.
     os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
-    import ot
+    from ot.lp.emd_wrap import check_result, emd_c  # `ot.emd` looks for array libraries and checks all again
 
     # POT's tolerances are absolute: costs of unit size make them relative.
-    unit = float(np.abs(costs).max()) or 1.0
-    plan, log = ot.emd(a, b, costs / unit, numItermax=_MAX_ITERATIONS, log=True, center_dual=False)
-    if log["warning"] is not None:
-        raise TransportError("transport.simplex-unfinished", sources=len(a), targets=len(b), why=str(log["warning"]))
-    source, target = np.nonzero(plan)
-    return Coupling(source, target, plan[source, target], unit * np.asarray(log["u"]), unit * np.asarray(log["v"]))
+    unit = max(float(costs.max()), -float(costs.min())) or 1.0
+    plan, _, f, g, code = emd_c(a, b * a.sum() / b.sum(), costs / unit, MOST_PIVOTS, 1)
+    if (why := check_result(code)) is not None:
+        raise TransportError("transport.simplex-unfinished", sources=len(a), targets=len(b), why=str(why))
+    carrying = np.flatnonzero(plan.ravel() != 0)
+    source, target = np.divmod(carrying, len(b))
+    return Coupling(source, target, plan.ravel()[carrying], unit * f, unit * g)
 
 
 def assignment(costs: Floats) -> Coupling:
@@ -60,10 +61,12 @@ def _assignment_potentials(costs: Floats) -> tuple[Floats, Floats]:
     cycle because the diagonal is optimal. Bellman–Ford finds them, a whole sweep at a time.
     """
     reduced = costs - np.diagonal(costs)[:, None]
+    reached = np.empty_like(reduced)
     g = np.zeros(len(costs))
+    still = 1e-13 * max(1.0, float(np.abs(costs).max()))
     for _ in range(len(costs) + 1):
-        shorter = (g[:, None] + reduced).min(axis=0)
-        settled = np.abs(shorter - g).max() <= 1e-13 * max(1.0, float(np.abs(costs).max()))
+        shorter = np.add(g[:, None], reduced, out=reached).min(axis=0)
+        settled = np.abs(shorter - g).max() <= still
         g = np.minimum(g, shorter)
         if settled:
             break

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from fedbary.errors import TransportError, wrong_parameter
 from fedbary.transport.cloud import Cloud, CloudInMemory
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.pruned import pruned_simplex
 from fedbary.transport.result import Transport
 from fedbary.transport.semi_discrete import semi_discrete
 from fedbary.transport.simplex import Coupling, assignment, network_simplex
+from fedbary.transport.target import Target, finite_points
 
 Floats = NDArray[np.float64]
 Method = Literal["auto", "exact", "assignment", "semi-discrete"]
@@ -27,13 +28,14 @@ _GAP_TOLERANCE = 1e-6
 
 def solve(
     X: Floats | Cloud,
-    Y: Floats,
+    Y: Floats | Target,
     a: Floats | None = None,
     b: Floats | None = None,
     *,
     p: int = 2,
     method: Method = "auto",
     cap: float | None = None,
+    start: Floats | None = None,
 ) -> Transport:
     """Solve the optimal transport problem min_π Σ π_ij ‖x_i − y_j‖^p, exactly or to a certified small gap.
 
@@ -41,7 +43,7 @@ def solve(
     ----------
     X, Y : (m, d) and (n, d) arrays
         Points. X can also be a cloud: an object with ``weights`` and ``chunks()``, whose points are read a chunk at a
-        time.
+        time; Y a `Target`, where others are transported to the same points.
     a, b : arrays, optional
         Their weights, each summing to one; uniform if left out. Zero weights are allowed.
     p : 1 or 2
@@ -52,6 +54,9 @@ def solve(
         with p = 2. ``auto`` takes the one that measures fastest.
     cap : float, optional
         Most that any pair can cost: the costs are min(‖x − y‖^p, cap).
+    start : array, optional
+        Potentials of Y from a similar problem: ``exact`` is then faster where they are nearly right. Of plans that
+        cost the same, and of potentials that prove the same, another may be found.
 
     Returns
     -------
@@ -65,17 +70,20 @@ def solve(
     >>> solve(X, X + [3.0, 4.0]).distance
     5.0
     """
-    Y = _points(Y, "Y")
+    target = Y if isinstance(Y, Target) else Target(Y)
+    Y = target.points
     if method not in ("auto", "exact", "assignment", "semi-discrete"):
         raise wrong_parameter("method", "solve", "'auto', 'exact', 'assignment' or 'semi-discrete'", method)
     if p not in (1, 2) or (method == "semi-discrete" and p != 2):
         raise wrong_parameter("p", "solve", "2" if method == "semi-discrete" else "1 or 2", p)
     b = _weights(b, len(Y), "b")
+    if start is not None and start.shape != b.shape:
+        raise wrong_parameter("start", "solve", f"one number for each of the {len(b)} points of Y", start.shape)
     if isinstance(X, Cloud):
         cloud = X
         a = _weights(cloud.weights, len(cloud.weights), "a")
     else:
-        X = _points(X, "X")
+        X = finite_points(X, "X")
         if X.shape[1] != Y.shape[1]:
             raise TransportError("transport.coordinates-differ", of_x=X.shape[1], of_y=Y.shape[1])
         a = _weights(a, len(X), "a")
@@ -83,18 +91,18 @@ def solve(
     many = p == 2 and len(a) >= max(_MANY, _TIMES * len(Y))
     if method == "semi-discrete" or (method == "auto" and many):
         return semi_discrete(cloud, Y, b, cap=cap)
-    X = _points(np.concatenate(list(cloud.chunks())), "X") if isinstance(X, Cloud) else X
+    X = finite_points(np.concatenate(list(cloud.chunks())), "X") if isinstance(X, Cloud) else X
     matching = len(X) == len(Y) and _uniform(a) and _uniform(b)
     if method == "assignment" and not matching:
         raise TransportError("transport.no-matching", sources=len(X), targets=len(Y))
 
-    costs = cost_matrix(X, Y, p)
+    costs = target.costs(X, p)
     if cap is not None:
         np.minimum(costs, cap, out=costs)
     if method == "assignment" or (matching and method == "auto" and len(X) <= _ASSIGNMENT_UP_TO):
         name, coupling = "assignment", assignment(costs)
     else:
-        name, coupling = "exact", _on_support(costs, a, b)
+        name, coupling = "exact", _on_support(costs, a, b, start)
     # The matrix is computed fast; what is reported is summed again, exactly, over the plan's few entries.
     difference = X[coupling.source] - Y[coupling.target]
     squared = np.einsum("kd,kd->k", difference, difference)
@@ -109,26 +117,17 @@ def solve(
     return Transport(cost, f, g, coupling.source, coupling.target, coupling.mass, a, b, gap=gap, p=p, method=name)
 
 
-def _on_support(costs: Floats, a: Floats, b: Floats) -> Coupling:
+def _on_support(costs: Floats, a: Floats, b: Floats, start: Floats | None) -> Coupling:
     """Network simplex on the points that carry mass; the others get their potential by c-transform."""
     rows, cols = np.flatnonzero(a > 0), np.flatnonzero(b > 0)
     if len(rows) == len(a) and len(cols) == len(b):
-        return network_simplex(costs, a, b)
+        return network_simplex(costs, a, b) if start is None else pruned_simplex(costs, a, b, start)
     part = network_simplex(np.ascontiguousarray(costs[np.ix_(rows, cols)]), a[rows], b[cols])
     f = (costs[:, cols] - part.target_potential).min(axis=1)
     f[rows] = part.source_potential
     g = (costs - f[:, None]).min(axis=0)
     g[cols] = part.target_potential
     return Coupling(rows[part.source], cols[part.target], part.mass, f, g)
-
-
-def _points(values: Floats, name: str) -> Floats:
-    points = np.ascontiguousarray(values, dtype=np.float64)
-    if points.ndim != 2 or len(points) == 0:
-        raise TransportError("transport.not-points", name=name, shape=str(points.shape))
-    if not np.isfinite(points).all():
-        raise TransportError("transport.not-finite", name=name)
-    return points
 
 
 def _weights(values: Floats | None, size: int, name: str) -> Floats:

@@ -18,7 +18,7 @@ from fedbary.protocols.messages import Message, Reply, State, array_text, below,
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed, random_points
 from fedbary.space.schema import Schema
-from fedbary.transport import Transport, interpolate, solve
+from fedbary.transport import Target, Transport, interpolate, solve
 from fedbary.valuation.row_values import calibrated_gradient
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
@@ -45,11 +45,13 @@ class InterpolationClient:
         self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None
+        self._rows: Target | None = None  # the cloud's points, to which every γ is transported
         self._round = -1
         self._gamma: Floats = np.empty((0, 0))
         self._gamma_weights: Floats = np.empty(0)
         self._measures: dict[str, Floats] = {}
         self._plan: Transport | None = None  # γ to the rows; solved once per γ
+        self._last_potential: Floats | None = None  # of the rows, a round ago: there the solve starts
 
     def answer(self, message: Message) -> Reply:
         """Answer one message of the server."""
@@ -87,6 +89,7 @@ class InterpolationClient:
             "round": np.array(self._round),
             "gamma": self._gamma,
             "gamma_weights": self._gamma_weights,
+            **({} if self._last_potential is None else {"last_potential": self._last_potential}),
             **under("measure.", self._measures),
         }
 
@@ -98,10 +101,9 @@ class InterpolationClient:
         if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
-        self._cloud = embed(self._released_table(self._schema), self._schema)
-        self._data = _digest(self._cloud)
+        self._place(embed(self._released_table(self._schema), self._schema))
         require_same_rows(state, self._data, self._table.origin)
-        self._round, self._plan = int(state["round"]), None
+        self._round, self._plan, self._last_potential = int(state["round"]), None, state.get("last_potential")
         self._gamma, self._gamma_weights = state["gamma"], state["gamma_weights"]
         self._measures = below(state, "measure.")
 
@@ -117,15 +119,16 @@ class InterpolationClient:
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         released = self._released_table(schema)
-        self._schema, self._cloud = schema, embed(released, schema)
-        require_known_labels(released, schema, self._cloud, min_group=self._policy.min_group)
-        self._data = _digest(self._cloud)
-        size = self._support_size(int(message.scalars["support"]), self._cloud)
+        cloud = embed(released, schema)
+        require_known_labels(released, schema, cloud, min_group=self._policy.min_group)
+        size = self._support_size(int(message.scalars["support"]), cloud)
+        self._schema = schema
+        self._place(cloud)
         rng = np.random.default_rng(int(message.scalars["gamma_seed"]))
         self._gamma = random_points(rng, size, schema)
         self._gamma_weights = np.full(size, 1.0 / size)
-        self._measures, self._round, self._plan = {}, 0, None
-        notes = fit_notes(released, schema, self._cloud, min_group=self._policy.min_group)
+        self._measures, self._round, self._plan, self._last_potential = {}, 0, None, None
+        notes = fit_notes(released, schema, cloud, min_group=self._policy.min_group)
         return replace(self._reply(0, rows=len(self._table)), notes=notes)
 
     def _step(self, message: Message) -> Reply:
@@ -138,9 +141,9 @@ class InterpolationClient:
         if message.round != self._round + 1:
             raise ProtocolError("protocols.round-skipped", round=message.round, last=self._round)
         eta_q, eta_q_weights = self._incoming_measure(message)
-        mode = self._policy.interpolation
+        mode, towards_rows = self._policy.interpolation, self._towards_rows(cloud)
         eta_p, eta_p_weights = interpolate(
-            self._towards_rows(cloud),
+            towards_rows,
             self._gamma,
             cloud.points,
             draw_t(self._policy, self._t_seed, "eta", message.round),
@@ -153,7 +156,7 @@ class InterpolationClient:
         self._measures = {
             "eta_q": eta_q, "eta_q_weights": eta_q_weights, "eta_p": eta_p, "eta_p_weights": eta_p_weights
         }  # fmt: skip
-        self._round, self._plan = message.round, None
+        self._round, self._plan, self._last_potential = message.round, None, towards_rows.target_potential
         return self._reply(message.round)
 
     def _reply(self, number: int, **counts: int) -> Reply:
@@ -182,8 +185,7 @@ class InterpolationClient:
         if not {*_LAST_ARRAYS.get(variant, ())} <= self._measures.keys():
             raise ProtocolError("protocols.rows-before-round")
         if variant == "gamma":
-            if cloud is self._cloud:
-                return self._towards_rows(cloud).target_potential
+            # Potentials need not be unique: those of a solve from scratch depend on nothing but this γ.
             return solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=p).target_potential
         needed = {"eta": "eta_q", "access": "reference"}.get(variant, "scores")
         if needed not in self._measures:
@@ -221,8 +223,19 @@ class InterpolationClient:
 
     def _towards_rows(self, cloud: Points) -> Transport:
         if self._plan is None:
-            self._plan = solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=self._policy.p)
+            assert self._rows is not None
+            self._plan = solve(
+                self._gamma,
+                self._rows,
+                self._gamma_weights,
+                cloud.weights,
+                p=self._policy.p,
+                start=self._last_potential,
+            )
         return self._plan
+
+    def _place(self, cloud: Points) -> None:
+        self._cloud, self._rows, self._data = cloud, Target(cloud.points), _digest(cloud)
 
     def _released_table(self, schema: Schema) -> Table:
         """The rows behind γ: those that were described, if they were, lest the two be subtracted."""

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.messages import Failure, State, array_text, text_array
-from fedbary.transport import interpolate, solve
+from fedbary.transport import Target, interpolate, solve
 from fedbary.valuation.outcome import Outcome
 
 Floats = NDArray[np.float64]
 
 _ARRAYS = (
     "gamma", "gamma_weights", "eta_q", "eta_q_weights", "sent_eta_q", "sent_eta_q_weights", "eta_p", "eta_p_weights",
+    "potential",
 )  # fmt: skip
 _SETTLED_AFTER = 4
 
@@ -46,6 +47,7 @@ class ClientTrack:
     sent_eta_q_weights: Floats = field(default_factory=_empty)
     eta_p: Floats = field(default_factory=_empty)
     eta_p_weights: Floats = field(default_factory=_empty)
+    potential: Floats = field(default_factory=_empty)
 
     def fail(self, failure: Failure) -> None:
         """Take the client out; what it sent before stays in the history."""
@@ -119,24 +121,27 @@ class Step:
     """The server's answer to one γ."""
 
     distance: float
+    potential: Floats
     eta: Floats
     eta_weights: Floats
 
 
 def server_step(
-    target: Floats,
+    target: Target,
     target_weights: Floats,
     p: int,
     mode: Literal["barycentric", "exact"],
-    job: tuple[Floats, Floats, float],
+    t: float,
+    job: tuple[Floats, Floats, Floats],
 ) -> Step | Failure:
     """Distance from one γ to the target and the interpolating measure η_Q, or why it cannot be had.
 
-    A plain function of arrays, so that an engine can run many of them at a time.
+    The job is γ, its weights, and the target's potentials in the round before, or none. A plain function of arrays, so
+    that an engine can run many of them at a time.
     """
-    gamma, weights, t = job
+    gamma, weights, start = job
     try:
-        plan = solve(gamma, target, weights, target_weights, p=p)
-        return Step(plan.distance, *interpolate(plan, gamma, target, t, mode=mode))
+        plan = solve(gamma, target, weights, target_weights, p=p, start=start if start.size else None)
+        return Step(plan.distance, plan.target_potential, *interpolate(plan, gamma, target.points, t, mode=mode))
     except Exception as error:
         return Failure.of(error)

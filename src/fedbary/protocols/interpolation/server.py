@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -36,7 +37,7 @@ from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points
 from fedbary.space.schema import Schema
-from fedbary.transport import barycentric_projection, solve
+from fedbary.transport import Target, barycentric_projection, solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 
@@ -294,14 +295,22 @@ class InterpolationServer:
 
     def _step_all(self, tracks: list[ClientTrack]) -> None:
         """OT between each γ and the target (line 4): distance, and η_Q for the next round."""
-        work = partial(server_step, self._target, self._target_weights, self._settings.p, self._settings.interpolation)
-        jobs = [
-            (track.gamma, track.gamma_weights, draw_t(self._settings, self._t_seed, "server", self._round))
-            for track in tracks
-        ]
-        for track, outcome in zip(tracks, self._map(work, jobs), strict=True):
+        settings = self._settings
+        t = draw_t(settings, self._t_seed, "server", self._round)
+        target = Target(self._target)
+        work = partial(server_step, target, self._target_weights, settings.p, settings.interpolation, t)
+        # Clients begin with the same γ, which needs to be transported only once.
+        of_track = [_digest(track) if self._round == 0 else track.name for track in tracks]
+        jobs = {
+            key: (track.gamma, track.gamma_weights, track.potential)
+            for key, track in zip(of_track, tracks, strict=True)
+        }
+        outcomes = dict(zip(jobs, self._map(work, list(jobs.values())), strict=True))
+        for track, key in zip(tracks, of_track, strict=True):
+            outcome = outcomes[key]
             if isinstance(outcome, Step):
                 track.server_distances.append(outcome.distance)
+                track.potential = outcome.potential
                 track.eta_q, track.eta_q_weights = outcome.eta, outcome.eta_weights
             else:
                 track.fail(outcome)
@@ -353,6 +362,10 @@ class InterpolationServer:
             return 0.0
         centre = self._target_weights @ self._target
         return float(np.sqrt(self._target_weights @ ((self._target - centre) ** 2).sum(axis=1)))
+
+
+def _digest(track: ClientTrack) -> str:
+    return hashlib.blake2b(track.gamma.tobytes() + track.gamma_weights.tobytes()).hexdigest()
 
 
 def _fail_contradictions(tracks: list[ClientTrack]) -> None:
