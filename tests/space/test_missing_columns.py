@@ -9,7 +9,7 @@ import fedbary as fb
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.placing import missing_of_columns, missing_share
-from fedbary.space.missing import told_missing
+from fedbary.space.cell_counts import count_cells, told_missing
 from fedbary.space.notes import fit_notes
 from fedbary.views.report.coordinator import facts
 from fedbary.views.report.missing_cells import missing_by_client
@@ -40,7 +40,8 @@ def test_a_column_is_said_to_lack_cells_where_enough_rows_say_so(column, count, 
 
 @given(st.integers(0, 40), st.integers(2, 8))
 def test_no_share_tells_of_fewer_rows_than_a_group(count, least):
-    shares = told_missing(people(count, rows=40), SCHEMA, different=np.count_nonzero, least=least)
+    table = people(count, rows=40)
+    shares = told_missing(table, SCHEMA, count_cells(table, SCHEMA), np.arange(40), least=least)
     expected = 0.0 if count < least else count / 40 if 40 - count >= least else 1.0
     assert shares == {"age": expected, "size": 0.0, "scan": 0.0}
 

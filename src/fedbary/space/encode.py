@@ -28,6 +28,7 @@ def encode(table: Table, schema: Schema) -> Floats:
     What is missing is imputed here; that it is missing is told by `fedbary.space.missing`.
     """
     require_columns(table, schema)
+    require_categories(table, schema)
     return np.hstack([encode_column(table, column, schema.missing) for column in schema.columns])
 
 
@@ -35,6 +36,16 @@ def require_columns(table: Table, schema: Schema) -> None:
     """Refuse a table that lacks columns of the schema, has them in another width, or was read in another way."""
     require_reading(table.reading, schema, where=table.origin)
     require_widths(column_widths(table), len(table), schema, where=table.origin)
+
+
+def require_categories(table: Table, schema: Schema) -> None:
+    """Refuse a column of numbers none of which is one of the schema's categories."""
+    for column in schema.columns:
+        if column.kind == "categorical" and table.columns[column.name].dtype.kind == "f":
+            texts = category_texts(table.columns[column.name])
+            if not set(texts) & set(column.categories):
+                known = tuple(column.categories)[:3]
+                raise SchemaError("schema.other-categories", where=table.origin, column=column.name, known=known)
 
 
 def column_widths(table: Table) -> dict[str, int | None]:
@@ -133,10 +144,6 @@ def bounded(numbers: Floats, column: ColumnSpec) -> Floats:
 
 def _encode_categories(table: Table, values: NDArray[np.generic], column: ColumnSpec, missing: str) -> Floats:
     texts = category_texts(values)
-    if values.dtype.kind == "f" and not set(texts) & set(column.categories):
-        raise SchemaError(
-            "schema.other-categories", where=table.origin, column=column.name, known=tuple(column.categories)[:3]
-        )
     absent = sum(text is None for text in texts)
     if absent:
         _refuse_missing(table, column.name, absent, missing)

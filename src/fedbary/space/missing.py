@@ -9,8 +9,6 @@ which columns lack cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,33 +31,12 @@ def missing_by_column(table: Table, schema: Schema) -> Integers:
     array([[1, 1],
            [0, 0]])
     """
-    return np.column_stack([_missing(table.columns[column.name], column) for column in schema.columns])
+    return np.column_stack([missing_of(table, column) for column in schema.columns])
 
 
-def told_missing(
-    table: Table, schema: Schema, *, different: Callable[[NDArray[np.bool_]], int], least: int
-) -> dict[str, float]:
-    """The share of cells without a value in each column, where no fewer than ``least`` different rows say it.
-
-    Where fewer lack a value none does, and where fewer have one all do.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "size": [1.0, 2.0]}, ["a", "b"]))
-    >>> rows = fb.Table({"age": [np.nan, np.nan, 3.0, 4.0], "size": [np.nan, 2.0, 3.0, 4.0]}, ["a"] * 4)
-    >>> told_missing(rows, schema, different=np.sum, least=2)
-    {'age': 0.5, 'size': 0.0}
-    """
-    told = {}
-    for column, missing in zip(schema.columns, missing_by_column(table, schema).T, strict=True):
-        share = float(missing.sum()) / (column.width * len(table))
-        if different(missing < column.width) < least:
-            share = 1.0
-        elif different(missing > 0) < least:
-            share = 0.0
-        told[column.name] = share
-    return told
+def missing_of(table: Table, column: ColumnSpec) -> Integers:
+    """Cells without a value in one column, for each row."""
+    return _missing(table.columns[column.name], column)
 
 
 def missing_coordinates(table: Table, schema: Schema) -> NDArray[np.bool_]:

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.notes import Note
+from fedbary.space.cell_counts import CellCounts, beyond, count_cells, enough_different, told_missing
 from fedbary.space.label_coding import other_coding
-from fedbary.space.labels import class_names
+from fedbary.space.labels import named_classes
 from fedbary.space.limits import limits
-from fedbary.space.missing import told_missing
 from fedbary.space.points import Points, embed
 from fedbary.space.schema import ColumnSpec, Schema
+from fedbary.space.stored_points import StoredPoints
 from fedbary.wording import on_one_line
 
 # Codes that a client may put into its reply.
@@ -58,13 +59,21 @@ _LONGEST_NAME, _LARGEST = 1000, 1e300
 _FEW_DIFFERENT = 0.9
 
 
-def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_group: int = 1) -> tuple[Note, ...]:
+def fit_notes(
+    table: Table,
+    schema: Schema,
+    cloud: Points | StoredPoints | None = None,
+    *,
+    cells: CellCounts | None = None,
+    min_group: int = 1,
+) -> tuple[Note, ...]:
     """Ordinary but noteworthy facts, and findings: of columns, of labels, of copies.
 
     These notes leave the owner's machine, so a class is told apart from an absent one only from ``min_group`` different
     rows on, be it the target's or unknown to it, and so many must lie beyond the limits of a column or lack its cells
     (all do, where fewer do not); shares have two digits, that of different rows in steps of so many, and how a median
-    differs is a power of ten. ``cloud`` is the table's embedding, if it is at hand; it knows which rows are equal.
+    differs is a power of ten. ``cloud`` and ``cells`` are the table's embedding, which knows which rows are equal, and
+    its counted cells, if they are at hand.
 
     Examples
     --------
@@ -85,8 +94,9 @@ def fit_notes(table: Table, schema: Schema, cloud: Points | None = None, *, min_
         notes.append(Note("schema.ignores-columns", {"count": extra}))
     if schema.label.kind == "classes" and schema.label.classes:
         notes += _class_notes(_label_counts(table, cloud, min_group), schema.label.classes, min_group)
-    notes += _column_notes(table, schema, cloud, min_group)
-    notes += lacking_notes(told_missing(table, schema, different=partial(_different, cloud), least=min_group))
+    cells = cells or count_cells(table, schema)
+    notes += _column_notes(table, schema, cloud, cells, min_group)
+    notes += lacking_notes(told_missing(table, schema, cells, cloud.point_of_row, least=min_group))
     if cloud.distinct < _FEW_DIFFERENT * cloud.rows:
         # One row more or less must not show, whatever a server takes for equal.
         different = cloud.distinct - cloud.distinct % max(min_group, 1)
@@ -136,7 +146,7 @@ def _is_name(fact: object) -> bool:
     return isinstance(fact, str) and len(fact) <= _LONGEST_NAME
 
 
-def require_known_labels(table: Table, schema: Schema, cloud: Points, *, min_group: int) -> None:
+def require_known_labels(table: Table, schema: Schema, cloud: Points | StoredPoints, *, min_group: int) -> None:
     """Refuse a table that has hardly a label of the schema: compared with it, all of its rows would be wrong.
 
     A single row with a known label must not decide, so there must be ``min_group`` different ones.
@@ -170,12 +180,13 @@ def require_known_labels(table: Table, schema: Schema, cloud: Points, *, min_gro
     )
 
 
-def _label_counts(table: Table, cloud: Points, min_group: int) -> Counter[str]:
+def _label_counts(table: Table, cloud: Points | StoredPoints, min_group: int) -> Counter[str]:
     """How many rows each class has; different ones, where groups must not be small."""
     labels = table.labels
     if min_group > 1:
         labels = labels[np.unique(cloud.point_of_row, return_index=True)[1]]
-    return Counter(class_names(labels).tolist())
+    codes, names = named_classes(labels)
+    return Counter(dict(zip(names.tolist(), np.bincount(codes, minlength=len(names)).tolist(), strict=True)))
 
 
 def _told(counts: Counter[str], min_group: int) -> list[str]:
@@ -202,26 +213,43 @@ def _class_notes(counts: Counter[str], classes: tuple[str, ...], min_group: int)
     return notes
 
 
-def _column_notes(table: Table, schema: Schema, cloud: Points, min_group: int) -> list[Note]:
+def _column_notes(
+    table: Table, schema: Schema, cloud: Points | StoredPoints, cells: CellCounts, min_group: int
+) -> list[Note]:
     """Columns in which many rows lie beyond the limits, the worst first."""
-    found = []
-    for column in schema.columns:
-        if not column.low or column.bounded:
-            continue
-        numbers = np.asarray(table.columns[column.name], dtype=np.float64).reshape(len(table), -1)
-        beyond = (numbers < np.array(column.low)) | (numbers > np.array(column.high))
-        shares = beyond.mean(axis=0)
-        for place in np.flatnonzero(shares >= _LEAST_BEYOND):
-            outside, inside = (_different(cloud, rows) for rows in (beyond[:, place], ~beyond[:, place]))
-            if outside >= min_group:
-                share = 1.0 if inside < min_group else float(shares[place])
-                found.append((share, column, int(place), numbers[:, place]))
+    named = {column.name: column for column in schema.columns}
+    shares = {
+        (name, place): count / len(table)
+        for name, counts in cells.beyond.items()
+        for place, count in enumerate(counts.tolist())
+        if count / len(table) >= _LEAST_BEYOND
+    }
+    outside, inside = (
+        enough_different(
+            table,
+            cloud.point_of_row,
+            {(name, place): partial(_lie_beyond, named[name], place, is_beyond) for name, place in shares},
+            least=min_group,
+        )
+        for is_beyond in (True, False)
+    )
+    found = [(shares[key] if inside[key] else 1.0, named[key[0]], key[1]) for key in shares if outside[key]]
     worst = sorted(found, key=lambda one: -one[0])[:MOST_COLUMNS]
-    return [_beyond(share, column, place, numbers, min_group) for share, column, place, numbers in worst]
+    return [_beyond(share, column, place, _numbers(table, column, place), min_group) for share, column, place in worst]
 
 
-def _different(cloud: Points, rows: NDArray[np.bool_]) -> int:
-    return int(np.count_nonzero(np.bincount(cloud.point_of_row[rows])))
+def _lie_beyond(column: ColumnSpec, place: int, wanted: bool, rows: Table) -> NDArray[np.bool_]:
+    return np.asarray(beyond(rows, column)[:, place] == wanted)
+
+
+def _numbers(table: Table, column: ColumnSpec, place: int) -> NDArray[np.float64]:
+    """One coordinate of a column, of all rows."""
+    return np.concatenate(
+        [
+            np.asarray(rows.columns[column.name], dtype=np.float64).reshape(len(rows), -1)[:, place]
+            for rows in table.batches()
+        ]
+    )
 
 
 def _beyond(share: float, column: ColumnSpec, place: int, numbers: NDArray[np.float64], min_group: int) -> Note:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.space.encode import encode
+from fedbary.errors import SchemaError
+from fedbary.space.encode import encode_column, require_categories, require_columns
 from fedbary.space.missing import missing_by_column
 from fedbary.space.schema import Schema
 
@@ -49,5 +50,15 @@ def encoded_parts(table: Table, schema: Schema) -> Iterator[Part]:
     >>> [part.encoded.ravel().tolist() for part in encoded_parts(table, fb.fit_schema(table))]
     [[-1.0, 1.0]]
     """
+    require_columns(table, schema)
+    require_categories(table, schema)
     for rows in table.batches():
-        yield Part(rows, encode(rows, schema), missing_by_column(rows, schema))
+        try:
+            encoded = np.hstack([encode_column(rows, column, schema.missing) for column in schema.columns])
+        except SchemaError:
+            if len(rows) == len(table):
+                raise
+            for column in schema.columns:  # a part knows neither all rows that lack a cell nor their names
+                encode_column(table, column, schema.missing)
+            raise
+        yield Part(rows, encoded, missing_by_column(rows, schema))

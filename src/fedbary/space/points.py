@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,15 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.space.encode import encode
-from fedbary.space.labels import check_kind, class_names, class_positions, label_coordinates
+from fedbary.space.labels import check_kind, label_coordinates, label_numbers, label_positions
 from fedbary.space.missing import marks, missing_by_column
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Points of a chunk.
+_CHUNK = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +54,23 @@ class Points:
         """Different points."""
         return len(self.points)
 
+    def chunks(self) -> Iterator[Floats]:
+        """The points in order, some at a time.
+
+        Examples
+        --------
+        >>> import fedbary as fb
+        >>> table = fb.Table.from_arrays([[0.0], [2.0]], ["a", "b"])
+        >>> [len(chunk) for chunk in fb.embed(table, fb.fit_schema(table)).chunks()]
+        [2]
+        """
+        for start in range(0, len(self.points), _CHUNK):
+            yield self.points[start : start + _CHUNK]
+
+    def in_memory(self) -> Points:
+        """Itself, as a `StoredPoints` becomes one."""
+        return self
+
 
 def features(table: Table, schema: Schema) -> Floats:
     """Scaled, projected and whitened values and the marks of missing cells, one row per table row."""
@@ -67,7 +89,7 @@ def missing_cells(table: Table, schema: Schema) -> NDArray[np.int64]:
     >>> missing_cells(fb.Table({"age": [np.nan, 40.0], "scan": np.full((2, 2), np.nan)}, ["a", "b"]), schema)
     array([3, 2])
     """
-    return np.asarray(missing_by_column(table, schema).sum(axis=1))
+    return np.concatenate([missing_by_column(part, schema).sum(axis=1) for part in table.batches()])
 
 
 def missing_share(table: Table, schema: Schema) -> float:
@@ -100,20 +122,21 @@ def embed(table: Table, schema: Schema) -> Points:
     (3, 2)
     """
     check_kind(table.labels, schema.label, where=table.origin)
-    encoded = encode(table, schema)
-    missing = marks(missing_by_column(table, schema), schema)
-    if schema.label.kind == "number":
-        codes = np.asarray(table.labels, dtype=np.float64)
-    else:
-        codes = np.unique(class_names(table.labels), return_inverse=True)[1].astype(np.float64)
+    return cloud_of(encode(table, schema), missing_by_column(table, schema), table.labels, schema)
+
+
+def cloud_of(encoded: Floats, missing: Integers, labels: NDArray[np.generic], schema: Schema) -> Points:
+    """The points of encoded rows with their missing cells and labels."""
+    marked = marks(missing, schema)
+    numbers = label_numbers(labels, schema.label)
     # Copies are found before the matrix products, which round equal rows differently depending on where they stand;
     # and again after them, since rows can also fall together in the space.
-    once, copy_of = _distinct(np.column_stack([encoded, missing, codes]))
-    values = np.hstack([place(encoded[once], schema), missing[once]])
-    first, point_of_copy = _distinct(np.column_stack([values, codes[once]]))
+    once, copy_of = _distinct(np.column_stack([encoded, marked, numbers]))
+    values = np.hstack([place(encoded[once], schema), marked[once]])
+    first, point_of_copy = _distinct(np.column_stack([values, numbers[once]]))
     point_of_row = point_of_copy[copy_of]
-    weights = np.bincount(point_of_row, minlength=len(first)) / len(table)
-    values, labels = values[first], table.labels[once[first]]
+    weights = np.bincount(point_of_row, minlength=len(first)) / len(labels)
+    values, labels = values[first], labels[once[first]]
     points = np.hstack([values, label_coordinates(labels, values[:, : schema.value_width], weights, schema.label)])
     return Points(points, weights, point_of_row, values.shape[1])
 
@@ -137,7 +160,7 @@ def random_points(rng: np.random.Generator, count: int, schema: Schema) -> Float
 def class_codes(table: Table, cloud: Points, schema: Schema) -> NDArray[np.int64]:
     """The class of every distinct point of a table's cloud, as its place in the schema; −1 for classes it lacks."""
     first = np.unique(cloud.point_of_row, return_index=True)[1]
-    return class_positions(class_names(table.labels[first]), schema.label.classes)
+    return label_positions(table.labels[first], schema.label.classes)
 
 
 def place(encoded: Floats, schema: Schema) -> Floats:

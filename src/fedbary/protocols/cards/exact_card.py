@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,8 @@ from fedbary.space.options import Task
 from fedbary.space.row_identity import different_rows
 
 Floats = NDArray[np.float64]
+
+_TOGETHER = 2048
 
 
 def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: bool = False) -> Card:
@@ -66,17 +69,28 @@ def card_points(table: Table, *, unnamed: str | None = None) -> tuple[tuple[Card
         column, coordinates = _column(name, table.columns[name], unnamed)
         columns.append(column)
         parts.append(coordinates)
-    return tuple(columns), np.hstack(parts) if parts else np.zeros((len(table), 0))
+    points = np.empty((len(table), sum(part.shape[1] for part in parts)))
+    for some in _blocks(len(table)):
+        np.concatenate([part[some] for part in parts], axis=1, out=points[some])
+    return tuple(columns), points
 
 
 def class_sums(points: Floats, codes: NDArray[np.int64], classes: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Centre, counts, sums and second moment; about the mean, so that large numbers do not cancel."""
-    centre = points.mean(axis=0)
-    centred = points - centre
+    width, centre = points.shape[1], points.mean(axis=0)
     counts = np.bincount(codes, minlength=classes).astype(float)
-    sums = np.zeros((classes, points.shape[1]))
-    np.add.at(sums, codes, centred)
-    return centre, counts, sums, centred.T @ centred
+    sums, second = np.zeros((classes, width)), np.zeros((width, width))
+    for some in _blocks(len(points)):
+        centred = points[some] - centre
+        of_class = (codes[some] == np.arange(classes)[:, None]).astype(float)
+        sums += of_class @ centred
+        second += centred.T @ centred
+    return centre, counts, sums, second
+
+
+def _blocks(rows: int) -> Iterator[slice]:
+    """Rows that stay in the processor's cache together."""
+    return (slice(start, start + _TOGETHER) for start in range(0, rows, _TOGETHER))
 
 
 def _column(name: str, values: NDArray[np.generic], unnamed: str | None) -> tuple[CardColumn, Floats]:

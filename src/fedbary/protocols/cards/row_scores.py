@@ -19,6 +19,7 @@ from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.sketch.scoring import Judge, Judged, clean_rows, without_rare_classes
+from fedbary.space.cell_counts import CellCounter, CellCounts
 from fedbary.space.parts import encoded_parts
 from fedbary.space.points import cells_of_a_row, place
 from fedbary.space.schema import Schema
@@ -49,12 +50,14 @@ _OF_A_TEST = ("p_value", "flag", "label_p", "feature_p")
 
 @dataclass(frozen=True, eq=False)
 class SeenRows:
-    """What a received model says of a client's rows, looked at once; with the line, where labels are numbers.
+    """What a received model says of a client's rows and their cells, looked at once.
 
-    ``label_scores`` and ``suggestions`` are how far each label is from the line, and what it should be.
+    Where labels are numbers, ``label_scores`` and ``suggestions`` are how far each is from the line, and what it should
+    be.
     """
 
     judged: Judged
+    cells: CellCounts
     label_scores: Floats | None = None
     suggestions: Floats | None = None
 
@@ -67,23 +70,25 @@ def seen_rows(
     Without ``ranked`` it is enough for what a client says of the model: its temperature, and its tail.
     """
     numeric = schema.label.kind == "number"
-    judge = Judge.of(schema, arrays, projected=True, ranked=ranked and not numeric)
+    judge = Judge.of(schema, arrays, rows=len(table), projected=True, ranked=ranked and not numeric)
     line = Line.from_arrays(arrays, schema.value_width) if numeric else None
     if judge is None or (numeric and line is None):
         return None
+    counter = CellCounter(schema)
     scores, suggestions = [], []
     for part in encoded_parts(table, schema):
         judge.add(part)
+        counter.add(part.table, part.missing)
         if line is not None:
             values = place(part.encoded, schema)
             scores.append(line.scores(values, np.asarray(part.table.labels, dtype=float)))
             suggestions.append(line.predicted(values))
-    judged = judge.judged(table)
+    judged, cells = judge.judged(table), counter.counted()
     if line is None:
-        return SeenRows(judged)
+        return SeenRows(judged, cells)
     # What is imputed says nothing of a label.
-    told = 1.0 - judged.missing / cells_of_a_row(schema)
-    return SeenRows(judged, np.concatenate(scores) * told, np.concatenate(suggestions))
+    told = 1.0 - cells.missing / cells_of_a_row(schema)
+    return SeenRows(judged, cells, np.concatenate(scores) * told, np.concatenate(suggestions))
 
 
 def score_rows(

@@ -18,16 +18,18 @@ from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer
+from fedbary.protocols.sketch.number_scoring import score_numbers
 from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.protocols.sketch.private_answer import private_answer
 from fedbary.protocols.sketch.private_numbers import PublicJudge
-from fedbary.protocols.sketch.scoring import Judged, judged_rows, score_rows
+from fedbary.protocols.sketch.scoring import score_rows
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
+from fedbary.protocols.sketch.walk import SeenRows, walk
 from fedbary.space.encode import require_columns
 from fedbary.space.notes import FINDINGS, fit_notes, require_known_labels
-from fedbary.space.points import Points, embed
 from fedbary.space.schema import Schema
 from fedbary.transport import solve
+from fedbary.valuation.groups import Groups
 from fedbary.valuation.row_values import calibrated_gradient
 from fedbary.valuation.rules import RowRules
 
@@ -36,9 +38,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# Costs of all rows at all points, or votes for all classes: four gigabytes. Merging points one after the other: some
-# ten seconds.
-_MOST_COSTS, _MOST_DIFFERENCES = 2**29, 2**33
+# Costs at all points of the rows that are in memory together, or their votes for all classes: four gigabytes. With
+# epsilon these are all rows.
+_PART, _MOST_COSTS = 65_536, 2**29
+# Products of all rows with all points: about a minute, which a transport takes several times. Merging points one after
+# the other: some ten seconds.
+_MOST_PRODUCTS, _MOST_DIFFERENCES = 2**41, 2**33
 
 
 class SketchClient:
@@ -53,9 +58,9 @@ class SketchClient:
         self._schema: Schema | None = None
         self._arrays: Mapping[str, np.ndarray] = {}
         self._cap = 0.0
-        self._points: Points | None = None
+        self._seen: SeenRows | None = None
         self._potentials: Floats | None = None
-        self._judged: Judged | None = None
+        self._scored: ScoredRows | None = None
 
     def answer(self, message: Message) -> Reply:
         """Answer one sketch with scalars; the same message gets the same answer, with the same noise."""
@@ -75,8 +80,10 @@ class SketchClient:
         require_columns(self._table, schema)
         points, rows = len(sketch.weights), len(self._table)
         most = max(points, 0 if judge is None else len(judge.classes))
+        together = min(rows, _PART) if self._policy.epsilon is None else rows
+        products = rows * points * schema.point_width
         merging = points**2 * schema.point_width if self._policy.policy == "coarsen" else 0
-        if most * rows > _MOST_COSTS or merging > _MOST_DIFFERENCES:
+        if most * together > _MOST_COSTS or products > _MOST_PRODUCTS or merging > _MOST_DIFFERENCES:
             raise ProtocolError("protocols.sketch-too-large", points=most, rows=rows)
         # From here on even a refusal depends on the rows, so the message is counted first.
         self._first.check(message)
@@ -90,11 +97,14 @@ class SketchClient:
         """Both channels, value, flags, reasons and suggestions; never part of a reply."""
         if self._schema is None:
             raise ProtocolError("protocols.rows-before-sketch")
-        cloud = self._cloud(self._schema)
-        sketch = SketchPoints.from_arrays(self._arrays, self._cap, width=self._schema.point_width)
-        if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
-            self._potentials = solve(cloud.points, sketch.points, cloud.weights, sketch.weights).source_potential
-        return self._scored(self._schema, sketch, gradient=calibrated_gradient(self._potentials[cloud.point_of_row]))
+        if self._scored is None:
+            cloud = self._rows_seen(self._schema).cloud
+            sketch = SketchPoints.from_arrays(self._arrays, self._cap, width=self._schema.point_width)
+            if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
+                cloud = cloud.in_memory()
+                self._potentials = solve(cloud.points, sketch.points, cloud.weights, sketch.weights).source_potential
+            self._scored = self._score(self._schema, sketch)
+        return self._scored
 
     def state(self) -> State:
         """What came from the server and what went to it; the rows stay where they are."""
@@ -130,52 +140,71 @@ class SketchClient:
             made = private_answer(self._table, schema, sketch, self._policy.epsilon, judge)
             # No notes: which classes a table lacks is not covered by epsilon.
             return Reply(0, {**_scalars(rows, made.costs), "noise": made.costs.noise, **made.shares})
-        cloud = self._cloud(schema)
+        seen = self._rows_seen(schema)
+        cloud = seen.cloud
         if cloud.distinct < least:
             raise DataError("protocols.too-few-different-rows", rows=rows, least=least)
         require_known_labels(self._table, schema, cloud, min_group=least)
         if self._policy.policy == "coarsen":
-            found = guarded_answer(cloud, sketch, min_group=least)
+            found = guarded_answer(cloud.in_memory(), sketch, min_group=least)
         else:
-            found = exact_answer(cloud, sketch, improved=self._policy.lower == "improved")
+            found = exact_answer(cloud.in_memory(), sketch, improved=self._policy.lower == "improved")
         self._potentials = found.potentials
-        notes = fit_notes(self._table, schema, cloud, min_group=least)
+        notes = fit_notes(self._table, schema, cloud, cells=seen.cells, min_group=least)
         if not self._policy.numbers:
             return Reply(0, _scalars(rows, found), notes=tuple(note for note in notes if note.code not in FINDINGS))
         return Reply(0, {**_scalars(rows, found), **self._numbers(schema, sketch)}, notes=notes)
 
     def _numbers(self, schema: Schema, sketch: SketchPoints) -> dict[str, Scalar]:
         """Estimates of how many rows are bad; none where the server's model is no use."""
-        least = self._policy.min_group if self._policy.policy == "coarsen" else 1
+        seen, rows = self._rows_seen(schema), self._table
+        guarded = self._policy.policy == "coarsen"
+        least = self._policy.min_group if guarded else 1
         try:
-            facts = self._scored(schema, sketch, min_group=least).facts
+            if guarded:
+                facts = self._score(schema, sketch, Groups(seen.cloud.point_of_row, least)).facts
+            else:
+                self._scored = self._score(schema, sketch)
+                facts = self._scored.facts
         except FedbaryError as error:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
             return {}
-        return about_rows(facts, self._table, schema, self._cloud(schema).point_of_row, min_group=least)
+        return about_rows(facts, rows, schema, seen.cells, seen.cloud.point_of_row, min_group=least)
 
-    def _scored(
-        self, schema: Schema, sketch: SketchPoints, *, gradient: Floats | None = None, min_group: int = 1
-    ) -> ScoredRows:
-        if self._judged is None:
-            self._judged = judged_rows(self._table, schema, self._arrays)
+    def _score(self, schema: Schema, sketch: SketchPoints, groups: Groups | None = None) -> ScoredRows:
+        """Row values; with ``groups`` the facts may leave, the rest is rough."""
+        seen, gradient = self._rows_seen(schema), None
+        if self._potentials is not None:
+            gradient = calibrated_gradient(self._potentials[seen.cloud.point_of_row])
+        if seen.problem is not None:
+            raise seen.problem
+        if schema.label.kind == "number":
+            return score_numbers(
+                self._table,
+                seen.cloud,
+                schema,
+                sketch,
+                self._arrays,
+                lined=seen.lined,
+                missing=seen.cells.missing,
+                rules=self._rules,
+                gradient=gradient,
+                groups=groups,
+            )
         return score_rows(
             self._table,
-            self._cloud(schema),
-            schema,
-            sketch,
+            seen.judged,
             self._arrays,
-            judged=self._judged,
             rules=self._rules,
             adapt=self._policy.adapt,
             gradient=gradient,
-            min_group=min_group,
+            groups=groups,
         )
 
-    def _cloud(self, schema: Schema) -> Points:
-        if self._points is None:
-            self._points = embed(self._table, schema)
-        return self._points
+    def _rows_seen(self, schema: Schema) -> SeenRows:
+        if self._seen is None:
+            self._seen = walk(self._table, schema, self._arrays)
+        return self._seen
 
 
 def _scalars(rows: int, found: Answer) -> dict[str, Scalar]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, ProtocolError
@@ -14,8 +14,10 @@ from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch, sketches_
 from fedbary.space.encode import encode
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
-from fedbary.space.points import Points, cells_of_a_row, embed, missing_cells
+from fedbary.space.parts import Part
+from fedbary.space.points import Points, cells_of_a_row, embed
 from fedbary.space.schema import Schema
+from fedbary.space.stored_points import StoredPoints
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.combined_test import Scores
 from fedbary.valuation.groups import Groups
@@ -25,6 +27,7 @@ from fedbary.valuation.scored_rows import ScoredRows
 from fedbary.valuation.scoring.line import Line, fit_line
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 _EPSILON = 2.0
 
@@ -55,27 +58,62 @@ def fit_number_scoring(
         feature = _unseen_features(fitted, cloud, sketch, feature, space=space, min_group=min_group, seed=seed)
         return arrays | {"clean.label": label, "clean.feature": feature}
     line = Line.from_arrays(arrays, schema.encoded_width)
-    held_out = _scores(calibration, clean_cloud, schema, sketch, line)[:2]
+    lined = None if line is None else Lined(line, line.predicted(encode(calibration, schema)))
+    held_out = _scores(calibration, clean_cloud, schema, sketch, lined)[:2]
     clean = dict(zip(("clean.label", "clean.feature"), held_out, strict=True))
     return arrays | clean | {"null.label": label, "null.feature": feature}
 
 
+@dataclass(frozen=True, eq=False)
+class Lined:
+    """What the received line says of a client's rows."""
+
+    line: Line
+    predicted: Floats
+
+
+class LineJudge:
+    """The received line at work on a client's rows, a part at a time."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._predicted: list[Floats] = []
+
+    @classmethod
+    def of(cls, schema: Schema, arrays: Mapping[str, np.ndarray]) -> LineJudge | None:
+        """Read the line from a message; None where there is none."""
+        line = Line.from_arrays(arrays, schema.encoded_width)
+        return None if line is None else cls(line)
+
+    def add(self, part: Part) -> None:
+        """Look at the next rows."""
+        self._predicted.append(self._line.predicted(part.encoded))
+
+    def judged(self) -> Lined:
+        """What the line says of the rows that it has seen."""
+        return Lined(self._line, np.concatenate(self._predicted))
+
+
 def score_numbers(
     table: Table,
-    cloud: Points,
+    cloud: Points | StoredPoints,
     schema: Schema,
     sketch: SketchPoints,
     arrays: Mapping[str, np.ndarray],
     *,
+    lined: Lined | None,
+    missing: Integers,
     rules: RowRules,
     gradient: Floats | None,
     groups: Groups | None = None,
 ) -> ScoredRows:
-    """A client's row values from what the server sent; with ``groups`` the facts may leave."""
-    line = Line.from_arrays(arrays, schema.encoded_width)
-    label, feature, better = _scores(table, cloud, schema, sketch, line)
+    """A client's row values from what the server sent; with ``groups`` the facts may leave.
+
+    ``missing`` says how many cells each row lacks.
+    """
+    label, feature, better = _scores(table, cloud, schema, sketch, lined)
     # What is imputed says nothing of a label.
-    label = label * (1.0 - missing_cells(table, schema) / cells_of_a_row(schema))
+    label = label * (1.0 - missing / cells_of_a_row(schema))
     exact = rules.calibration == "split" and "null.label" in arrays
     return measured_rows(
         table.row_names,
@@ -105,14 +143,13 @@ def _sent(name: str, arrays: Mapping[str, np.ndarray]) -> Scores:
 
 
 def _scores(
-    table: Table, cloud: Points, schema: Schema, sketch: SketchPoints, line: Line | None
+    table: Table, cloud: Points | StoredPoints, schema: Schema, sketch: SketchPoints, lined: Lined | None
 ) -> tuple[Floats, Floats, Floats]:
     """Label and feature scores, and what the labels should be."""
     label, feature, nearest = _by_sketch(cloud, schema, sketch)
-    if line is None:
+    if lined is None:
         return label, feature, nearest
-    values = encode(table, schema)
-    return line.scores(values, _labels(table)), feature, line.predicted(values)
+    return lined.line.off(lined.predicted, _labels(table)), feature, lined.predicted
 
 
 def _out_of_fold(
@@ -156,19 +193,29 @@ def _unseen_features(
     return scores
 
 
-def _by_sketch(cloud: Points, schema: Schema, sketch: SketchPoints) -> tuple[Floats, Floats, Floats]:
+def _by_sketch(cloud: Points | StoredPoints, schema: Schema, sketch: SketchPoints) -> tuple[Floats, Floats, Floats]:
     """f(x, y) − min_y' f(x, y'), f(x), and the label of the nearest sketch point."""
-    width = cloud.feature_width
-    features = cost_matrix(cloud.points[:, :width], sketch.points[:, :width], 2)
-    labels = cost_matrix(cloud.points[:, width:], sketch.points[:, width:], 2)
-    joint, free = (
-        -_EPSILON * logsumexp(-costs / _EPSILON + np.log(sketch.weights), axis=1)
-        for costs in (features + labels, features)
-    )
-    spec = schema.label
-    values = sketch.points[np.argmin(features, axis=1), -1] / np.sqrt(max(spec.weight, 1e-12)) * spec.scale + spec.mean
-    rows = cloud.point_of_row
-    return (joint - free)[rows], free[rows], values[rows]
+    spec, width = schema.label, cloud.feature_width
+    labels = sketch.points[:, -1] / np.sqrt(max(spec.weight, 1e-12)) * spec.scale + spec.mean
+    found = []
+    for points in cloud.chunks():
+        costs = cost_matrix(points[:, :width], sketch.points[:, :width], 2)
+        nearest = np.argmin(costs, axis=1)
+        free = _soft_minimum(costs, sketch.weights)
+        costs += cost_matrix(points[:, width:], sketch.points[:, width:], 2)
+        found.append((_soft_minimum(costs, sketch.weights) - free, free, labels[nearest]))
+    label, feature, values = (np.concatenate(parts)[cloud.point_of_row] for parts in zip(*found, strict=True))
+    return label, feature, values
+
+
+def _soft_minimum(costs: Floats, weights: Floats) -> Floats:
+    """−ε·log Σ_s w_s·exp(−c_s/ε), row by row."""
+    exponents = costs / -_EPSILON
+    exponents += np.log(weights)
+    highest = exponents.max(axis=1)
+    exponents -= highest[:, None]
+    np.exp(exponents, out=exponents)
+    return np.asarray(-_EPSILON * (highest + np.log(exponents.sum(axis=1))))
 
 
 def _labels(table: Table) -> Floats:

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.protocols.messages import Scalar
-from fedbary.space.missing import told_missing
-from fedbary.space.points import cells_of_a_row, missing_share
+from fedbary.space.cell_counts import CellCounts, told_missing
+from fedbary.space.points import cells_of_a_row
 from fedbary.space.schema import Schema
 from fedbary.valuation.bad_rows import bad_rows
 from fedbary.valuation.estimates import Estimate
-from fedbary.valuation.groups import Groups
 from fedbary.valuation.scored_rows import RowFacts
 
 Integers = NDArray[np.int64]
@@ -29,31 +28,25 @@ _DIGITS = 2
 
 
 def about_rows(
-    facts: RowFacts,
-    table: Table,
-    schema: Schema,
-    copies: Integers,
-    *,
-    min_group: int,
-    missing: Integers | None = None,
+    facts: RowFacts, table: Table, schema: Schema, cells: CellCounts, copies: Integers, *, min_group: int
 ) -> dict[str, Scalar]:
     """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
 
     A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
     the facts must have been made for that ``min_group`` (`fedbary.valuation.groups`). Rows that are copies of each
-    other have the same number in ``copies``; ``missing`` are the cells that each row lacks, where they are at hand.
+    other have the same number in ``copies``.
     """
     found: dict[str, Scalar] = {}
     for name in ESTIMATES:
         estimate: Estimate | None = getattr(facts, name)
         if estimate is not None:
             found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
+    share = float(cells.missing.mean()) / cells_of_a_row(schema)
     if min_group > 1:
-        share = _missing_in_groups(table, schema, Groups(copies, min_group))
-    elif missing is None:
-        share = missing_share(table, schema)
-    else:
-        share = float(missing.mean()) / cells_of_a_row(schema)
+        # No column says of few rows that they lack a cell, or that they have one.
+        shares = told_missing(table, schema, cells, copies, least=min_group)
+        lacking = sum(shares[column.name] * column.width for column in schema.columns)
+        share = round(lacking / cells_of_a_row(schema), _DIGITS)
     return {**found, "missing": share}
 
 
@@ -76,10 +69,3 @@ def _in_groups(share: float, rows: int, min_group: int) -> float:
         return share
     count = round(share * rows)
     return 0.0 if count < min_group else 1.0 if rows - count < min_group else count / rows
-
-
-def _missing_in_groups(table: Table, schema: Schema, groups: Groups) -> float:
-    """The share of missing cells, where no column says of few rows that they lack one, or that they have one."""
-    shares = told_missing(table, schema, different=groups.different, least=groups.least)
-    lacking = sum(shares[column.name] * column.width for column in schema.columns)
-    return round(lacking / cells_of_a_row(schema), _DIGITS)

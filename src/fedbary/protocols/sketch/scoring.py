@@ -15,10 +15,10 @@ from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.forms import LARGEST
 from fedbary.protocols.messages import below
-from fedbary.protocols.sketch.number_scoring import finite_array, fit_number_scoring, score_numbers
+from fedbary.protocols.sketch.number_scoring import finite_array, fit_number_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.encode import encode
-from fedbary.space.labels import class_names, class_positions
+from fedbary.space.labels import class_names, class_positions, label_positions
 from fedbary.space.missing import missing_coordinates
 from fedbary.space.options import Space
 from fedbary.space.parts import Part, encoded_parts
@@ -103,14 +103,10 @@ def fit_scoring(
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A client's rows as the received model sees them; it is asked once, for the answer and for the row values.
-
-    ``missing`` is how many cells of each row have no value.
-    """
+    """A client's rows as the received model sees them; it is asked once, for the answer and for the row values."""
 
     rows: OwnRows
     model: ScoringModel
-    missing: NDArray[np.int64]
 
 
 class Judge:
@@ -124,13 +120,18 @@ class Judge:
         self._log_p = Spool(len(model.classes))
         self._whitened = Spool(model.metric.rotate(model.metric.mean[None]).shape[1])
         self._feature: list[Floats] = []
-        self._missing: list[NDArray[np.int64]] = []
 
     @classmethod
     def of(
-        cls, schema: Schema, arrays: Mapping[str, np.ndarray], *, projected: bool = False, ranked: bool = True
+        cls,
+        schema: Schema,
+        arrays: Mapping[str, np.ndarray],
+        *,
+        rows: int,
+        projected: bool = False,
+        ranked: bool = True,
     ) -> Judge | None:
-        """Read the model from a message; None where there is none, as for numbers.
+        """Read the model for so many rows from a message; None where there is none, as for numbers.
 
         ``projected`` says that the model looks at the schema's coordinates, and not at what they were projected from.
         """
@@ -138,6 +139,7 @@ class Judge:
         if not model_arrays:
             return None
         model = ScoringModel.from_arrays(model_arrays)
+        model.require_affordable(rows)
         projected = projected and schema.projection is not None
         if model.metric.mean.shape != (schema.value_width if projected else schema.encoded_width,):
             raise ProtocolError("protocols.server-array", name="model.mean")
@@ -164,7 +166,6 @@ class Judge:
         if self._ranked:
             self._whitened.append(model.metric.rescale(rotated, CLASS_SHRINKAGE))
         self._feature.append(feature)
-        self._missing.append(missing)
 
     def judged(self, table: Table) -> Judged:
         """What the model says of the table's rows, all of which it has seen."""
@@ -181,18 +182,18 @@ class Judge:
             table.row_names,
             self._log_p,
             np.concatenate(self._feature),
-            class_positions(class_names(table.labels), model.classes),
+            label_positions(table.labels, model.classes),
             whitened=whitened if self._ranked else None,
             columns=columns if self._ranked and not self._projected else None,
         )
-        return Judged(rows, model, np.concatenate(self._missing))
+        return Judged(rows, model)
 
 
 def judged_rows(
     table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], *, projected: bool = False
 ) -> Judged | None:
     """What the received model says of a client's rows; None where there is none, as for numbers."""
-    judge = Judge.of(schema, arrays, projected=projected)
+    judge = Judge.of(schema, arrays, rows=len(table), projected=projected)
     if judge is None:
         return None
     for part in encoded_parts(table, schema):
@@ -215,21 +216,15 @@ def _finite_scores(model: ScoringModel, values: Floats, rotated: Floats) -> tupl
 
 def score_rows(
     table: Table,
-    cloud: Points,
-    schema: Schema,
-    sketch: SketchPoints,
+    judged: Judged | None,
     arrays: Mapping[str, np.ndarray],
     *,
-    judged: Judged | None,
     rules: RowRules,
     adapt: bool,
     gradient: Floats | None = None,
-    min_group: int = 1,
+    groups: Groups | None = None,
 ) -> ScoredRows:
-    """A client's row values from what the server sent; with ``min_group`` the facts may leave, the rest is rough."""
-    groups = Groups(cloud.point_of_row, min_group) if min_group > 1 else None
-    if schema.label.kind == "number":
-        return score_numbers(table, cloud, schema, sketch, arrays, rules=rules, gradient=gradient, groups=groups)
+    """A client's row values from what the server sent; with ``groups`` the facts may leave, the rest is rough."""
     if judged is None:
         nothing = np.zeros(len(table)) if gradient is None else gradient
         told = {"row": table.row_names, "value": -nothing, "calibrated_gradient": nothing}

@@ -30,7 +30,11 @@ class Line:
 
     def scores(self, values: Floats, labels: Floats) -> Floats:
         """How far each label is from what it should be, in spreads."""
-        return np.asarray(np.abs(labels - self.predicted(values)) / self.spread)
+        return self.off(self.predicted(values), labels)
+
+    def off(self, predicted: Floats, labels: Floats) -> Floats:
+        """The same by what was predicted."""
+        return np.asarray(np.abs(labels - predicted) / self.spread)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a message."""

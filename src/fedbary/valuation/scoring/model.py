@@ -20,8 +20,9 @@ Floats = NDArray[np.float64]
 
 # A model is a few matrices; a larger one is not what a server of this protocol sends.
 MAX_BYTES = 256 * 2**20
-# Of each row at each centroid, class or direction: four gigabytes.
-_MOST_NUMBERS = 2**29
+# Of each row at each centroid, class or direction: four gigabytes of the rows that are in memory together, and of all
+# rows what takes some minutes.
+_PART, _MOST_IN_MEMORY, _MOST_NUMBERS = 65_536, 2**29, 2**33
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,6 @@ class ScoringModel:
         A feature score says how far a row is from all centroids, relative to clean rows of the class that it looks
         like most. ``rotated`` are the rows along the metric's directions, where they are at hand.
         """
-        if len(values) * self._widest > _MOST_NUMBERS:
-            raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=len(values))
         rotated = self.metric.rotate(values) if rotated is None else rotated
         parts = [
             log_softmax(-scale * potential + prior + bias, axis=1)
@@ -73,6 +72,12 @@ class ScoringModel:
         potentials = feature_potential(self.metric.rescale(rotated, self.feature_shrinkage), self.feature_centroids)
         looks = logs.argmax(axis=1)
         return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
+
+    def require_affordable(self, rows: int) -> None:
+        """Refuse a model that is too large for so many rows: for the memory, or for the time and the disk."""
+        widest = self._widest
+        if min(rows, _PART) * widest > _MOST_IN_MEMORY or rows * widest > _MOST_NUMBERS:
+            raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=rows)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as named arrays, for a message."""
