@@ -16,7 +16,7 @@ from fedbary.errors import ProtocolError
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.exact_card import exact_card
-from fedbary.protocols.cards.leave_one_out import Sums, modelled
+from fedbary.protocols.cards.leave_one_out import Holders, Sums
 from fedbary.protocols.cards.narrow import as_in, narrowed
 from fedbary.protocols.cards.placing import agreed_schema, missing_share, placed
 from fedbary.space.encode import encode
@@ -188,9 +188,9 @@ def test_where_some_cards_lack_products_the_others_stand_for_them():
 def test_a_class_needs_three_holders_or_their_consent():
     held = np.array([[True, True], [True, True], [True, False]])
     alone = np.zeros(3, dtype=bool)
-    assert modelled(held, alone, 0).tolist() == [True, False]
-    assert modelled(held, np.array([False, True, False]), 0).tolist() == [True, True]
-    assert modelled(held[:2], alone[:2], 0).tolist() == [False, False]
+    assert Holders(held, alone).modelled(0).tolist() == [True, False]
+    assert Holders(held, np.array([False, True, False])).modelled(0).tolist() == [True, True]
+    assert Holders(held[:2], alone[:2]).modelled(0).tolist() == [False, False]
 
 
 def _schema() -> fb.Schema:

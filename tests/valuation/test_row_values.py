@@ -27,7 +27,7 @@ def sample(seed=0, rows=300, flipped=30, odd=30):
     codes[:flipped] = (codes[:flipped] + 1) % 3
     feature[-odd:] += 8.0
     clean_codes, clean_log_p, clean_feature = draw(1000)
-    return codes, log_p, feature, CleanRows(clean_log_p, clean_codes, clean_feature)
+    return codes, log_p, feature, CleanRows(Spool.of(clean_log_p), clean_codes, clean_feature)
 
 
 def values(rules=None, seed=0, unknown=()):
@@ -65,7 +65,7 @@ def test_the_false_discovery_rate_holds_on_average_in_split_mode():
 
 def test_when_nothing_can_be_flagged_the_smallest_useful_q_is_told():
     codes, log_p, feature, clean = sample()
-    few = CleanRows(clean.log_probabilities[:15], clean.codes[:15], clean.feature_scores[:15])
+    few = CleanRows(Spool.of(clean.log_probabilities.array()[:15]), clean.codes[:15], clean.feature_scores[:15])
     scored = classified_rows(
         OwnRows(np.arange(300), Spool.of(log_p), feature, codes), ("a", "b", "c"), few, rules=RowRules()
     )
@@ -87,7 +87,7 @@ def test_rows_of_unknown_classes_are_ranked_by_their_features_and_never_flagged(
 def test_a_class_without_calibration_rows_gets_no_p_value():
     codes, log_p, feature, clean = sample()
     there = clean.codes != 2
-    less = CleanRows(clean.log_probabilities[there], clean.codes[there], clean.feature_scores[there])
+    less = CleanRows(Spool.of(clean.log_probabilities.array()[there]), clean.codes[there], clean.feature_scores[there])
     own = OwnRows(np.arange(300), Spool.of(log_p), feature, codes)
     frame = classified_rows(own, ("a", "b", "c"), less, rules=RowRules()).frame
     assert (frame["p_value"].isna() == (codes == 2)).all()
@@ -104,7 +104,7 @@ def test_clean_rows_of_a_rare_class_are_not_flagged_for_their_features(client):
     flagged = {True: [], False: []}
     for _ in range(30):
         log_p = np.log(np.where(np.eye(2)[clean_codes] == 1, 0.9, 0.1))
-        clean = CleanRows(log_p, clean_codes, rng.normal(size=1000) * (1 + 3 * clean_codes))
+        clean = CleanRows(Spool.of(log_p), clean_codes, rng.normal(size=1000) * (1 + 3 * clean_codes))
         feature = rng.normal(size=200) * (1 + 3 * codes)
         own = OwnRows(np.arange(200), Spool.of(np.log(np.where(np.eye(2)[codes] == 1, 0.9, 0.1))), feature, codes)
         for adapt, found in flagged.items():
@@ -116,7 +116,7 @@ def test_clean_rows_of_a_rare_class_are_not_flagged_for_their_features(client):
 
 def test_suspects_make_up_for_the_flags_that_few_clean_rows_do_not_allow():
     codes, log_p, feature, clean = sample()
-    few = CleanRows(clean.log_probabilities[:15], clean.codes[:15], clean.feature_scores[:15])
+    few = CleanRows(Spool.of(clean.log_probabilities.array()[:15]), clean.codes[:15], clean.feature_scores[:15])
     own = OwnRows(np.arange(300), Spool.of(log_p), feature, codes)
     scored = classified_rows(own, ("a", "b", "c"), few, rules=RowRules())
     suspect = scored.frame["suspect"].to_numpy(dtype=bool)
@@ -137,7 +137,9 @@ def test_the_order_of_rows_and_of_clean_rows_changes_nothing(order):
     shuffled, chosen = np.array(order), np.random.default_rng(0).permutation(len(clean.codes))
     own = OwnRows(np.arange(12), Spool.of(log_p), feature, codes)
     other = OwnRows(np.arange(12)[shuffled], Spool.of(log_p[shuffled]), feature[shuffled], codes[shuffled])
-    mixed = CleanRows(clean.log_probabilities[chosen], clean.codes[chosen], clean.feature_scores[chosen])
+    mixed = CleanRows(
+        Spool.of(clean.log_probabilities.array()[chosen]), clean.codes[chosen], clean.feature_scores[chosen]
+    )
     there, here = (
         classified_rows(one, ("a", "b", "c"), clear, rules=RowRules()).frame.set_index("row").sort_index()
         for one, clear in ((own, clean), (other, mixed))

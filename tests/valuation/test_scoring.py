@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy.special import log_softmax
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from codes import coded
@@ -10,7 +12,9 @@ from fedbary.errors import DataError, ProtocolError
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
 from fedbary.valuation.scoring.calibration import fit_blend, fit_class_scales, log_loss
-from fedbary.valuation.scoring.mixture import Centroids, grouped, grouped_by_class, soft_minimum
+from fedbary.valuation.scoring.k_means import fewest_coordinates, k_means
+from fedbary.valuation.scoring.linear import LogisticRegressions
+from fedbary.valuation.scoring.mixture import Centroids, grouped, grouped_by_class, soft_minima, soft_minimum
 
 
 def blobs(rows=400, width=6, classes=3, seed=0, centres=4.0):
@@ -136,3 +140,59 @@ def test_calibration_repairs_scale_and_offset():
     blend = fit_blend([calibrated, log_softmax(rng.normal(size=(3000, 3)), axis=1)], codes)
     assert blend[0] > 0.5
     assert blend[1] < 0.2
+
+
+def few_rows_of_many_features(rows=60, width=200):
+    rng = np.random.default_rng(3)
+    codes = np.arange(rows) % 3
+    return 3.0 * np.eye(3, width)[codes] + rng.normal(size=(rows, width)), codes
+
+
+def test_the_metric_of_few_rows_is_that_of_their_whole_covariance():
+    """Also for new rows, which lie off what the fitted ones span: there the covariance is the shrinkage's level."""
+    values, codes = few_rows_of_many_features()
+    metric, a = fit_scoring_model(values, codes, ("a", "b", "c"), min_group=2, seed=0).model.metric, 0.3
+    centred = values - np.array([values[codes == code].mean(axis=0) for code in range(3)])[codes]
+    covariance = centred.T @ centred / len(values)
+    shrunk = (1.0 - a) * covariance + a * np.trace(covariance) / 200 * np.eye(200)
+    new = np.random.default_rng(4).normal(size=(7, 200))
+    away = new[:, None] - values[None, :5]
+    expected = np.einsum("ijk,kl,ijl->ij", away, np.linalg.inv(shrunk), away)
+    found = cost_matrix(metric.whiten(new, a), metric.whiten(values[:5], a), 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_centroids_of_few_rows_are_means_of_theirs():
+    values, codes = few_rows_of_many_features()
+    model = fit_scoring_model(values, codes, ("a", "b", "c"), min_group=20, seed=0).model
+    means = np.array([values[codes == code].mean(axis=0) for code in range(3)])
+    np.testing.assert_allclose(model.centroids.points, model.metric.whiten(means, model.shrinkage), atol=1e-8)
+    assert (model.scores(means)[0].argmax(axis=1) == np.arange(3)).all()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_linear_parts_are_logistic_regressions(classes):
+    """One with all rows, and one without the rows of each fold, as scikit-learn finds them."""
+    values, codes = blobs(rows=300, classes=classes, centres=2.0)
+    values = values - values.mean(axis=0)
+    out = np.arange(0, 300, 5)
+    found = LogisticRegressions(values, codes, classes, [out], values.var(axis=0)).fit(0.1)
+    for one, rows in zip(found, (np.delete(np.arange(300), out), np.arange(300)), strict=True):
+        known = LogisticRegression(C=0.1, tol=1e-8, max_iter=1000).fit(values[rows], codes[rows])
+        logits = values @ one[:, :-1].T + one[:, -1]
+        np.testing.assert_allclose(np.exp(log_softmax(logits, axis=1)), known.predict_proba(values), atol=0.01)
+
+
+@pytest.mark.parametrize("width", [2, 50])
+def test_k_means_is_that_of_scikit_learn(width):
+    values = np.random.default_rng(0).normal(size=(40, width))
+    groups, _ = k_means(fewest_coordinates(values), 5, seed=7)
+    np.testing.assert_array_equal(groups, KMeans(5, n_init=1, max_iter=50, random_state=7).fit(values).labels_)
+
+
+def test_soft_minima_of_several_temperatures_are_those_of_each():
+    values, codes = blobs(rows=60)
+    centroids = Centroids.of(values, codes, grouped_by_class(values, codes, 3, min_group=5, seed=0))
+    costs = cost_matrix(values, centroids.points, 2)
+    for epsilon, found in zip((8.0, 4.0, 1.0), soft_minima(costs, centroids, (8.0, 4.0, 1.0), 3), strict=True):
+        np.testing.assert_allclose(found, soft_minimum(costs, centroids, epsilon, 3), rtol=1e-12)

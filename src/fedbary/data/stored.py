@@ -77,6 +77,10 @@ class StoredTable(Table):
         columns = self.columns.choose(once).in_memory()
         return self.replace(columns={n: column[again] for n, column in columns.items()}, labels=labels, ids=ids)
 
+    def head(self) -> Table:
+        """One row in memory, by which its columns are known."""
+        return next(self.batches(rows=1))
+
     def batches(self, rows: int = 65_536) -> Iterator[Table]:
         """Read the table in parts of so many rows, in order; each is a table in memory."""
         if rows < 1:

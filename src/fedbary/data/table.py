@@ -38,6 +38,9 @@ from fedbary.notes import Note
 if TYPE_CHECKING:
     import pandas as pd
 
+# Rows that are in memory together, where a table is worked on in parts.
+PART = 65_536
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -223,7 +226,11 @@ class Table:
             ids=None if self.ids is None else self.ids[chosen],
         )
 
-    def batches(self, rows: int = 65_536) -> Iterator[Table]:
+    def head(self) -> Table:
+        """A row or more in memory, by which its columns are known: all of them, but for tables that are elsewhere."""
+        return self
+
+    def batches(self, rows: int = PART) -> Iterator[Table]:
         """Cut the table into parts of so many rows, in order; they share its memory.
 
         Examples
@@ -234,6 +241,9 @@ class Table:
         """
         if rows < 1:
             raise wrong_parameter("rows", "batches", "at least 1", rows)
+        if 0 < len(self) <= rows:
+            yield self
+            return
         for start in range(0, len(self), rows):
             part = slice(start, start + rows)
             yield self.replace(

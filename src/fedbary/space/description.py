@@ -176,7 +176,8 @@ def stated_reading(table: Table) -> Reading:
     >>> list(stated_reading(Table({"age": [31.0]}, ["a"], reading=reading)))
     ['age']
     """
-    found = {name: (column_kind(values), values.size // len(table)) for name, values in table.columns.items()}
+    head = table.head()
+    found = {name: (column_kind(values), values.size // len(head)) for name, values in head.columns.items()}
     stated = table.reading.stated()
     return Reading({name: column for name, column in stated.items() if is_made_of(name, column, found)})
 
@@ -184,11 +185,12 @@ def stated_reading(table: Table) -> Reading:
 def check_table(table: Table, settings: Space) -> str:
     """Refuse missing values, where they are not allowed, and texts that are no categories; returns the label's kind."""
     kind = label_kind(table.labels, settings.task, name=table.label_name)
-    for name, values in table.columns.items():
-        if settings.missing == "refuse" and (count := int(missing_rows(values).sum())):
-            raise DataError("data.missing-values", where=table.origin, column=name, count=int(count), rows=len(table))
+    missing = table.missing() if settings.missing == "refuse" else {}
+    for name, values in table.head().columns.items():
+        if count := missing.get(name):
+            raise DataError("data.missing-values", where=table.origin, column=name, count=count, rows=len(table))
         if column_kind(values) == "categorical":
-            different = len({text for text in category_texts(values) if text is not None})
+            different = len({text for text in category_texts(table.columns[name]) if text is not None})
             if different > max(_MANY_CATEGORIES, len(table) // 2):
                 raise DataError(
                     "schema.looks-like-an-id",

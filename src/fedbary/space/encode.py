@@ -56,7 +56,7 @@ def column_widths(table: Table) -> dict[str, int | None]:
     >>> column_widths(Table({"age": [51, 38], "scan": np.zeros((2, 3))}, ["ill", "well"]))
     {'age': None, 'scan': 3}
     """
-    return {name: int(values.shape[1]) if values.ndim == 2 else None for name, values in table.columns.items()}
+    return {name: int(values.shape[1]) if values.ndim == 2 else None for name, values in table.head().columns.items()}
 
 
 def require_reading(reading: Reading, schema: Schema, *, where: str = "") -> None:

@@ -27,6 +27,18 @@ class Groups:
         """The same for some of the rows."""
         return Groups(self.copies[rows], self.least)
 
+    def first(self) -> NDArray[np.bool_]:
+        """The first of the rows that are copies of each other.
+
+        Examples
+        --------
+        >>> Groups(np.array([1, 0, 1]), 2).first()
+        array([ True,  True, False])
+        """
+        found = np.zeros(len(self.copies), dtype=bool)
+        found[np.unique(self.copies, return_index=True)[1]] = True
+        return found
+
     def ends_shared(self, values: Floats) -> Floats:
         """The values, of which the smallest of ``least`` different rows become their mean, and the largest likewise.
 

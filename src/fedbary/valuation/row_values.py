@@ -34,7 +34,7 @@ _LEAST_TRUST = 0.25
 class CleanRows:
     """What the server says of rows that it holds for clean: log p(c|x), their class, and their feature score."""
 
-    log_probabilities: Floats
+    log_probabilities: Spool
     codes: Integers
     feature_scores: Floats
 
@@ -202,7 +202,7 @@ def _label_scores(log_probabilities: Iterable[Floats], codes: Integers) -> tuple
 
 
 def _clean_scores(clean: CleanRows, shift: Floats, weights: Floats) -> Scores:
-    logs = shifted(Spool.of(clean.log_probabilities), shift).parts()
+    logs = shifted(clean.log_probabilities, shift).parts()
     return Scores(_label_scores(logs, clean.codes)[0], clean.feature_scores, weights[clean.codes])
 
 

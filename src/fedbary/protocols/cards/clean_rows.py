@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.spool import Spool
 from fedbary.data.table import Table
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.model import discriminant, line_model, restricted, scoring_model
@@ -88,7 +89,7 @@ class Reference:
         logs, feature, codes = logs[there], feature[there], codes[there]
         centre, scale = _by_look(feature, logs.argmax(axis=1), len(classes))
         looks = logs.argmax(axis=1)
-        rows = CleanRows(logs, codes, (feature - centre[looks]) / scale[looks])
+        rows = CleanRows(Spool.of(logs), codes, (feature - centre[looks]) / scale[looks])
         return clean_arrays("clean", rows), lambda model: replace(model, feature_centre=centre, feature_scale=scale)
 
     def _calibrated_numbers(self, total: ClassMoments) -> dict[str, np.ndarray]:

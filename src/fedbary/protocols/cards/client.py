@@ -16,9 +16,9 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.guards import guarded_card
-from fedbary.protocols.cards.narrow import as_in, by_name, narrowed
+from fedbary.protocols.cards.narrow import as_in, narrowed
 from fedbary.protocols.cards.private_card import private_card
-from fedbary.protocols.cards.row_scores import USUAL_TAIL, own_tail, score_rows
+from fedbary.protocols.cards.row_scores import USUAL_TAIL, SeenRows, own_tail, score_rows, seen_rows
 from fedbary.protocols.cards.temperature import own_temperature, refined
 from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.messages import (
@@ -32,7 +32,6 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.sketch.numbers import about_rows
-from fedbary.space.cell_counts import count_cells
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
@@ -55,6 +54,7 @@ class CardsClient:
         self._schema: Schema | None = None
         self._arrays: Mapping[str, np.ndarray] = {}
         self._tail = USUAL_TAIL
+        self._seen: SeenRows | None = None
         self._scored: ScoredRows | None = None
 
     def answer(self, message: Message) -> Reply:
@@ -72,12 +72,11 @@ class CardsClient:
         self._first.check(message)
         if message.kind != "card":
             assert schema is not None
-            self._schema, self._scored = schema, None
+            self._schema, self._seen, self._scored = schema, None, None
             self._arrays = dict(message.arrays)
             self._tail = float(message.scalars.get("tail", USUAL_TAIL))
             if "refine" in message.scalars:
-                table, reach = as_in(self._table, schema), float(message.scalars["refine"])
-                self._arrays = refined(table, schema, message.arrays, reach, least=self._least)
+                self._refine(schema, float(message.scalars["refine"]))
         if message.kind not in self._left:
             self._left[message.kind] = self._reply(message, schema)
         return replace(self._left[message.kind], round=message.round)
@@ -86,7 +85,7 @@ class CardsClient:
         """Both channels, value, suspects, reasons and suggestions; never part of a reply."""
         if self._schema is None:
             raise ProtocolError("protocols.rows-before-model")
-        return self._scored or self._score(as_in(self._table, self._schema), self._schema, None)
+        return self._scored or self._score(None)
 
     def state(self) -> State:
         """What came from the server and what went to it; the rows stay where they are."""
@@ -115,21 +114,11 @@ class CardsClient:
         if message.kind == "card":
             return card_reply(self._card(schema, _task(message)))
         assert schema is not None
-        table = as_in(self._table, schema)
+        told = self._settings.epsilon is None and self._settings.numbers
         if message.kind == "fit":
-            if self._settings.epsilon is not None or not self._settings.numbers:
-                return Reply(0)
-            tail = own_tail(table, schema, self._arrays, least=self._settings.min_group)
-            if schema.label.kind == "number":
-                return Reply(0, {"tail": tail})
-            return Reply(
-                0, {"temperature": own_temperature(table, schema, self._arrays, least=self._least), "tail": tail}
-            )
-        rows: dict[str, Scalar] = {"rows": len(table)}
+            return Reply(0, self._fit(schema) if told else {})
         # What the rows are like beside the card, epsilon would not cover.
-        if self._settings.epsilon is not None or not self._settings.numbers:
-            return Reply(0, rows)
-        return Reply(0, rows | self._numbers(table, schema))
+        return Reply(0, {"rows": len(self._table), **(self._numbers(schema) if told else {})})
 
     @property
     def _least(self) -> int:
@@ -143,25 +132,50 @@ class CardsClient:
             assert schema is not None
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
         check_table(self._table, Space(task=task))
-        table = narrowed(by_name(self._table))
+        table = narrowed(self._table)
         if settings.policy == "trusted":
             return exact_card(table, task=task, shared=True)
         return guarded_card(table, min_group=settings.min_group, shared=settings.shared, task=task)
 
-    def _numbers(self, table: Table, schema: Schema) -> dict[str, Scalar]:
+    def _refine(self, schema: Schema, reach: float) -> None:
+        """The received model at a temperature of this client's own."""
+        if schema.label.kind == "number":
+            return
+        if (seen := seen_rows(as_in(self._table, schema), schema, self._arrays, ranked=False)) is not None:
+            self._arrays = refined(self._arrays, seen, schema, reach, groups=self._groups)
+
+    def _fit(self, schema: Schema) -> dict[str, Scalar]:
+        """What the model should be like to suit these rows."""
+        seen = seen_rows(as_in(self._table, schema), schema, self._arrays, ranked=False)
+        tail = own_tail(seen, least=self._settings.min_group)
+        if seen is None or schema.label.kind == "number":
+            return {"tail": tail}
+        return {"temperature": own_temperature(seen, schema, groups=self._groups), "tail": tail}
+
+    @property
+    def _groups(self) -> Groups | None:
+        """Which rows are copies, where no fewer than some different ones may decide what leaves."""
+        if self._least == 1:
+            return None
+        return Groups(np.unique(row_keys(self._table), return_inverse=True)[1], self._least)
+
+    def _numbers(self, schema: Schema) -> dict[str, Scalar]:
         """Estimates of how many rows are bad; none where the model is no use."""
-        least = self._least
-        copies = np.unique(row_keys(table), return_inverse=True)[1]
-        groups = Groups(copies, least) if least > 1 else None
+        groups = self._groups
         try:
-            facts = self._score(table, schema, groups).facts
+            facts = self._score(groups).facts
         except FedbaryError as error:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
             return {}
-        return about_rows(facts, table, schema, count_cells(table, schema), copies, min_group=least)
+        assert self._seen is not None
+        copies = np.arange(len(self._table)) if groups is None else groups.copies
+        return about_rows(facts, as_in(self._table, schema), schema, self._seen.cells, copies, min_group=self._least)
 
-    def _score(self, table: Table, schema: Schema, groups: Groups | None) -> ScoredRows:
-        found = score_rows(table, schema, self._arrays, rules=self._rules, tail=self._tail, groups=groups)
+    def _score(self, groups: Groups | None) -> ScoredRows:
+        assert self._schema is not None
+        if self._seen is None:
+            self._seen = seen_rows(as_in(self._table, self._schema), self._schema, self._arrays)
+        found = score_rows(self._seen, self._arrays, rules=self._rules, tail=self._tail, groups=groups)
         if groups is None:
             self._scored = found
         return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from fedbary.protocols.cards.findings import medians_of_others
 from fedbary.protocols.sketch.numbers import ESTIMATES, client_numbers, quality_columns
 from fedbary.valuation.estimates import Estimate
 
@@ -22,13 +23,13 @@ def client_shares(
     a reference calibrated the former. Without one odd features are those beyond the other clients'.
     """
     odd = {name: told["odd_features"] for name, told in said.items() if "odd_features" in told}
+    usual = dict(zip(odd, medians_of_others(np.array([*odd.values()])[:, None])[:, 0], strict=True)) if odd else {}
     found: dict[str, dict[str, float]] = {}
     for name, estimate in by_card.items():
         told = said.get(name, {})
         if "wrong_labels" in told:
             if not clean:
-                others = [share for other, share in odd.items() if other != name]
-                told = _beside(told, float(np.median(others)) if len(others) > 1 else 0.0)
+                told = _beside(told, float(usual[name]) if len(odd) > 2 else 0.0)
             found[name] = client_numbers(told)
         elif estimate is not None:
             found[name] = estimate.columns("wrong_labels") | quality_columns(estimate)

@@ -27,6 +27,7 @@ class Sums:
         self._all = _total([part.diagonal() for part in parts])
         full = [part for part in parts if part.full]
         self._full = _total(full) if full else None
+        self._all_full = len(full) == len(self._parts)
 
     def without(self, place: int | None) -> ClassMoments:
         """All cards but one; all of them for None."""
@@ -36,21 +37,29 @@ class Sums:
             told = _minus(told, self._parts[place])
         if told is None or told.rows <= 0.0 or everyone.rows <= 0.0:
             return everyone
-        if all(part.full for part in self._parts):
+        if self._all_full:
             return told
         within = told.within() * (everyone.rows / told.rows)
         means = everyone.sums / np.sqrt(np.maximum(everyone.counts, 1e-12))[:, None] * (everyone.counts > 0)[:, None]
         return ClassMoments(everyone.counts, everyone.sums, within + means.T @ means, everyone.noise)
 
 
-def modelled(held: Bools, shared: Bools, place: int) -> Bools:
-    """Which classes may have a part in a client's model: three hold it, or all other holders agree.
+class Holders:
+    """Who holds which class, by which a class may have a part in a client's model or not.
 
     ``held`` says which card (N) has which class (K), ``shared`` whose owners agree that a model is made of it alone.
     """
-    others = np.delete(held, place, axis=0)
-    agreed = ~(others & ~np.delete(shared, place)[:, None]).any(axis=0)
-    return np.asarray(others.any(axis=0) & (agreed | (others.sum(axis=0) >= FEWEST_HOLDERS - 1)))
+
+    def __init__(self, held: Bools, shared: Bools) -> None:
+        self._held, self._closed = held, held & ~shared[:, None]
+        # Added up once: for each client all others' holdings would be as many steps as there are clients.
+        self._holders, self._not_agreed = held.sum(axis=0), self._closed.sum(axis=0)
+
+    def modelled(self, place: int) -> Bools:
+        """Which classes may have a part in a client's model: three hold it, or all other holders agree."""
+        others = self._holders - self._held[place]
+        agreed = self._not_agreed == self._closed[place]
+        return np.asarray((others > 0) & (agreed | (others >= FEWEST_HOLDERS - 1)))
 
 
 def _total(parts: Sequence[ClassMoments]) -> ClassMoments:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.distance import Apart, apart
-from fedbary.protocols.cards.leave_one_out import Sums, modelled
+from fedbary.protocols.cards.leave_one_out import Holders, Sums
 from fedbary.protocols.cards.model import Discriminant, discriminant, line_model, restricted, scoring_model
 from fedbary.protocols.cards.placing import placed
 from fedbary.protocols.cards.shares import relative_shares
@@ -32,7 +33,7 @@ class Models:
     def __init__(self, cards: Mapping[str, Card], schema: Schema, reference: Reference | None, *, robust: bool) -> None:
         self.cards, self.schema, self._reference = dict(cards), schema, reference
         self.placed = {name: placed(card, schema) for name, card in cards.items()}
-        self._names = list(cards)
+        self._places = {name: place for place, name in enumerate(cards)}
         self._numeric = schema.label.kind == "number"
         self._parts = list(self.placed.values())
         trusted: list[int] = []
@@ -47,7 +48,8 @@ class Models:
         # With noise of differential privacy every public class has a model, whoever has it.
         self._held = np.array([(part.counts > 0) | (part.noise != EXACT) for part in believed])
         # The coordinator's own rows may be all that a model is made of.
-        self._shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
+        shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
+        self._holders = Holders(self._held, shared)
         self._discriminants: dict[str, Discriminant] = {}
         self._calibrated: Calibrated | None = None
         self._apart: Apart | None = None
@@ -67,7 +69,7 @@ class Models:
         if any(part.noise != EXACT for part in self._parts):
             return 1.0
         if self._guess is None and not self._numeric:
-            self._guess = guessed_temperature(map(self._slope, self._names))
+            self._guess = guessed_temperature(map(self._slope, self._places))
         return self._guess
 
     def clean_temperature(self) -> float | None:
@@ -85,7 +87,7 @@ class Models:
 
     def distances(self) -> dict[str, float]:
         """How far each client is at least from the target: the reference, or the barycenter of all cards."""
-        return dict(zip(self._names, self._distances().distances.tolist(), strict=False))
+        return dict(zip(self._places, self._distances().distances.tolist(), strict=False))
 
     def _distances(self) -> Apart:
         if self._apart is None:
@@ -103,7 +105,7 @@ class Models:
 
     def known(self, name: str) -> NDArray[np.bool_]:
         """The classes of a client's model."""
-        return modelled(self._held, self._shared, self._names.index(name))
+        return self._holders.modelled(self._places[name])
 
     def may_have(self, name: str) -> bool:
         """Whether there is a model for a client: of two classes at least, or a line."""
@@ -114,7 +116,7 @@ class Models:
         """The model of a client, for a message."""
         known = self.known(name)
         clean, comparable = self._clean(temperature)
-        total = self._sums.without(self._names.index(name))
+        total = self._sums.without(self._places[name])
         if self._numeric:
             line, model = line_model(total, self.schema)
             return {**line.to_arrays(), **under("model.", model.to_arrays()), **clean}
@@ -128,8 +130,8 @@ class Models:
     def relative_shares(self) -> list[Estimate | None]:
         """Wrong-label shares by the cards alone."""
         if self._numeric:
-            return [None] * len(self._names)
-        models = [self._discriminant(name) if self.may_have(name) else None for name in self._names]
+            return [None] * len(self._places)
+        models = [self._discriminant(name) if self.may_have(name) else None for name in self._places]
         believed = (self._weights.cards > 0.0).tolist()[: len(models)]
         return relative_shares(list(self.placed.values()), models, believed)
 
@@ -141,16 +143,16 @@ class Models:
             self._calibrated = self._reference.calibrated(self._sums.without(None), self._everybody, temperature)
         return self._calibrated
 
-    @property
+    @cached_property
     def _everybody(self) -> NDArray[np.bool_]:
         """With a reference all clients' models have the same classes: those that each may have."""
         if self._numeric:
             return np.ones(1, dtype=bool)
-        return np.asarray(np.all([self.known(name) for name in self._names], axis=0) & self._held[-1])
+        return np.asarray(np.all([self.known(name) for name in self._places], axis=0) & self._held[-1])
 
     def _discriminant(self, name: str) -> Discriminant:
         if name not in self._discriminants:
-            self._discriminants[name] = discriminant(self._sums.without(self._names.index(name)))
+            self._discriminants[name] = discriminant(self._sums.without(self._places[name]))
         return self._discriminants[name]
 
     def _slope(self, name: str) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.changed import changed
 from fedbary.data.table import Table
 from fedbary.space.encode import column_widths
 from fedbary.space.fit import random_directions
@@ -32,17 +33,13 @@ def narrowed(table: Table) -> Table:
     >>> narrowed(fb.Table.from_arrays(np.ones((3, 2000)), ["a", "b", "a"])).columns["x"].shape
     (3, 257)
     """
-    wide = {
-        name: _projected(np.asarray(values, dtype=np.float64), _directions(name, values.shape[1]))
-        for name, values in table.columns.items()
-        if values.ndim == 2 and values.shape[1] > MOST_COORDINATES
-    }
-    return table.replace(columns={**table.columns, **wide}) if wide else table
+    return changed(table, _narrowed) if any(map(_is_wide, table.head().columns.values())) else table
 
 
 def by_name(table: Table) -> Table:
     """The table with its columns in the order of their names: their order in a file must move nothing."""
-    return table.replace(columns={name: table.columns[name] for name in sorted(table.columns)})
+    names = list(table.head().columns)
+    return table if names == sorted(names) else changed(table, _by_name)
 
 
 def as_in(table: Table, schema: Schema) -> Table:
@@ -58,6 +55,23 @@ def widths_in(widths: Mapping[str, int | None], schema: Schema) -> dict[str, int
         name: _DIRECTIONS + 1 if name in narrow and (width or 1) > MOST_COORDINATES else width
         for name, width in widths.items()
     }
+
+
+def _by_name(table: Table) -> Table:
+    return table.replace(columns={name: table.columns[name] for name in sorted(table.columns)})
+
+
+def _narrowed(table: Table) -> Table:
+    wide = {
+        name: _projected(np.asarray(values, dtype=np.float64), _directions(name, values.shape[1]))
+        for name, values in table.columns.items()
+        if _is_wide(values)
+    }
+    return table.replace(columns={**table.columns, **wide})
+
+
+def _is_wide(values: NDArray[np.generic]) -> bool:
+    return values.ndim == 2 and values.shape[1] > MOST_COORDINATES
 
 
 @lru_cache(maxsize=4)

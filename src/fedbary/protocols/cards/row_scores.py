@@ -8,18 +8,20 @@ of the same class. That ranks rows and estimates shares; it is no test, so nothi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, ndtri
 
+from fedbary.data.spool import Spool
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
-from fedbary.protocols.sketch.scoring import clean_rows, judged_rows, without_rare_classes
-from fedbary.space.encode import encode
-from fedbary.space.points import cells_of_a_row, missing_cells, place
+from fedbary.protocols.sketch.scoring import Judge, Judged, clean_rows, without_rare_classes
+from fedbary.space.cell_counts import CellCounter, CellCounts
+from fedbary.space.parts import encoded_parts
+from fedbary.space.points import cells_of_a_row, place
 from fedbary.space.schema import Schema
 from fedbary.valuation.combined_test import Scores
 from fedbary.valuation.groups import Groups
@@ -46,51 +48,91 @@ _GOLDEN = 0.6180339887498949
 _OF_A_TEST = ("p_value", "flag", "label_p", "feature_p")
 
 
+@dataclass(frozen=True, eq=False)
+class SeenRows:
+    """What a received model says of a client's rows and their cells, looked at once.
+
+    Where labels are numbers, ``label_scores`` and ``suggestions`` are how far each is from the line, and what it should
+    be.
+    """
+
+    judged: Judged
+    cells: CellCounts
+    label_scores: Floats | None = None
+    suggestions: Floats | None = None
+
+
+def seen_rows(
+    table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], *, ranked: bool = True
+) -> SeenRows | None:
+    """Go through the rows once; None where the arrays hold no model.
+
+    Without ``ranked`` it is enough for what a client says of the model: its temperature, and its tail.
+    """
+    numeric = schema.label.kind == "number"
+    judge = Judge.of(schema, arrays, rows=len(table), projected=True, ranked=ranked and not numeric)
+    line = Line.from_arrays(arrays, schema.value_width) if numeric else None
+    if judge is None or (numeric and line is None):
+        return None
+    counter = CellCounter(schema)
+    scores, suggestions = [], []
+    for part in encoded_parts(table, schema):
+        judge.add(part)
+        counter.add(part.table, part.missing)
+        if line is not None:
+            values = place(part.encoded, schema)
+            scores.append(line.scores(values, np.asarray(part.table.labels, dtype=float)))
+            suggestions.append(line.predicted(values))
+    judged, cells = judge.judged(table), counter.counted()
+    if line is None:
+        return SeenRows(judged, cells)
+    # What is imputed says nothing of a label.
+    told = 1.0 - cells.missing / cells_of_a_row(schema)
+    return SeenRows(judged, cells, np.concatenate(scores) * told, np.concatenate(suggestions))
+
+
 def score_rows(
-    table: Table,
-    schema: Schema,
+    seen: SeenRows | None,
     arrays: Mapping[str, np.ndarray],
     *,
     rules: RowRules,
     tail: float = USUAL_TAIL,
     groups: Groups | None = None,
 ) -> ScoredRows:
-    """Row values from the arrays of a model; with ``groups`` the facts may leave, the rest is rough.
+    """Row values from what a model says of rows; with ``groups`` the facts may leave, the rest is rough.
 
     ``tail`` says, without clean rows, at how many widths above the middle the highest tenth of feature scores begins.
     """
-    judged = judged_rows(table, schema, arrays, projected=True)
-    if judged is None:
+    if seen is None:
         raise ProtocolError("protocols.card-no-model")
-    rows = judged.rows
-    if schema.label.kind == "number":
-        return _score_numbers(table, schema, arrays, rows, rules=rules, tail=tail, groups=groups)
+    rows, model = seen.judged.rows, seen.judged.model
+    if seen.label_scores is not None and seen.suggestions is not None:
+        return _score_numbers(rows, seen.label_scores, seen.suggestions, arrays, rules=rules, tail=tail, groups=groups)
     if groups is not None:
         rows = without_rare_classes(rows, groups)
-    classes = judged.model.classes
+    classes = model.classes
     if "clean.codes" in arrays:
         clean = clean_rows("clean", arrays, len(classes))
         return classified_rows(rows, classes, clean, rules=rules, groups=groups)
-    expected = _prior_codes(judged.model.log_prior)
-    shift, _ = own_mix(rows.log_probabilities, rows.codes, expected, len(classes), groups)
+    shift, _ = own_mix(rows.log_probabilities, rows.codes, _prior_codes(model.log_prior), len(classes), groups)
     log_p = shifted(rows.log_probabilities, shift)
     feature = _against_same_class(rows.feature_scores, rows.codes)
     rows = replace(rows, log_probabilities=log_p, feature_scores=feature)
     found = classified_rows(
-        rows, classes, _expected_rows(log_p.array(), feature, tail), rules=rules, adapt=False, groups=groups
+        rows, classes, _expected_rows(log_p, feature, tail), rules=rules, adapt=False, groups=groups
     )
     return _untested(found)
 
 
-def own_tail(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], *, least: int) -> float:
+def own_tail(seen: SeenRows | None, *, least: int) -> float:
     """At how many widths above the middle a client's highest tenth of feature scores begins.
 
     A mean of ``least`` rows and more, in coarse steps: the model is the server's choice.
     """
-    judged = judged_rows(table, schema, arrays, projected=True)
-    if judged is None:
+    if seen is None:
         return USUAL_TAIL
-    feature = np.sort(_against_same_class(judged.rows.feature_scores, judged.rows.codes))
+    rows = seen.judged.rows
+    feature = np.sort(_against_same_class(rows.feature_scores, rows.codes))
     middle, width = _usual(feature)
     about = _TAIL * (len(feature) - 1)
     reach = max(_TAIL_BAND * len(feature), (least + 1) / 2.0)
@@ -100,34 +142,26 @@ def own_tail(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], *, 
 
 
 def _score_numbers(
-    table: Table,
-    schema: Schema,
-    arrays: Mapping[str, np.ndarray],
     rows: OwnRows,
+    label: Floats,
+    suggestions: Floats,
+    arrays: Mapping[str, np.ndarray],
     *,
     rules: RowRules,
     tail: float,
     groups: Groups | None,
 ) -> ScoredRows:
-    line = Line.from_arrays(arrays, schema.value_width)
-    if line is None:
-        raise ProtocolError("protocols.card-no-model")
-    values = place(encode(table, schema), schema)
-    label = line.scores(values, np.asarray(table.labels, dtype=float))
-    # What is imputed says nothing of a label.
-    label = label * (1.0 - missing_cells(table, schema) / cells_of_a_row(schema))
-    suggestions = line.predicted(values)
     if "clean.label" in arrays:
         clean = Scores(arrays["clean.label"], arrays["clean.feature"], np.ones(len(arrays["clean.label"])))
         own = Scores(label, rows.feature_scores, np.ones(len(label)))
-        return measured_rows(table.row_names, own, clean, suggestions=suggestions, rules=rules, groups=groups)
+        return measured_rows(rows.names, own, clean, suggestions=suggestions, rules=rules, groups=groups)
     feature = _against_same_class(rows.feature_scores, np.zeros(len(label), dtype=np.int64))
     # Half-normal, as wide as most of the client's own labels lie around the line.
     places = _places(max(_EXPECTED, len(label)))
     usual = max(float(np.median(label)), 1e-12) / ndtri(0.75)
     clean = Scores(usual * ndtri(0.5 + places / 2.0), _usual_features(feature, len(places), tail), np.ones(len(places)))
     own = Scores(label, feature, np.ones(len(label)))
-    return _untested(measured_rows(table.row_names, own, clean, suggestions=suggestions, rules=rules, groups=groups))
+    return _untested(measured_rows(rows.names, own, clean, suggestions=suggestions, rules=rules, groups=groups))
 
 
 def _prior_codes(log_prior: Floats) -> Integers:
@@ -152,15 +186,17 @@ def _against_same_class(scores: Floats, codes: Integers) -> Floats:
     return np.asarray(centred)
 
 
-def _expected_rows(log_probabilities: Floats, feature: Floats, tail: float) -> CleanRows:
+def _expected_rows(log_probabilities: Spool, feature: Floats, tail: float) -> CleanRows:
     """Rows as the model expects them: the client's, with labels drawn from p(c|x), and usual features."""
-    times = -(-_EXPECTED // max(len(log_probabilities), 1))
-    logs = np.tile(log_probabilities, (times, 1))
-    reached = np.cumsum(np.exp(logs), axis=1)
-    # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
-    draws = (np.arange(len(logs)) * _GOLDEN) % 1.0
-    codes = np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1)
-    return CleanRows(logs, codes, _usual_features(feature, len(logs), tail))
+    expected, codes = Spool(log_probabilities.width), list[Integers]()
+    for _ in range(-(-_EXPECTED // max(len(log_probabilities), 1))):
+        for logs in log_probabilities.parts():
+            reached = np.cumsum(np.exp(logs), axis=1)
+            # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
+            draws = (np.arange(len(expected), len(expected) + len(logs)) * _GOLDEN) % 1.0
+            codes.append(np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1))
+            expected.append(logs)
+    return CleanRows(expected, np.concatenate(codes), _usual_features(feature, len(expected), tail))
 
 
 def _usual_features(feature: Floats, count: int, tail: float) -> Floats:

@@ -18,18 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from fedbary.data.table import Table
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.model import SHRINKAGE, Discriminant
-from fedbary.protocols.messages import below
-from fedbary.space.encode import encode
-from fedbary.space.labels import class_names, class_positions
-from fedbary.space.points import place
-from fedbary.space.row_identity import different_rows
+from fedbary.protocols.cards.row_scores import SeenRows
+from fedbary.protocols.sketch.scoring import Judged
+from fedbary.space.points import cells_of_a_row
 from fedbary.space.schema import Schema
-from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.bad_rows import label_noise
-from fedbary.valuation.scoring import ScoringModel
+from fedbary.valuation.bad_rows import label_noise, noise_shares
+from fedbary.valuation.groups import Groups
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +38,10 @@ _NOT_GAUSSIAN, NEAR = 0.75, 2.0
 # anywhere: at a temperature near 0 any labels are likely, and wrong ones would not be seen.
 FAR = 4.0
 _STEPS = 13
+# Rows, each at one temperature, that are looked at together.
+_AT_ONCE = 2**12
+# Rows of a client that decide.
+_MOST_ROWS = 65_536
 # Of the log-likelihood per row, what rounding may make of nothing.
 _FLAT = 1e-9
 
@@ -76,15 +76,16 @@ def likeliest_temperature(log_odds: Floats, log_prior: Floats, codes: NDArray[np
 
     ``log_odds`` are −½‖x − μ_c‖², or what differs from that by the same number for all classes.
     """
-    best, found, rows = -np.inf, 1.0, np.arange(len(codes))
-    for temperature in grid:
-        right = np.exp(log_softmax(temperature * log_odds + log_prior, axis=1)[rows, codes])
-        share = label_noise(right, log_odds.shape[1]).share
-        likely = (1.0 - share) * right + share * (1.0 - right) / max(log_odds.shape[1] - 1, 1)
-        fit = float(np.log(np.maximum(likely, 1e-300)).mean())
-        if fit > best:
-            best, found = fit, float(temperature)
-    return found
+    rows, classes, fits = np.arange(len(codes)), log_odds.shape[1], list[Floats]()
+    for some in np.array_split(grid, min(len(grid), 1 + len(grid) * len(codes) // _AT_ONCE)):
+        logs = log_softmax(some[:, None, None] * log_odds + log_prior, axis=2)
+        right = np.exp(logs[:, rows, codes])
+        share = noise_shares(right, classes)[:, None]
+        likely = (1.0 - share) * right + share * (1.0 - right) / max(classes - 1, 1)
+        fits.append(np.log(np.maximum(likely, 1e-300)).mean(axis=1))
+    found = np.nan_to_num(np.concatenate(fits), nan=-np.inf)
+    best = int(np.argmax(found))
+    return float(grid[best]) if np.isfinite(found[best]) else 1.0
 
 
 def shared_temperature(
@@ -114,33 +115,51 @@ def shared_temperature(
 
 
 def refined(
-    table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], reach: float, *, least: int = 1
+    arrays: Mapping[str, np.ndarray], seen: SeenRows, schema: Schema, reach: float, *, groups: Groups | None = None
 ) -> dict[str, np.ndarray]:
     """A received model at the temperature that suits the client's labels best, up to ``reach`` times another."""
-    sent = 2.0 * float(np.asarray(arrays["model.scales"]).ravel()[0])
-    if not sent > 0.0 or schema.label.kind == "number":
+    sent = _temperature(seen.judged)
+    if not sent > 0.0:
         return dict(arrays)
     grid = sent * np.geomspace(1.0 / reach, reach, _STEPS if reach <= NEAR else len(GRID))
-    best = own_temperature(table, schema, arrays, grid, least=least)
+    best = own_temperature(seen, schema, grid, groups=groups)
     return {**arrays, **{key: arrays[key] * (best / sent) for key in ("model.scales", "model.biases")}}
 
 
-def own_temperature(
-    table: Table, schema: Schema, arrays: Mapping[str, np.ndarray], grid: Floats = GRID, *, least: int = 1
-) -> float:
-    """What a client would choose for a received model, by the labels of ``least`` different rows at least."""
-    if least > 1:
-        table = different_rows(table)
-    model = ScoringModel.from_arrays(below(arrays, "model."))
-    values = place(encode(table, schema), schema)
-    costs = cost_matrix(model.metric.whiten(values, model.shrinkage), model.centroids.points, 2)
-    codes = class_positions(class_names(table.labels), model.classes)
+def own_temperature(seen: SeenRows, schema: Schema, grid: Floats = GRID, *, groups: Groups | None = None) -> float:
+    """What a client would choose for a model that has looked at its rows; with ``groups``, by different rows.
+
+    Of very many rows so many tell it that more would choose the same.
+    """
+    codes = seen.judged.rows.codes
     known = codes >= 0
-    if not known.any():
+    if groups is not None:
+        known &= groups.first()
+    rows = np.flatnonzero(known)
+    if not len(rows) or not _temperature(seen.judged) > 0.0:
         return 1.0
-    counts = np.bincount(codes[known], minlength=len(model.classes)) + 1.0
-    odds = -costs[known] / 2.0 + model.biases[0] / (2.0 * model.scales[0])
-    log_prior = np.log(counts / counts.sum())
-    if least > 1:
-        return shared_temperature(odds, log_prior, codes[known], grid, least=least)
-    return likeliest_temperature(odds, log_prior, codes[known], grid)
+    rows = rows[:: -(-len(rows) // _MOST_ROWS)]
+    counts = np.bincount(codes[rows], minlength=len(seen.judged.model.classes)) + 1.0
+    odds, log_prior = _log_odds(seen, schema, rows), np.log(counts / counts.sum())
+    if groups is not None:
+        return shared_temperature(odds, log_prior, codes[rows], grid, least=groups.least)
+    return likeliest_temperature(odds, log_prior, codes[rows], grid)
+
+
+def _temperature(judged: Judged) -> float:
+    """The temperature of a received model."""
+    return 2.0 * float(judged.model.scales.ravel()[0])
+
+
+def _log_odds(seen: SeenRows, schema: Schema, rows: NDArray[np.int64]) -> Floats:
+    """−½‖x − μ_c‖² of some rows up to a number for each row, read off what the model says of them.
+
+    Of a row without any cell it says the prior alone.
+    """
+    model = seen.judged.model
+    logs = np.empty((len(rows), len(model.classes)))
+    for place, part in seen.judged.rows.log_probabilities.placed():
+        first, last = np.searchsorted(rows, (place.start, place.stop))
+        logs[first:last] = part[rows[first:last] - place.start]
+    told = 1.0 - seen.cells.missing[rows] / cells_of_a_row(schema)
+    return np.asarray((logs - model.log_prior) / (_temperature(seen.judged) * np.where(told > 0.0, told, 1.0))[:, None])

@@ -89,7 +89,7 @@ def fit_scoring(
     found = fit_scoring_model(
         encode(fitted, schema)[rows], codes, classes, copies=copies[rows], min_group=min_group, seed=seed, busy=busy
     )
-    fitted_rows = CleanRows(found.log_probabilities, codes, found.feature_scores)
+    fitted_rows = CleanRows(Spool.of(found.log_probabilities), codes, found.feature_scores)
     arrays = {f"model.{key}": array for key, array in found.model.to_arrays().items()}
     agreed = np.ones(len(fitted), dtype=bool)
     agreed[rows] = found.linear_votes == codes
@@ -98,7 +98,7 @@ def fit_scoring(
     clean_codes = class_positions(class_names(calibration.labels), classes)
     known = clean_codes != UNKNOWN
     log_p, feature = found.model.scores(encode(calibration, schema)[known])
-    arrays |= clean_arrays("clean", CleanRows(log_p, clean_codes[known], feature))
+    arrays |= clean_arrays("clean", CleanRows(Spool.of(log_p), clean_codes[known], feature))
     return FittedScoring(arrays if adapt else arrays | clean_arrays("null", fitted_rows), agreed)
 
 
@@ -111,10 +111,13 @@ class Judged:
 
 
 class Judge:
-    """The received model at work on a client's rows, a part at a time."""
+    """The received model at work on a client's rows, a part at a time.
 
-    def __init__(self, model: ScoringModel, schema: Schema, *, rows: int, projected: bool) -> None:
-        self._model, self._schema, self._projected = model, schema, projected
+    Without ``ranked``, what only serves to rank rows and to name columns is left out.
+    """
+
+    def __init__(self, model: ScoringModel, schema: Schema, *, rows: int, projected: bool, ranked: bool) -> None:
+        self._model, self._schema, self._projected, self._ranked = model, schema, projected, ranked
         self._scorer = Scorer(model, rows)
         self._log_p = Spool(len(model.classes))
         self._whitened = Spool(model.metric.rotate(model.metric.mean[None]).shape[1])
@@ -122,7 +125,13 @@ class Judge:
 
     @classmethod
     def of(
-        cls, schema: Schema, arrays: Mapping[str, np.ndarray], *, rows: int, projected: bool = False
+        cls,
+        schema: Schema,
+        arrays: Mapping[str, np.ndarray],
+        *,
+        rows: int,
+        projected: bool = False,
+        ranked: bool = True,
     ) -> Judge | None:
         """Read the model for so many rows from a message; None where there is none, as for numbers.
 
@@ -136,7 +145,7 @@ class Judge:
         projected = projected and schema.projection is not None
         if model.metric.mean.shape != (schema.value_width if projected else schema.encoded_width,):
             raise ProtocolError("protocols.server-array", name="model.mean")
-        return cls(model, schema, rows=rows, projected=projected)
+        return cls(model, schema, rows=rows, projected=projected, ranked=ranked)
 
     def add(self, part: Part) -> None:
         """Look at the next rows."""
@@ -154,7 +163,8 @@ class Judge:
                 filled = lent(values[some], missing_coordinates(part.table.take(some), schema), model)
                 _, feature[some], rotated[some] = self._finite_scores(filled)
         self._log_p.append(log_p)
-        self._whitened.append(model.metric.rescale(rotated, CLASS_SHRINKAGE))
+        if self._ranked:
+            self._whitened.append(model.metric.rescale(rotated, CLASS_SHRINKAGE))
         self._feature.append(feature)
 
     def _finite_scores(self, values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -184,8 +194,8 @@ class Judge:
             self._log_p,
             np.concatenate(self._feature),
             label_positions(table.labels, model.classes),
-            whitened=whitened,
-            columns=None if self._projected else columns,
+            whitened=whitened if self._ranked else None,
+            columns=columns if self._ranked and not self._projected else None,
         )
         return Judged(rows, model)
 
@@ -240,7 +250,7 @@ def without_rare_classes(rows: OwnRows, groups: Groups) -> OwnRows:
 def clean_arrays(name: str, rows: CleanRows) -> dict[str, np.ndarray]:
     """Scores of clean rows, for a message."""
     return {
-        f"{name}.log_probabilities": rows.log_probabilities,
+        f"{name}.log_probabilities": rows.log_probabilities.array(),
         f"{name}.codes": rows.codes,
         f"{name}.feature": rows.feature_scores,
     }
@@ -256,4 +266,4 @@ def clean_rows(name: str, arrays: Mapping[str, np.ndarray], classes: int) -> Cle
         raise ProtocolError("protocols.server-array", name=f"{name}.codes")
     if codes.min() < 0 or codes.max() >= classes:
         raise ProtocolError("protocols.server-array", name=f"{name}.codes")
-    return CleanRows(log_p, codes.astype(np.int64), feature)
+    return CleanRows(Spool.of(log_p), codes.astype(np.int64), feature)

@@ -1,4 +1,4 @@
-"""The three ways to score a class: one shared metric, a metric per class, and a linear model (DESIGN 2.6)."""
+"""Two ways to score a class: by one metric for all classes, and by a metric for each (DESIGN 2.6)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.space.points import project
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.scoring.mixture import Centroids, grouped_by_class, soft_minimum
+from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -34,23 +34,30 @@ class SharedMetric:
 
     def rescale(self, rotated: Floats, a: float) -> Floats:
         """Coordinates in which the shrunk within-class covariance is the identity."""
-        return np.asarray(rotated / np.sqrt((1.0 - a) * self.variances + a * self.level))
+        return np.asarray(rotated / shrunk(self.variances, self.level, a))
 
     def whiten(self, values: Floats, a: float) -> Floats:
         """Both steps at once."""
         return self.rescale(self.rotate(values), a)
 
 
-def shared_metric(values: Floats, codes: Integers) -> SharedMetric:
-    """Fit the within-class covariance of rows."""
-    centred = values.copy()
-    for code in np.unique(codes):
-        centred[codes == code] -= values[codes == code].mean(axis=0)
-    covariance = centred.T @ centred / len(values)
-    variances, directions = np.linalg.eigh(covariance)
+def shrunk(variances: Floats, level: float, a: float) -> Floats:
+    """Standard deviations of (1 − a)·Σ + a·level·I along the directions of Σ."""
+    return np.asarray(np.sqrt((1.0 - a) * variances + a * level))
+
+
+def whitened_variances(variances: Floats, level: float) -> Floats:
+    """What is left of variances inside classes where class-wise covariances are fitted."""
+    return np.asarray(variances / shrunk(variances, level, CLASS_SHRINKAGE) ** 2)
+
+
+def principal(scatter: Floats, rows: float, width: int) -> tuple[Floats, Floats, float]:
+    """Directions, variances and their mean over ``width`` features, of a within-class scatter of some rows."""
+    from scipy.linalg import eigh
+
+    variances, directions = eigh(scatter / rows, driver="evd", overwrite_a=True, check_finite=False)
     variances = np.maximum(variances, 0.0)
-    level = max(float(variances.mean()), 1e-12)
-    return SharedMetric(values.mean(axis=0), directions, variances, level)
+    return directions, variances, max(float(variances.sum()) / width, 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,61 +84,52 @@ class ClassMetric:
         return potentials
 
 
-def class_directions(whitened: Floats) -> Floats | None:
-    """Principal directions of wide whitened rows; None where all directions are kept."""
-    if whitened.shape[1] <= _WIDE:
+def class_directions(whitened: Floats, codes: Integers, within: Floats, features: int) -> Floats | None:
+    """Principal directions of whitened rows of many features; None where all directions are kept.
+
+    ``within`` are the rows' variances inside classes, which are independent: what is added are the classes' means.
+    """
+    if features <= _WIDE:
         return None
-    _, _, directions = np.linalg.svd(whitened - whitened.mean(axis=0), full_matrices=False)
-    return np.ascontiguousarray(directions[:_CLASS_WIDTH].T)
+    from scipy.linalg import eigh
+
+    counts = np.bincount(codes)
+    means = Centroids.of(whitened, codes, codes).points
+    means = np.sqrt(counts / len(codes))[:, None] * (means - counts @ means / len(codes))
+    covariance = (means.T @ means).astype(whitened.dtype)
+    covariance[np.diag_indices_from(covariance)] += within
+    width = len(covariance)
+    first = max(width - _CLASS_WIDTH, 0)
+    return np.ascontiguousarray(eigh(covariance, subset_by_index=(first, width - 1), check_finite=False)[1][:, ::-1])
 
 
-def fit_class_metric(
-    whitened: Floats,
-    codes: Integers,
-    classes: int,
-    directions: Floats | None,
-    *,
-    per_class: int,
-    b: float,
-    min_group: int,
-    seed: int,
-    copies: Integers | None = None,
-) -> ClassMetric:
-    """Σ_c = (1 − b)·I + b·Σ̂_c around ``per_class`` centroids of each class."""
-    values = project(whitened, None if directions is None else directions.T)
-    width = values.shape[1]
-    groups = grouped_by_class(values, codes, per_class, copies=copies, min_group=min_group, seed=seed)
-    centroids = Centroids.of(values, codes, groups)
-    roots, log_determinants = np.zeros((classes, width, width)), np.zeros(classes)
-    for code in np.unique(codes):
-        rows = values[codes == code]
-        own = centroids.points[centroids.classes == code]
-        nearest = np.argmin(cost_matrix(rows, own, 2), axis=1)
-        centred = rows - own[nearest]
-        covariance = (1.0 - b) * np.eye(width) + b * (centred.T @ centred) / len(rows)
-        spread, vectors = np.linalg.eigh(covariance)
-        roots[code] = vectors / np.sqrt(spread)
-        log_determinants[code] = np.log(spread).sum() / 2.0
-    return ClassMetric(directions, centroids, roots, log_determinants)
+@dataclass(frozen=True, eq=False)
+class ClassCovariances:
+    """Σ̂_c around centroids of each class, decomposed: what metrics of every share ``b`` have in common."""
 
+    directions: Floats | None
+    centroids: Centroids
+    vectors: Floats
+    spreads: Floats
 
-def fit_linear(
-    values: Floats, codes: Integers, classes: int, strengths: tuple[float, ...]
-) -> list[tuple[Floats, Floats]]:
-    """Logistic regressions (coefficients, offsets) for each inverse penalty C, each started from the last."""
-    from sklearn.linear_model import LogisticRegression
+    @classmethod
+    def of(
+        cls, values: Floats, codes: Integers, groups: Integers, classes: int, directions: Floats | None
+    ) -> ClassCovariances:
+        """Fit them to rows that are projected on the directions."""
+        width = values.shape[1]
+        centroids = Centroids.of(values, codes, groups)
+        covariances = np.zeros((classes, width, width), dtype=values.dtype)
+        for code in range(classes):
+            rows, own = values[codes == code], centroids.points[centroids.classes == code]
+            nearest = np.argmin(cost_matrix(rows, own, 2), axis=1) if len(own) > 1 else np.zeros(len(rows), dtype=int)
+            centred = rows - own[nearest]
+            covariances[code] = centred.T @ centred / len(rows)
+        spreads, vectors = np.linalg.eigh(covariances)
+        return cls(directions, centroids, vectors, spreads)
 
-    present = np.unique(codes)
-    model = LogisticRegression(C=strengths[0], max_iter=300, tol=1e-3, warm_start=True)
-    fits = []
-    for strength in strengths:
-        model.C = strength
-        model.fit(values, codes)
-        coefficients, offsets = np.zeros((classes, values.shape[1])), np.full(classes, -30.0)
-        if len(present) == 2:  # scikit-learn keeps one row for two classes
-            coefficients[present] = np.vstack([-model.coef_[0] / 2, model.coef_[0] / 2])
-            offsets[present] = [-model.intercept_[0] / 2, model.intercept_[0] / 2]
-        else:
-            coefficients[present], offsets[present] = model.coef_, model.intercept_
-        fits.append((coefficients, offsets))
-    return fits
+    def metric(self, b: float) -> ClassMetric:
+        """Σ_c = (1 − b)·I + b·Σ̂_c."""
+        spreads = (1.0 - b) + b * self.spreads
+        roots = self.vectors / np.sqrt(spreads)[:, None, :]
+        return ClassMetric(self.directions, self.centroids, roots, np.log(spreads).sum(axis=1) / 2.0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+
+from fedbary.valuation.scoring.k_means import fewest_coordinates, k_means
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -24,10 +25,10 @@ class Centroids:
     @classmethod
     def of(cls, values: Floats, codes: Integers, groups: Integers) -> Centroids:
         """Exact means of given groups; the same groups can serve rows in several metrics."""
-        count = groups.max() + 1
+        count = int(groups.max()) + 1
         sizes = np.bincount(groups, minlength=count)
-        sums = np.zeros((count, values.shape[1]))
-        np.add.at(sums, groups, values)
+        order = np.argsort(groups, kind="stable")
+        sums = np.add.reduceat(values[order], np.cumsum(sizes) - sizes, axis=0)
         classes = np.zeros(count, dtype=np.int64)
         classes[groups] = codes
         return cls(sums / sizes[:, None], classes, sizes / np.bincount(codes)[classes])
@@ -47,14 +48,30 @@ def grouped_by_class(
     copies: Integers | None = None,
 ) -> Integers:
     """Assign rows to `grouped` groups that never cross classes, at most ``most`` in each class."""
-    groups, start = np.zeros(len(codes), dtype=np.int64), 0
+    return groupings_by_class(values, codes, (most,), min_group=min_group, seed=seed, copies=copies)[0]
+
+
+def groupings_by_class(
+    values: Floats,
+    codes: Integers,
+    mosts: Sequence[int | Mapping[int, int]],
+    *,
+    min_group: int,
+    seed: int,
+    copies: Integers | None = None,
+) -> list[Integers]:
+    """`grouped_by_class` for several ``most`` at the price of little more than one."""
+    groupings, starts = [np.zeros(len(codes), dtype=np.int64) for _ in mosts], [0] * len(mosts)
     for code in np.unique(codes):
         mine = codes == code
         own = None if copies is None else copies[mine]
-        share = most if isinstance(most, int) else most[int(code)]
-        groups[mine] = start + grouped(values[mine], share, copies=own, min_group=min_group, seed=seed)
-        start = int(groups[mine].max()) + 1
-    return groups
+        rows = fewest_coordinates(values[mine])
+        for place, most in enumerate(mosts):
+            share = most if isinstance(most, int) else most[int(code)]
+            found = starts[place] + grouped(rows, share, copies=own, min_group=min_group, seed=seed)
+            groupings[place][mine] = found
+            starts[place] = int(found.max()) + 1
+    return groupings
 
 
 def grouped(rows: Floats, most: int, *, min_group: int, seed: int, copies: Integers | None = None) -> Integers:
@@ -62,14 +79,11 @@ def grouped(rows: Floats, most: int, *, min_group: int, seed: int, copies: Integ
 
     Rows with the same number in ``copies`` count as one.
     """
-    copies = np.arange(len(rows)) if copies is None else copies
-    count = max(1, min(most, len(np.unique(copies)) // max(min_group, 1)))
+    different = len(rows) if copies is None else len(np.unique(copies))
+    count = max(1, min(most, different // max(min_group, 1)))
     if count == 1:
         return np.zeros(len(rows), dtype=np.int64)
-    from sklearn.cluster import KMeans
-
-    found = KMeans(count, n_init=1, max_iter=50, random_state=seed).fit(rows)
-    groups, centres = found.labels_.astype(np.int64), found.cluster_centers_
+    groups, centres = k_means(rows, count, seed=seed)
     sizes = _different(groups, copies, count)
     while (sizes > 0).sum() > 1 and sizes[sizes > 0].min() < min_group:
         small = int(np.argmin(np.where(sizes > 0, sizes, len(rows) + 1)))
@@ -78,21 +92,37 @@ def grouped(rows: Floats, most: int, *, min_group: int, seed: int, copies: Integ
         groups[groups == small] = nearest
         centres[nearest] = rows[groups == nearest].mean(axis=0)
         sizes = _different(groups, copies, count)
-    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    return np.asarray((np.cumsum(sizes > 0) - 1)[groups], dtype=np.int64)
 
 
-def _different(groups: Integers, copies: Integers, count: int) -> Integers:
+def _different(groups: Integers, copies: Integers | None, count: int) -> Integers:
     """How many different rows each group holds."""
+    if copies is None:
+        return np.bincount(groups, minlength=count)
     pairs = np.unique(groups * (int(copies.max()) + 1) + copies)
     return np.bincount(pairs // (int(copies.max()) + 1), minlength=count)
 
 
 def soft_minimum(costs: Floats, centroids: Centroids, epsilon: float, classes: int) -> Floats:
     """pot_c(x) = −ε·log Σ_{s∈c} w_s·exp(−‖x − z_s‖²/ε), one column per class, from squared distances (DESIGN 2.6)."""
-    potentials = np.full((len(costs), classes), np.inf)
-    for code in range(classes):
-        mine = centroids.classes == code
-        if mine.any():
-            exponents = -costs[:, mine] / epsilon + np.log(centroids.weights[mine])
-            potentials[:, code] = -epsilon * logsumexp(exponents, axis=1)
-    return potentials
+    return soft_minima(costs, centroids, (epsilon,), classes)[0]
+
+
+def soft_minima(costs: Floats, centroids: Centroids, epsilons: Sequence[float], classes: int) -> list[Floats]:
+    """`soft_minimum` for several ε, from the largest down: where ε is halved, the terms are squared."""
+    order = np.argsort(centroids.classes, kind="stable")
+    present, starts, sizes = np.unique(centroids.classes[order], return_index=True, return_counts=True)
+    if not len(present):
+        return [np.full((len(costs), classes), np.inf) for _ in epsilons]
+    # Rows lie side by side, so that sums over few centroids are sums of long vectors.
+    by_centroid, weights = costs.T[order], centroids.weights[order].astype(costs.dtype)[:, None]
+    least = np.minimum.reduceat(by_centroid, starts, axis=0)
+    by_centroid -= np.repeat(least, sizes, axis=0)
+    found, terms, before = [], np.empty(0), 0.0
+    for epsilon in epsilons:
+        terms = terms**2 if epsilon == before / 2.0 else np.exp(by_centroid / -epsilon)
+        before = epsilon
+        potentials = np.full((classes, len(costs)), np.inf)
+        potentials[present] = least - epsilon * np.log(np.add.reduceat(terms * weights, starts, axis=0))
+        found.append(potentials.T)
+    return found

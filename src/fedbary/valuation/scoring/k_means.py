@@ -1,0 +1,111 @@
+"""k-means of few rows: k-means++ and Lloyd's steps without a library's overhead, of which a model needs hundreds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_MOST_STEPS, _TOLERANCE = 50, 1e-4
+# Sums over few groups are fastest as a matrix product, over many as sums of sorted rows.
+_PART, _FEW = 4096, 32
+
+
+def fewest_coordinates(rows: Floats) -> Floats:
+    """Rows with the same distances in no more coordinates than there are rows.
+
+    Examples
+    --------
+    >>> fewest_coordinates(np.eye(2, 7)).shape
+    (2, 2)
+    """
+    if len(rows) >= rows.shape[1]:
+        return rows
+    from scipy.linalg import lapack
+
+    centred = rows - rows.mean(axis=0)
+    products = centred @ centred.T
+    # Centred rows are dependent, so that a factor with pivots is needed.
+    factor, pivots, rank, _ = (lapack.spstrf if products.dtype == np.float32 else lapack.dpstrf)(products, lower=1)
+    found = np.zeros_like(products)
+    found[pivots - 1] = np.tril(factor)
+    return np.asarray(found[:, : max(int(rank), 1)])
+
+
+def k_means(rows: Floats, count: int, *, seed: int) -> tuple[Integers, Floats]:
+    """The group of each row and the groups' centres, as `sklearn.cluster.KMeans` with one start finds them.
+
+    Examples
+    --------
+    >>> k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2, seed=0)[1].round(2).ravel().tolist()
+    [0.05, 5.05]
+    """
+    middle = rows.mean(axis=0)
+    centred = rows - middle
+    lengths = np.einsum("ij,ij->i", centred, centred)
+    centres = centred[_first_centres(centred, lengths, count, np.random.RandomState(seed))]
+    enough = _TOLERANCE * float(lengths.mean()) / rows.shape[1]
+    groups = np.full(len(rows), -1)
+    for _ in range(_MOST_STEPS):
+        before, groups = groups, _nearest(centred, centres)
+        if (before == groups).all():
+            return groups, centres + middle
+        previous, centres = centres, _means(centred, groups, centres)
+        moved = (centres - previous).ravel()
+        if float(moved @ moved) <= enough:
+            break
+    return _nearest(centred, centres), centres + middle
+
+
+def _first_centres(rows: Floats, lengths: Floats, count: int, random: np.random.RandomState) -> list[int]:
+    """Greedy k-means++: of a few rows drawn by squared distance, the one that leaves the least distance."""
+    trials = 2 + int(np.log(count))
+    chosen = [int(random.choice(len(rows), p=np.full(len(rows), 1.0 / len(rows))))]
+    closest = _squared(rows, lengths, chosen)[0]
+    for _ in range(1, count):
+        drawn = random.uniform(size=trials) * closest.sum()
+        tried = np.minimum(np.searchsorted(np.cumsum(closest), drawn), len(rows) - 1)
+        left = np.minimum(closest, _squared(rows, lengths, tried))
+        best = int(np.argmin(left.sum(axis=1)))
+        closest = left[best]
+        chosen.append(int(tried[best]))
+    return chosen
+
+
+def _squared(rows: Floats, lengths: Floats, chosen: list[int] | Integers) -> Floats:
+    squared = lengths[chosen][:, None] + lengths - 2.0 * (rows[chosen] @ rows.T)
+    return np.maximum(squared, 0.0, out=squared)
+
+
+def _nearest(rows: Floats, centres: Floats) -> Integers:
+    lengths, twice = np.einsum("ij,ij->i", centres, centres), 2.0 * centres.T
+    found = [(lengths - part @ twice).argmin(axis=1) for part in _parts(rows)]
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def _means(rows: Floats, groups: Integers, centres: Floats) -> Floats:
+    """The groups' means; an empty group takes the row that is farthest from its own centre."""
+    count = len(centres)
+    sizes = np.bincount(groups, minlength=count).astype(float)
+    if (empty := np.flatnonzero(sizes == 0)).size:
+        away = ((rows - centres[groups]) ** 2).sum(axis=1)
+        groups = groups.copy()
+        groups[np.argsort(away)[: -len(empty) - 1 : -1]] = empty
+        sizes = np.maximum(np.bincount(groups, minlength=count), 1).astype(float)
+    if count <= _FEW:
+        members = np.zeros((count, len(rows)), dtype=rows.dtype)
+        members[groups, np.arange(len(rows))] = 1.0
+        return np.asarray((members @ rows) / sizes[:, None])
+    sums = np.zeros_like(centres)
+    for part, theirs in zip(_parts(rows), _parts(groups), strict=True):
+        order = np.argsort(theirs, kind="stable")
+        present, starts = np.unique(theirs[order], return_index=True)
+        sums[present] += np.add.reduceat(part[order], starts, axis=0)
+    return np.asarray(sums / sizes[:, None])
+
+
+def _parts(rows: np.ndarray) -> list[np.ndarray]:
+    """Some rows at a time: all distances to all centres at once would need more memory than the rows."""
+    return [rows[start : start + _PART] for start in range(0, len(rows), _PART)]

@@ -1,0 +1,131 @@
+"""The linear way to score a class: logistic regressions of all folds at once, their penalty by log-loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Hessians of logistic regressions are about this part of the rows' covariance.
+_CURVATURE = 0.1
+_ENOUGH, _MOST_STEPS = 2e-3, 300
+
+
+@dataclass(eq=False)
+class LogisticRegressions:
+    """One regression without each fold's rows, and one of all rows.
+
+    They differ in few rows, so that they are solved as one problem: as many columns of one matrix product. Rows must be
+    centred and given along directions of ``variances``, by which steps are scaled.
+
+    Parameters
+    ----------
+    rows : array (n, r)
+        The rows; single precision is enough.
+    codes : array
+        Their classes, 0…K−1, of which every fold leaves some rows.
+    folds : sequence of arrays
+        The rows that each fold leaves out.
+    """
+
+    rows: NDArray[np.floating]
+    codes: Integers
+    classes: int
+    folds: Sequence[Integers]
+    variances: Floats
+
+    def __post_init__(self) -> None:
+        rows, count = len(self.rows), len(self.folds) + 1
+        self._weights = np.ones((count, rows), dtype=self.rows.dtype)
+        for number, out in enumerate(self.folds):
+            self._weights[number, out] = 0.0
+        self._left = self._weights.sum(axis=1, dtype=np.float64)
+        self._weights /= self._left[:, None]
+
+    def fit(self, strength: float, start: Floats | None = None) -> Floats:
+        """Coefficients and offsets (folds + 1, K, r + 1) for an inverse penalty, from those for another one."""
+        from scipy.optimize import minimize
+
+        # Of two classes one set of coefficients is as good as two, at twice the price.
+        penalties = (2.0 if self.classes == 2 else 1.0) / (strength * self._left)
+        scale = np.ones((len(penalties), 1, len(self.variances) + 1))
+        scale[:, 0, :-1] = np.sqrt(_CURVATURE * self.variances + penalties[:, None])
+        shape = (len(penalties), self.classes, len(self.variances) + 1)
+        found = minimize(
+            self._objective(scale, penalties[:, None, None]),
+            np.zeros(shape).ravel() if start is None else (start * scale).ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": _MOST_STEPS, "gtol": _ENOUGH, "maxls": 50},
+        )
+        return np.asarray(found.x.reshape(shape) / scale)
+
+    def potentials(self, found: Floats) -> Floats:
+        """−logits of each row, from the regression that has not seen it."""
+        result = np.zeros((len(self.rows), self.classes))
+        for out, one in zip(self.folds, found[:-1], strict=True):
+            result[out] = -(self.rows[out] @ one[:, :-1].T + one[:, -1])
+        return result
+
+    def _objective(self, scale: Floats, penalties: Floats) -> Callable[[Floats], tuple[float, Floats]]:
+        """Sum of the regressions' penalised losses and its slope, in scaled coefficients."""
+        rows, weights, codes = self.rows, self._weights, self.codes
+        count, width = len(scale), scale.shape[2]
+        own = np.arange(len(rows))
+
+        def loss(flat: Floats) -> tuple[float, Floats]:
+            found = flat.reshape(count, -1, width) / scale
+            flattened = found.reshape(-1, width).astype(rows.dtype)
+            # Rows lie side by side, so that sums over few classes are sums of long vectors.
+            logits = flattened[:, :-1] @ rows.T
+            logits += flattened[:, -1:]
+            logits = logits.reshape(count, -1, len(rows))
+            logits -= logits.max(axis=1, keepdims=True)
+            right = logits[:, codes, own]
+            np.exp(logits, out=logits)
+            total = logits.sum(axis=1, keepdims=True)
+            value = float(((np.log(total[:, 0]) - right) * weights).sum(dtype=np.float64))
+            logits *= weights[:, None] / total
+            logits[:, codes, own] -= weights
+            errors = logits.reshape(-1, len(rows))
+            slope = np.empty_like(found)
+            slope[..., :-1] = (errors @ rows).reshape(count, -1, width - 1)
+            slope[..., -1] = errors.sum(axis=1).reshape(count, -1)
+            slope[..., :-1] += penalties * found[..., :-1]
+            value += float((penalties * found[..., :-1] ** 2).sum()) / 2.0
+            return value, (slope / scale).ravel()
+
+        return loss
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLinear:
+    """The chosen regression of all rows, and −logits of each row from the one without its fold."""
+
+    coefficients: Floats
+    offsets: Floats
+    potentials: Floats
+
+
+def best_linear(
+    regressions: LogisticRegressions, strengths: Sequence[float], loss: Callable[[Floats], float]
+) -> FittedLinear:
+    """The strength of least loss, looked for from the middle to the better side for as long as the loss falls."""
+    middle = len(strengths) // 2 - 1
+    best = regressions.fit(strengths[middle])
+    least = start = loss(regressions.potentials(best))
+    for side in (strengths[middle + 1 :], strengths[:middle][::-1]):
+        if least < start:
+            break
+        for strength in side:
+            found = regressions.fit(strength, best)
+            value = loss(regressions.potentials(found))
+            if value >= least:
+                break
+            best, least = found, value
+    return FittedLinear(best[-1, :, :-1], best[-1, :, -1], regressions.potentials(best))
