@@ -22,6 +22,8 @@ class Arrays(Protocol):
     """An array library; what is not listed is a function that NumPy and PyTorch call alike."""
 
     name: str
+    # Rows that are best gone through together.
+    together: int
 
     def asarray(self, values: Any, dtype: type[np.generic] | None = None) -> Array:
         """An array of this library with these values, of their type or another."""
@@ -35,8 +37,8 @@ class Arrays(Protocol):
     def filled(self, shape: tuple[int, ...], value: float) -> Array:
         """Doubles, all alike."""
 
-    def sums_by(self, codes: Array, rows: Array, classes: int) -> Array:
-        """The sum of the rows of each class."""
+    def members(self, codes: Array, classes: int) -> Array:
+        """Doubles, a row for each class: one in the columns that have its code, zero elsewhere."""
 
     def least(self, values: Array) -> tuple[Array, Array]:
         """The least value of each row, and its column; the first one where several are equal."""
@@ -64,11 +66,13 @@ class NumpyArrays:
 
     Examples
     --------
-    >>> NUMPY.sums_by(np.array([1, 0, 1]), np.array([[1.0], [2.0], [3.0]]), 2).ravel()
-    array([2., 4.])
+    >>> NUMPY.members(np.array([1, 0, 1]), 2)
+    array([[0., 1., 0.],
+           [1., 0., 1.]])
     """
 
     name = "cpu"
+    together = 2048  # they stay in the processor's cache
 
     def asarray(self, values: Any, dtype: type[np.generic] | None = None) -> Array:
         """An array with these values; no copy where it is one."""
@@ -86,11 +90,9 @@ class NumpyArrays:
         """Doubles, all alike."""
         return np.full(shape, value)
 
-    def sums_by(self, codes: Array, rows: Array, classes: int) -> Array:
-        """The sum of the rows of each class."""
-        sums = np.zeros((classes, rows.shape[1]))
-        np.add.at(sums, codes, rows)
-        return sums
+    def members(self, codes: Array, classes: int) -> Array:
+        """Doubles, a row for each class: one in the columns that have its code, zero elsewhere."""
+        return (codes == np.arange(classes)[:, None]).astype(np.float64)
 
     def least(self, values: Array) -> tuple[Array, Array]:
         """The least value of each row, and its column; the first one where several are equal."""

@@ -110,7 +110,13 @@ def class_sums(points: Array, codes: Array, classes: int, xp: Arrays = NUMPY) ->
     >>> found.centre, found.counts, found.sums.ravel(), found.second
     (array([2.]), array([1., 2.]), array([-1.,  1.]), array([[2.]]))
     """
-    centre = points.mean(axis=0)
-    centred = points - centre
-    counts = xp.asarray(xp.bincount(codes, minlength=classes), np.float64)
-    return ClassSums(centre, counts, xp.sums_by(codes, centred, classes), centred.T @ centred)
+    width, centre = points.shape[1], points.mean(axis=0)
+    counts, sums, second = (xp.filled(shape, 0.0) for shape in ((classes,), (classes, width), (width, width)))
+    for start in range(0, len(points), xp.together):
+        some = slice(start, start + xp.together)
+        centred, members = points[some] - centre, xp.members(codes[some], classes)
+        counts += members.sum(axis=1)
+        # By a product: what is scattered to its class comes out differently from run to run on a GPU.
+        sums += members @ centred
+        second += centred.T @ centred
+    return ClassSums(centre, counts, sums, second)

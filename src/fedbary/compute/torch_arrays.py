@@ -21,6 +21,8 @@ _TYPES: dict[Any, torch.dtype] = {
 class TorchArrays:
     """Arrays on one device of PyTorch; float64 stays float64."""
 
+    together = 2**17
+
     def __init__(self, device: str) -> None:
         self.name = device
 
@@ -51,10 +53,9 @@ class TorchArrays:
         """Doubles, all alike."""
         return torch.full(shape, value, dtype=torch.float64, device=self.name)
 
-    def sums_by(self, codes: Array, rows: Array, classes: int) -> Array:
-        """The sum of the rows of each class; by a product, as what is scattered comes out differently each time."""
-        members = codes[:, None] == torch.arange(classes, device=self.name)
-        return members.to(rows.dtype).T @ rows
+    def members(self, codes: Array, classes: int) -> Array:
+        """Doubles, a row for each class: one in the columns that have its code, zero elsewhere."""
+        return (codes == torch.arange(classes, device=self.name)[:, None]).to(torch.float64)
 
     def least(self, values: Array) -> tuple[Array, Array]:
         """The least value of each row, and its column; the first one where several are equal."""

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from fedbary.errors import TransportError
 from fedbary.transport.cloud import Cloud, CloudInMemory, points_of
+from fedbary.transport.held_cloud import held
 from fedbary.transport.result import Transport
 from fedbary.transport.settlement import Plan, settle
 from fedbary.transport.simplex import network_simplex
-from fedbary.transport.survey import Survey, Targets, blocks, survey
+from fedbary.transport.survey import Survey, Targets, blocks, parts_of, survey
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -55,7 +56,7 @@ def semi_discrete(cloud: Cloud, Y: Floats, b: Floats, *, cap: float | None = Non
     sample = _sample(cloud, _sample_size(Y.shape[1]))
     start = _sample(cloud if sample is None else sample, _START) or cloud
     targets, g, order = _first_prices(start, Y[used], b[used], cap)
-    dtype = _precision(start, targets, g)
+    dtype, cloud = _precision(start, targets, g), held(cloud, targets.points)
     if sample is not None:
         g = _newton(sample, targets, g, dtype, steps=2)
         g = settle(sample, targets, g, survey(sample, targets, g, dtype), doubtful)[1]
@@ -190,11 +191,15 @@ def _newton_step(weights: Floats, targets: Targets, found: Survey, wanting: Floa
 def _paid(cloud: Cloud, targets: Targets, plan: Plan) -> float:
     """What a plan costs, summed over its entries by differences of the points."""
     cost = 0.0
-    for place, points in blocks(cloud):
+    xp, parts = parts_of(cloud)
+    brought_to = xp.asarray(targets.points)
+    for place, points in parts:
         part = slice(*np.searchsorted(plan.source, (place.start, place.stop)))
-        difference = points[plan.source[part] - place.start] - targets.points[plan.target[part]]
-        squared = np.einsum("kd,kd->k", difference, difference)
-        cost += float(plan.mass[part] @ (squared if targets.cap is None else np.minimum(squared, targets.cap)))
+        sent, brought = xp.asarray(plan.source[part] - place.start), xp.asarray(plan.target[part])
+        difference = points[sent] - brought_to[brought]
+        squared = xp.einsum("kd,kd->k", difference, difference)
+        capped = squared if targets.cap is None else xp.clip(squared, None, targets.cap)
+        cost += float(xp.asarray(plan.mass[part]) @ capped)
     return cost
 
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute import NUMPY, Array, Arrays
+from fedbary.compute.kernels import nearest
 from fedbary.transport.cloud import Cloud
+from fedbary.transport.held_cloud import HeldCloud
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -64,27 +67,26 @@ def survey(cloud: Cloud, targets: Targets, g: Floats, dtype: type[np.floating]) 
     size = len(cloud.weights)
     best, second = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     margin, outside, value = (np.empty(size) for _ in range(3))
-    region = targets.region
-    for rows, points in blocks(cloud):
+    xp, parts = parts_of(cloud)
+    problem = xp.asarray(targets.points), xp.asarray(g)
+    for rows, points in parts:
         # Values beyond float32 are settled in float64.
         with np.errstate(over="ignore", invalid="ignore"):
-            reduced = targets.costs(points, dtype)
-            reduced -= g.astype(dtype)
-        at = np.arange(len(points))
-        best[rows] = reduced.argmin(axis=1)
-        value[rows] = reduced[at, best[rows]]
-        if len(targets.first) > 1:
-            by_region = np.minimum.reduceat(reduced, targets.first, axis=1)
-            by_region[at, region[best[rows]]] = np.inf
-            outside[rows] = by_region.min(axis=1) - value[rows]
-        reduced[at, best[rows]] = np.inf
-        second[rows] = reduced.argmin(axis=1)
-        margin[rows] = reduced[at, second[rows]] - value[rows]
+            found = nearest(points, *problem, cap=targets.cap, groups=targets.first, dtype=dtype, xp=xp)
+            best[rows], second[rows] = xp.numpy(found.target), xp.numpy(found.second_target)
+            value[rows] = xp.numpy(found.value)
+            margin[rows] = xp.numpy(found.second_value - found.value)
+            outside[rows] = xp.numpy(found.elsewhere - found.value)
     # One target leaves no choice, and neither do values beyond float32.
     np.copyto(margin, 0.0, where=~np.isfinite(margin))
     if len(targets.first) == 1:
         outside = margin
     return Survey(best, second, margin, outside, value)
+
+
+def parts_of(cloud: Cloud) -> tuple[Arrays, Iterator[tuple[slice, Array]]]:
+    """The points of a cloud with their places, where they lie: on a device, or some thousands at a time here."""
+    return (cloud.xp, cloud.parts()) if isinstance(cloud, HeldCloud) else (NUMPY, blocks(cloud))
 
 
 def blocks(cloud: Cloud) -> Iterator[tuple[slice, Floats]]:

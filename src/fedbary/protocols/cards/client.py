@@ -142,7 +142,7 @@ class CardsClient:
         if schema.label.kind == "number":
             return
         if (seen := seen_rows(as_in(self._table, schema), schema, self._arrays, ranked=False)) is not None:
-            self._arrays = refined(self._arrays, seen.judged, seen.lacking, reach, groups=self._groups)
+            self._arrays = refined(self._arrays, seen, schema, reach, groups=self._groups)
 
     def _fit(self, schema: Schema) -> dict[str, Scalar]:
         """What the model should be like to suit these rows."""
@@ -150,7 +150,7 @@ class CardsClient:
         tail = own_tail(seen, least=self._settings.min_group)
         if seen is None or schema.label.kind == "number":
             return {"tail": tail}
-        return {"temperature": own_temperature(seen.judged, seen.lacking, groups=self._groups), "tail": tail}
+        return {"temperature": own_temperature(seen, schema, groups=self._groups), "tail": tail}
 
     @property
     def _groups(self) -> Groups | None:
@@ -168,9 +168,8 @@ class CardsClient:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
             return {}
         assert self._seen is not None
-        table, least = as_in(self._table, schema), self._least
-        copies = np.arange(len(table)) if groups is None else groups.copies
-        return about_rows(facts, table, schema, self._seen.cells, copies, min_group=least)
+        copies = np.arange(len(self._table)) if groups is None else groups.copies
+        return about_rows(facts, as_in(self._table, schema), schema, self._seen.cells, copies, min_group=self._least)
 
     def _score(self, groups: Groups | None) -> ScoredRows:
         assert self._schema is not None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute import arrays_for
+from fedbary.compute.kernels import class_sums
 from fedbary.data.table import Table
 from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.joined import joined
@@ -17,6 +20,8 @@ from fedbary.space.options import Task
 from fedbary.space.row_identity import different_rows
 
 Floats = NDArray[np.float64]
+
+_TOGETHER = 2048
 
 
 def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: bool = False) -> Card:
@@ -36,16 +41,21 @@ def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: boo
 
 def card_of_rows(table: Table, kind: str, *, unnamed: str | None = None) -> Card:
     """The moments of all rows of a table; rows of the level ``unnamed`` have none of a column's levels."""
-    return joined(_card_of_part(part, kind, unnamed) for part in table.batches())
+    rows = len(table)
+    return joined(_card_of_part(part, kind, unnamed, rows) for part in table.batches())
 
 
-def _card_of_part(table: Table, kind: str, unnamed: str | None) -> Card:
+def _card_of_part(table: Table, kind: str, unnamed: str | None, rows: int) -> Card:
+    """Of some rows of a table that has so many."""
     columns, points = card_points(table, unnamed=unnamed)
     classes, codes = class_codes(table, kind)
     if kind == "number":
         points = np.column_stack([points, np.asarray(table.labels, dtype=float)])
-    moments = class_sums(points, codes, len(classes))
-    return Card("", len(table), table.label_name, kind, columns, classes, *moments, reading=stated_reading(table))
+    xp = arrays_for(float(rows) * points.shape[1] ** 2)
+    found = class_sums(xp.asarray(points), xp.asarray(codes), len(classes), xp)
+    centre, counts, sums, second = (xp.numpy(one) for one in found)
+    reading = stated_reading(table)
+    return Card("", len(table), table.label_name, kind, columns, classes, centre, counts, sums, second, reading=reading)
 
 
 def class_codes(table: Table, kind: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -66,17 +76,15 @@ def card_points(table: Table, *, unnamed: str | None = None) -> tuple[tuple[Card
         column, coordinates = _column(name, table.columns[name], unnamed)
         columns.append(column)
         parts.append(coordinates)
-    return tuple(columns), np.hstack(parts) if parts else np.zeros((len(table), 0))
+    points = np.empty((len(table), sum(part.shape[1] for part in parts)))
+    for some in _blocks(len(table)):
+        np.concatenate([part[some] for part in parts], axis=1, out=points[some])
+    return tuple(columns), points
 
 
-def class_sums(points: Floats, codes: NDArray[np.int64], classes: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Centre, counts, sums and second moment; about the mean, so that large numbers do not cancel."""
-    centre = points.mean(axis=0)
-    centred = points - centre
-    counts = np.bincount(codes, minlength=classes).astype(float)
-    sums = np.zeros((classes, points.shape[1]))
-    np.add.at(sums, codes, centred)
-    return centre, counts, sums, centred.T @ centred
+def _blocks(rows: int) -> Iterator[slice]:
+    """Rows that stay in the processor's cache together."""
+    return (slice(start, start + _TOGETHER) for start in range(0, rows, _TOGETHER))
 
 
 def _column(name: str, values: NDArray[np.generic], unnamed: str | None) -> tuple[CardColumn, Floats]:

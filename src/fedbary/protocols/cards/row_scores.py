@@ -50,15 +50,14 @@ _OF_A_TEST = ("p_value", "flag", "label_p", "feature_p")
 
 @dataclass(frozen=True, eq=False)
 class SeenRows:
-    """What a received model says of a client's rows, looked at once; with the line, where labels are numbers.
+    """What a received model says of a client's rows and their cells, looked at once.
 
-    ``cells`` are the counts of cells without a value, ``lacking`` is their share of each row; ``label_scores`` and
-    ``suggestions`` are how far each label is from the line, and what it should be.
+    Where labels are numbers, ``label_scores`` and ``suggestions`` are how far each is from the line, and what it should
+    be.
     """
 
     judged: Judged
     cells: CellCounts
-    lacking: Floats
     label_scores: Floats | None = None
     suggestions: Floats | None = None
 
@@ -75,7 +74,8 @@ def seen_rows(
     line = Line.from_arrays(arrays, schema.value_width) if numeric else None
     if judge is None or (numeric and line is None):
         return None
-    counter, scores, suggestions = CellCounter(schema), list[Floats](), list[Floats]()
+    counter = CellCounter(schema)
+    scores, suggestions = [], []
     for part in encoded_parts(table, schema):
         judge.add(part)
         counter.add(part.table, part.missing)
@@ -84,11 +84,11 @@ def seen_rows(
             scores.append(line.scores(values, np.asarray(part.table.labels, dtype=float)))
             suggestions.append(line.predicted(values))
     judged, cells = judge.judged(table), counter.counted()
-    lacking = cells.missing / cells_of_a_row(schema)
     if line is None:
-        return SeenRows(judged, cells, lacking)
+        return SeenRows(judged, cells)
     # What is imputed says nothing of a label.
-    return SeenRows(judged, cells, lacking, np.concatenate(scores) * (1.0 - lacking), np.concatenate(suggestions))
+    told = 1.0 - cells.missing / cells_of_a_row(schema)
+    return SeenRows(judged, cells, np.concatenate(scores) * told, np.concatenate(suggestions))
 
 
 def score_rows(

@@ -20,7 +20,10 @@ from scipy.special import log_softmax
 
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.model import SHRINKAGE, Discriminant
+from fedbary.protocols.cards.row_scores import SeenRows
 from fedbary.protocols.sketch.scoring import Judged
+from fedbary.space.points import cells_of_a_row
+from fedbary.space.schema import Schema
 from fedbary.valuation.bad_rows import label_noise, noise_shares
 from fedbary.valuation.groups import Groups
 
@@ -112,33 +115,32 @@ def shared_temperature(
 
 
 def refined(
-    arrays: Mapping[str, np.ndarray], judged: Judged, lacking: Floats, reach: float, *, groups: Groups | None = None
+    arrays: Mapping[str, np.ndarray], seen: SeenRows, schema: Schema, reach: float, *, groups: Groups | None = None
 ) -> dict[str, np.ndarray]:
     """A received model at the temperature that suits the client's labels best, up to ``reach`` times another."""
-    sent = _temperature(judged)
+    sent = _temperature(seen.judged)
     if not sent > 0.0:
         return dict(arrays)
     grid = sent * np.geomspace(1.0 / reach, reach, _STEPS if reach <= NEAR else len(GRID))
-    best = own_temperature(judged, lacking, grid, groups=groups)
+    best = own_temperature(seen, schema, grid, groups=groups)
     return {**arrays, **{key: arrays[key] * (best / sent) for key in ("model.scales", "model.biases")}}
 
 
-def own_temperature(judged: Judged, lacking: Floats, grid: Floats = GRID, *, groups: Groups | None = None) -> float:
+def own_temperature(seen: SeenRows, schema: Schema, grid: Floats = GRID, *, groups: Groups | None = None) -> float:
     """What a client would choose for a model that has looked at its rows; with ``groups``, by different rows.
 
-    ``lacking`` is the share of each row's cells that have no value. Of very many rows so many tell it that more would
-    choose the same.
+    Of very many rows so many tell it that more would choose the same.
     """
-    codes = judged.rows.codes
+    codes = seen.judged.rows.codes
     known = codes >= 0
     if groups is not None:
         known &= groups.first()
     rows = np.flatnonzero(known)
-    if not len(rows) or not _temperature(judged) > 0.0:
+    if not len(rows) or not _temperature(seen.judged) > 0.0:
         return 1.0
     rows = rows[:: -(-len(rows) // _MOST_ROWS)]
-    counts = np.bincount(codes[rows], minlength=len(judged.model.classes)) + 1.0
-    odds, log_prior = _log_odds(judged, lacking, rows), np.log(counts / counts.sum())
+    counts = np.bincount(codes[rows], minlength=len(seen.judged.model.classes)) + 1.0
+    odds, log_prior = _log_odds(seen, schema, rows), np.log(counts / counts.sum())
     if groups is not None:
         return shared_temperature(odds, log_prior, codes[rows], grid, least=groups.least)
     return likeliest_temperature(odds, log_prior, codes[rows], grid)
@@ -149,16 +151,15 @@ def _temperature(judged: Judged) -> float:
     return 2.0 * float(judged.model.scales.ravel()[0])
 
 
-def _log_odds(judged: Judged, lacking: Floats, rows: NDArray[np.int64]) -> Floats:
+def _log_odds(seen: SeenRows, schema: Schema, rows: NDArray[np.int64]) -> Floats:
     """−½‖x − μ_c‖² of some rows up to a number for each row, read off what the model says of them.
 
     Of a row without any cell it says the prior alone.
     """
-    logs = np.empty((len(rows), len(judged.model.classes)))
-    for place, part in judged.rows.log_probabilities.placed():
+    model = seen.judged.model
+    logs = np.empty((len(rows), len(model.classes)))
+    for place, part in seen.judged.rows.log_probabilities.placed():
         first, last = np.searchsorted(rows, (place.start, place.stop))
         logs[first:last] = part[rows[first:last] - place.start]
-    told = 1.0 - lacking[rows]
-    return np.asarray(
-        (logs - judged.model.log_prior) / (_temperature(judged) * np.where(told > 0.0, told, 1.0))[:, None]
-    )
+    told = 1.0 - seen.cells.missing[rows] / cells_of_a_row(schema)
+    return np.asarray((logs - model.log_prior) / (_temperature(seen.judged) * np.where(told > 0.0, told, 1.0))[:, None])

@@ -34,7 +34,7 @@ def about_rows(
 
     A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
     the facts must have been made for that ``min_group`` (`fedbary.valuation.groups`). Rows that are copies of each
-    other have the same number in ``copies``; ``missing`` are the cells that each row lacks, where they are at hand.
+    other have the same number in ``copies``.
     """
     found: dict[str, Scalar] = {}
     for name in ESTIMATES:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Scorer:
-    """Log-probabilities and feature scores of many rows, see `ScoringModel.scores`.
+    """Log-probabilities and feature scores of many rows, see `ScoringModel.scores`; in the model's own precision.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ class Scorer:
         if self._xp is NUMPY:
             rotated = self._model.metric.rotate(values)
             return *self._model.scores(values, rotated), rotated
-        logs, feature, rotated = scores_on(self._xp, self._moved, self._xp.asarray(values, np.float64))
+        rows = self._xp.asarray(values, self._model.metric.mean.dtype.type)
+        logs, feature, rotated = scores_on(self._xp, self._moved, rows)
         return self._xp.numpy(logs), self._xp.numpy(feature), self._xp.numpy(rotated)
 
 
