@@ -22,14 +22,14 @@ def squared_distances(X: Array, Y: Array, xp: Arrays = NUMPY) -> Array:
     """
     centre = Y.mean(axis=0)
     Y = Y - centre
-    return centred_distances(X - centre, Y, (Y**2).sum(axis=1), xp)
+    return centred_distances(X - centre, Y, xp.einsum("ij,ij->i", Y, Y), xp)
 
 
 def centred_distances(X: Array, Y: Array, squares: Array, xp: Arrays = NUMPY) -> Array:
     """All ‖x_i − y_j‖² of points around the origin, given ``squares`` = ‖y_j‖²."""
     squared = X @ Y.T
     squared *= -2.0
-    squared += (X**2).sum(axis=1)[:, None]
+    squared += xp.einsum("ij,ij->i", X, X)[:, None]
     squared += squares[None, :]
     return xp.clip(squared, 0.0, None, out=squared)
 

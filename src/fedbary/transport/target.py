@@ -28,7 +28,7 @@ class Target:
         self.points = finite_points(points, "Y")
         self._centre = self.points.mean(axis=0)
         self._centred = self.points - self._centre
-        self._squares = (self._centred**2).sum(axis=1)
+        self._squares = np.einsum("ij,ij->i", self._centred, self._centred)
 
     def costs(self, X: Floats, p: int) -> Floats:
         """All pairwise costs ‖x_i − y_j‖^p."""
