@@ -67,13 +67,10 @@ def class_codes(table: Table, kind: str) -> tuple[tuple[str, ...], NDArray[np.in
 
 
 def card_points(table: Table, *, unnamed: str | None = None) -> tuple[tuple[CardColumn, ...], Floats]:
-    """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked.
-
-    By name: the order of columns in somebody's file must move nothing.
-    """
+    """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked."""
     columns, parts = [], []
-    for name in sorted(table.columns):
-        column, coordinates = _column(name, table.columns[name], unnamed)
+    for name, values in table.columns.items():
+        column, coordinates = _column(name, values, unnamed)
         columns.append(column)
         parts.append(coordinates)
     points = np.empty((len(table), sum(part.shape[1] for part in parts)))

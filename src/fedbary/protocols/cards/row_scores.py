@@ -189,13 +189,14 @@ def _against_same_class(scores: Floats, codes: Integers) -> Floats:
 def _expected_rows(log_probabilities: Spool, feature: Floats, tail: float) -> CleanRows:
     """Rows as the model expects them: the client's, with labels drawn from p(c|x), and usual features."""
     expected, codes = Spool(log_probabilities.width), list[Integers]()
-    for _ in range(-(-_EXPECTED // max(len(log_probabilities), 1))):
-        for logs in log_probabilities.parts():
-            reached = np.cumsum(np.exp(logs), axis=1)
-            # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
-            draws = (np.arange(len(expected), len(expected) + len(logs)) * _GOLDEN) % 1.0
-            codes.append(np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1))
-            expected.append(logs)
+    times = -(-_EXPECTED // max(len(log_probabilities), 1))  # more than once where there is one part
+    for part in log_probabilities.parts():
+        logs = np.tile(part, (times, 1))
+        reached = np.cumsum(np.exp(logs), axis=1)
+        # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
+        draws = (np.arange(len(expected), len(expected) + len(logs)) * _GOLDEN) % 1.0
+        codes.append(np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1))
+        expected.append(logs)
     return CleanRows(expected, np.concatenate(codes), _usual_features(feature, len(expected), tail))
 
 
