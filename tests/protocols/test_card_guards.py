@@ -27,7 +27,7 @@ def table_of(columns: dict[str, object], labels: object = None, rows: int = ROWS
 
 
 def numbered(x: np.ndarray) -> dict[str, object]:
-    return {f"a{j}": x[:, j] for j in range(x.shape[1])}
+    return {f"x{j}": x[:, j] for j in range(x.shape[1])}
 
 
 def raw(card: Card) -> tuple[np.ndarray, np.ndarray, float]:

@@ -31,7 +31,7 @@ def honest():
 
 def made_up(card, *, classes=3, levels=3):
     """A card of names that nobody else has, each of which a row may have."""
-    columns = (CardColumn("city", "categorical", 1, tuple(f"level {at}" for at in range(levels))), *card.columns[1:])
+    columns = (*card.columns[:3], CardColumn("city", "categorical", 1, tuple(f"level {at}" for at in range(levels))))
     width = 3 + levels
     names = tuple(f"class {at}" for at in range(classes))
     moments = np.zeros(width), np.ones(classes), np.zeros((classes, width)), np.ones(width)
