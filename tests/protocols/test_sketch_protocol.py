@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
@@ -14,6 +14,7 @@ from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.protocols.sketch.answer import exact_answer
+from fedbary.protocols.sketch.lower_end import lower_end
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS
 from fedbary.protocols.sketch.sketch import coarsened, make_sketch
 from fedbary.space.points import Points
@@ -85,6 +86,17 @@ def test_the_improved_lower_end_is_never_worse_and_often_much_better():
         assert improved >= plain
         gains.append(np.sqrt(improved) - np.sqrt(plain))
     assert np.mean(gains) > 0.1
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_lower_end_of_a_large_cloud_is_certified_from_a_sample(seed):
+    P, Q, sketch = random_problem(seed)
+    start = solve(P, sketch.points, None, sketch.weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedbary.protocols.sketch.lower_end._POINTS", 12)
+        found = lower_end(P, sketch, start)
+    assert max(0.0, start.distance - sketch.error) ** 2 - 1e-9 <= found <= solve(P.points, Q).cost + 1e-9
 
 
 # --- differential privacy -----------------------------------------------------------------------------
@@ -324,7 +336,8 @@ def test_row_values_reuse_the_transport_of_the_answer_and_are_the_same_after_a_r
     restarted.restore(client.state())
     solved = []
     monkeypatch.setattr(
-        "fedbary.protocols.sketch.client.solve", lambda *args: solved.append(len(args[0])) or solve(*args)
+        "fedbary.protocols.sketch.client.solve",
+        lambda cloud, *args, **more: solved.append(cloud.distinct) or solve(cloud, *args, **more),
     )
     rows = client.row_values().frame
     assert not solved
