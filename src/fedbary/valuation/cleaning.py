@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError, wrong_parameter
+from fedbary.valuation.row_frame import are_called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ def clean(
     >>> fb.clean(table, rows, how="relabel", suspects=True).labels.tolist()
     ['b', 'a']
     """
-    if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
+    if not are_called(rows["row"], table):
         raise DataError("valuation.values-of-other-rows")
     acts = acts_on(rows, how, suspects=suspects)
     labels = table.labels.astype(object)

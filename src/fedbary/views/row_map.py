@@ -14,6 +14,7 @@ from fedbary.space.labels import class_names
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
+from fedbary.valuation.row_frame import are_called
 from fedbary.valuation.scored_rows import RowFacts
 
 if TYPE_CHECKING:
@@ -25,12 +26,15 @@ Floats = NDArray[np.float64]
 NOT_FLAGGED, UNFLAGGED, FLAGGED, SUSPECT, TARGET = "not flagged", "row", "flagged", "suspect", "target"
 # A browser draws so many points without delay.
 MOST_ROWS, MOST_TARGET = 3000, 1000
+# Of a larger table so many rows tell in which directions it spreads.
+_MOST_WHOLE, _FOR_DIRECTIONS = 65_536, 10_000
 
 
 def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = None) -> pd.DataFrame:
     """Rows and target on the two directions in which they differ most (PCA of both, centred on the rows).
 
-    Of very many rows all flagged ones and suspects are kept, worst first, and others by a seeded draw.
+    Of very many rows all flagged ones and suspects are kept, worst first, and others by a seeded draw; the directions
+    of more than 65,536 are those of a seeded draw among them.
 
     Parameters
     ----------
@@ -62,23 +66,34 @@ def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = N
     """
     import pandas as pd
 
-    chosen, kinds = _drawn(rows), _kinds(rows)
-    own = features(table, schema)
+    chosen = _drawn(rows)
+    own, mine = _features_of(table, schema, chosen)
     others = _target_features(target, own.shape[1])
-    flat = _flattened(own, others)
-    mine, theirs = flat[: len(own)][chosen], flat[len(own) :]
-    names, labels = table.row_names.astype(object), given_labels(table, schema)
+    flat = _flattened(own, mine, others)
+    mine, theirs = flat[: len(chosen)], flat[len(chosen) :]
+    names, labels = table.row_names, given_labels(table, schema)
     points = pd.DataFrame(
         {
             "row": [str(names[row]) for row in chosen],
             "x": mine[:, 0],
             "y": mine[:, 1],
-            "kind": [kinds[row] for row in chosen],
+            "kind": _kinds(rows.iloc[chosen]),
             "label": [labels[row] for row in chosen],
         }
     )
     around = pd.DataFrame({"row": "", "x": theirs[:, 0], "y": theirs[:, 1], "kind": TARGET, "label": ""})
     return pd.concat([points, around], ignore_index=True)
+
+
+def _features_of(table: Table, schema: Schema, chosen: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The features by which directions are found, and those of the rows that are drawn."""
+    if len(table) <= _MOST_WHOLE:
+        own = features(table, schema)
+        return own, own[chosen]
+    some = np.random.default_rng(0).choice(len(table), _FOR_DIRECTIONS, replace=False)
+    places, at = np.unique(np.concatenate([some, chosen]), return_inverse=True)
+    own = features(table.replace(ids=None).take(places), schema)[at]
+    return own[: len(some)], own[len(some) :]
 
 
 def given_labels(table: Table, schema: Schema | None) -> list[str]:
@@ -103,7 +118,7 @@ def numeric_label(table: Table, schema: Schema | None) -> bool:
 def table_of_rows(data: Any, rows: pd.DataFrame, facts: RowFacts, *, client: str, label: str | None = None) -> Table:
     """The client's table in any of its forms, refused unless it holds the valued rows in their order."""
     table = as_table(data, name=client, likely=label)
-    if [str(name) for name in table.row_names] != [str(name) for name in rows["row"]]:
+    if not are_called(rows["row"], table):
         raise DataError("views.other-rows", rows=len(table), valued=len(rows), client=client)
     if facts.table not in ("", order_digest(table)):
         raise DataError("views.rows-changed", client=client)
@@ -142,15 +157,16 @@ def _target_features(target: Any, width: int) -> Floats:
     return np.asarray(points[:, :width])
 
 
-def _flattened(own: Floats, others: Floats) -> Floats:
-    """Both on the first two principal directions; each direction points to where its largest entry is positive."""
+def _flattened(own: Floats, drawn: Floats, others: Floats) -> Floats:
+    """The last two on the first two principal directions of own rows and others, each positive at its largest entry."""
     from scipy.linalg import eigh
 
-    centred = np.vstack([own, others]) - own.mean(axis=0)
+    centre = own.mean(axis=0)
+    centred = np.vstack([own, others]) - centre
     size = float(np.abs(centred).max(initial=0.0)) or 1.0
     scaled = centred / size  # so that no outlier overflows the squares
     width = scaled.shape[1]
     found = eigh(scaled.T @ scaled, subset_by_index=[max(width - 2, 0), width - 1])[1][:, ::-1]
     found = found * np.where(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])] < 0, -1.0, 1.0)
-    flat = centred @ found
+    flat = (np.vstack([drawn, others]) - centre) @ found
     return flat if width > 1 else np.column_stack([flat, np.zeros(len(flat))])

@@ -11,6 +11,7 @@ from owner_fixtures import FACTS, HOSTILE, animals, hostile_table, pictures, val
 
 import fedbary as fb
 from codes import coded
+from fedbary.data.export import write
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.guard.owner_folder import save_owner_view
 from fedbary.notes import Note
@@ -296,3 +297,33 @@ def test_a_table_that_was_changed_since_a_real_run_is_refused_also_from_its_fold
         result.report(tmp_path / "r.html", client="me", table=mine.take(range(59, -1, -1)).replace(ids=mine.ids))
     path = result.report(tmp_path / "r.html", client="me", table=mine)
     assert path.stat().st_mode & 0o077 == 0  # rows are for their owner alone
+
+
+def test_of_a_large_table_only_the_rows_that_are_shown_are_looked_at(tmp_path, monkeypatch):
+    table = animals()
+    frame = values_of(table, flagged=3, suspects=4)
+    frame["columns"] = pd.array(["weight, place"] * len(frame), dtype="string")
+    write(table, tmp_path / "animals.parquet")
+    stored = fb.read(tmp_path / "animals.parquet", "label", id="row", stored=True)
+    view = view_of(table, frame, facts=replace(FACTS, table=order_digest(table)))
+    monkeypatch.setattr("fedbary.views.report.row_table.MOST_ROWS", 20)
+    whole = carried(owner_html(view, client="shelter", table=table))
+    monkeypatch.setattr("fedbary.views.report.owner._MOST_WHOLE", 50)
+
+    large = carried(owner_html(view, client="shelter", table=stored))
+
+    assert large == whole
+    assert len(large["values"][0]) == 20
+
+
+def test_the_map_of_a_large_table_has_the_directions_of_a_draw(monkeypatch):
+    table = animals(300)
+    frame, schema = values_of(table, flagged=3), fb.fit_schema(table)
+    monkeypatch.setattr("fedbary.views.row_map.MOST_ROWS", 50)
+    whole = row_points(schema, table, frame)
+    monkeypatch.setattr("fedbary.views.row_map._MOST_WHOLE", 299)
+    monkeypatch.setattr("fedbary.views.row_map._FOR_DIRECTIONS", 300)  # all of them: the same directions
+
+    drawn = row_points(schema, table, frame)
+
+    pd.testing.assert_frame_equal(drawn, whole)

@@ -111,10 +111,10 @@ def _owners(result: Valuation, folder: Path, client: str, options: _Options) -> 
     """One owner's report, with its rows where their file is known."""
     from fedbary.cli.ui.result_folder import owner_report_file, source_of, valued_table
 
-    rows = result.rows(client)
+    names = result.rows(client)["row"]
     table = None
     if options.data is not None or source_of(result, client) is not None:
-        table = valued_table(result, rows, client, data=options.data, row_id=options.row_id, label=options.label)
+        table = valued_table(result, names, client, data=options.data, row_id=options.row_id, label=options.label)
     path = options.output or owner_report_file(result, folder, client)
     return result.report(path, client=client, table=table, images=options.images)
 

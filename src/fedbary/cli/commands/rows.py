@@ -114,7 +114,7 @@ def rows(
             known = {"suspects": facts.suspects} if facts.suspects else {}
             raise SettingsError("cli.nothing-to-leave-out", client=client, **known)
         typed = reading if data is not None else None
-        valued = valued_table(result, frame, client, data=data, row_id=row_id, options=typed)
+        valued = valued_table(result, frame["row"], client, data=data, row_id=row_id, options=typed)
         cells = valued_cells(result, client, data=data, options=typed)
         table = clean_cells(cells, valued.label_name, frame, _EXPORTS[export], suspects=suspects)
         written = write(table, output or _beside(result, home, client, export, data))

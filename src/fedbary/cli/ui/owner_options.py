@@ -78,7 +78,8 @@ def show_own_results(folder: Path, config: NodeConfig) -> None:
     from fedbary.guard.owner_log import LOG
 
     console = screen()
-    for name, what in (("report.html", "your report"), ("rows.csv", "your row values")):
+    values = "rows.csv" if (folder / "rows.csv").is_file() else "rows.parquet"  # of very many rows there is no CSV
+    for name, what in (("report.html", "your report"), (values, "your row values")):
         if (folder / name).is_file():
             console.print(f"yours    {visible(folder / name)}  {what}", soft_wrap=True)
     for name in ("no-row-values.txt", "no-report.txt"):

@@ -47,7 +47,7 @@ def read_like(result: Valuation) -> ReadOptions:
 
 def valued_table(
     result: Valuation,
-    frame: pd.DataFrame,
+    names: Any,
     client: str,
     *,
     data: str | None,
@@ -55,10 +55,11 @@ def valued_table(
     label: str | None = None,
     options: ReadOptions | None = None,
 ) -> Table:
-    """The table that was valued, and no other: rows are known by their place in it."""
+    """The table that was valued, whose rows have these names, and no other: rows are known by their place in it."""
     from fedbary.cli.ui.written_result import file_digest
     from fedbary.data.files import read, read_clients
     from fedbary.data.places import shown
+    from fedbary.valuation.row_frame import are_called
 
     place = data or source_of(result, client)
     if place is None:
@@ -69,7 +70,7 @@ def valued_table(
     name = label or _label(result)
     shared = asked.client_column is not None and data is None
     table = read_clients(place, name, **how)[client] if shared else read(place, name, **how)
-    if [str(name) for name in table.row_names] != [str(name) for name in frame["row"]]:
+    if not are_called(names, table):
         raise DataError("cli.other-rows", file=shown(place))
     known = result.settings.get("sources", {}).get(client)
     if known is not None and file_digest(place) != known["sha256"]:

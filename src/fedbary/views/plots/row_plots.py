@@ -90,13 +90,16 @@ def label_pairs(given: Sequence[str], rows: pd.DataFrame, *, numbers: bool = Fal
     """
     import pandas as pd
 
-    suggested = list(rows["suggested_label"])
-    table = pd.DataFrame({"row": rows["row"].astype(str).to_numpy(), "given": list(given), "suggested": suggested})
     found = rows["flag"].fillna(False) | rows["suspect"].fillna(False)
-    doubted = (found & rows["reason"].fillna("").str.contains("label")).to_numpy(dtype=bool)
-    table = table[doubted & table["suggested"].notna().to_numpy()]
-    if table.empty:
+    doubted = found & rows["reason"].fillna("").str.contains("label") & rows["suggested_label"].notna()
+    places = np.flatnonzero(doubted.to_numpy(dtype=bool))
+    if not len(places):
         return None
+    few = rows.iloc[places]
+    own = [given[int(place)] for place in places]
+    table = pd.DataFrame(
+        {"row": few["row"].astype(str).to_numpy(), "given": own, "suggested": list(few["suggested_label"])}
+    )
     if numbers:
         return Display(
             "label-pairs",

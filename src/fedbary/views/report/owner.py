@@ -15,7 +15,7 @@ from fedbary.views.plots.page import render
 from fedbary.views.report.learned import learned
 from fedbary.views.report.missing_cells import lacking_columns
 from fedbary.views.report.promises import owner_headline, promises
-from fedbary.views.report.row_table import FLAGGED, MOST_PICTURES, SUSPECT, RowTable, findings, row_table
+from fedbary.views.report.row_table import FLAGGED, MOST_PICTURES, SUSPECT, RowTable, findings, listed_rows, row_table
 from fedbary.views.report.thumbnails import images_of
 from fedbary.views.row_map import MOST_ROWS, given_labels, numeric_label, row_points, table_of_rows
 from fedbary.wording import counted, headline_percent, on_one_line, percent
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _LONGEST_TYPED = 60
 # So many pairs of labels are a sentence; more are a picture.
 _MOST_PAIRS = 4
+# Of a larger table only the rows that the page shows are looked at.
+_MOST_WHOLE = 65_536
 
 
 def owner_html(
@@ -65,7 +67,8 @@ def owner_html(
     own = None if table is None else table_of_rows(table, rows, row_facts, client=client, label=_label_name(result))
     numbers = own is not None and numeric_label(own, result.schema)
     given = [] if own is None else given_labels(own, result.schema)
-    listed = row_table(rows, own, given, None if own is None else images_of(own, images), numbers=numbers)
+    shown = own if own is None or len(own) <= _MOST_WHOLE else own.take(listed_rows(rows))
+    listed = row_table(rows, shown, given, None if shown is None else images_of(shown, images), numbers=numbers)
     drawn = _pictures(result, rows, own, given, numbers=numbers)
     pairs = next((one for one in drawn if one.name == "label-pairs"), None)
     said = "" if pairs is None or numbers else pairs_in_words(pairs.table)
@@ -110,7 +113,7 @@ def _facts(
     reference = settings.get("reference_rows") is not None or settings.get("protocol") == "sketch"
     return {
         "client": client,
-        "about": _about(result, client, reference=reference),
+        "about": _about(len(rows), reference=reference),
         "headline": owner_headline(rows, facts),
         "promises": promises(rows, facts, settings, numbers=result.predicts_number),
         "tiles": _tiles(result, rows, facts, client),
@@ -142,11 +145,11 @@ def _facts(
     }
 
 
-def _about(result: Valuation, client: str, *, reference: bool) -> list[str]:
+def _about(rows: int, *, reference: bool) -> list[str]:
     today = date.today()
     return [
         f"{today.day} {today:%B %Y}",
-        counted(len(result.rows(client)), "row"),
+        counted(rows, "row"),
         "compared with a reference that the coordinator described" if reference else "compared with other clients",
         "on the machine that holds the rows",
     ]

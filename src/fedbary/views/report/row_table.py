@@ -106,9 +106,11 @@ def row_table(
 ) -> RowTable:
     """Flagged rows first, then suspects, then the least valuable; what no row has, or all rows have, is not shown.
 
-    ``given`` are the table's labels as text, ``numbers`` says that they are quantities.
+    ``table`` and ``images`` are of all rows, or of those alone that `listed_rows` names, in its order; ``given`` are
+    the labels of all rows as text, ``numbers`` says that they are quantities.
     """
-    listed = _order(rows)[:MOST_ROWS]
+    listed = listed_rows(rows)
+    places = listed if table is None or len(table) == len(rows) else np.arange(len(listed))
     chosen = rows.iloc[listed]
     columns = [
         Column("row", "Row", "text", [_text(name) for name in chosen["row"]]),
@@ -120,7 +122,7 @@ def row_table(
     odd = [_names(text) if isinstance(text, str) else [] for text in chosen["columns"]]
     columns += _found(chosen, numbers)
     if chosen["reason"].notna().any():
-        cells = [_odd_cells(names, table, place) for names, place in zip(odd, listed, strict=True)]
+        cells = [_odd_cells(names, table, place) for names, place in zip(odd, places, strict=True)]
         columns.append(Column("why", "Why", "why", [_text(text) for text in map(_why, chosen["reason"], cells)]))
     columns = [replace(column, shown=column.name == "row" or len(chosen) < 2 or column.varies) for column in columns]
     doubted = sum(map(bool, findings(chosen)))
@@ -134,10 +136,10 @@ def row_table(
         for name in _IN_FILES
         if chosen[name].notna().any()
     ]
-    features, hidden = _features(table, listed, odd, {column.name for column in columns})
+    features, hidden = _features(table, places, odd, {column.name for column in columns})
     at = {column.title: len(columns) + place for place, column in enumerate(features)}
     columns += features
-    pictures = [] if images is None else [images.png(int(place)) for place in listed[:MOST_PICTURES]]
+    pictures = [] if images is None else [images.png(int(place)) for place in places[:MOST_PICTURES]]
     marked = [[at[name] for name in names if name in at] for names in odd]
     return RowTable(tuple(columns), marked, pictures, len(listed), len(rows) - len(listed), hidden)
 
@@ -151,8 +153,9 @@ def findings(rows: pd.DataFrame) -> list[str]:
     >>> findings(pd.DataFrame({"flag": [True, False, False], "suspect": [False, True, False]}))
     ['flagged', 'suspect', '']
     """
-    flag, suspect = (rows[name].fillna(False).to_numpy(dtype=bool) for name in ("flag", "suspect"))
-    return [FLAGGED if one else SUSPECT if other else "" for one, other in zip(flag, suspect, strict=True)]
+    words = np.array([FLAGGED, SUSPECT, ""], dtype=object)
+    found: list[str] = words[_kinds(rows)].tolist()
+    return found
 
 
 def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
@@ -184,11 +187,16 @@ def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
     return np.asarray(np.round(100.0 * np.clip(np.nan_to_num(part, nan=0.0), 0.0, 1.0)))
 
 
-def _order(rows: pd.DataFrame) -> NDArray[np.int64]:
-    """Places of the rows: flagged ones, suspects, the rest, and each kind from the worst on."""
-    kind = np.array([(FLAGGED, SUSPECT, "").index(finding) for finding in findings(rows)])
+def listed_rows(rows: pd.DataFrame) -> NDArray[np.int64]:
+    """Places of the rows that a page carries: flagged ones, suspects, the rest, and each kind from the worst on."""
     value = rows["value"].to_numpy(dtype=float, na_value=np.inf)
-    return np.lexsort((np.nan_to_num(value, nan=np.inf), kind))
+    return np.lexsort((np.nan_to_num(value, nan=np.inf), _kinds(rows)))[:MOST_ROWS]
+
+
+def _kinds(rows: pd.DataFrame) -> NDArray[np.int64]:
+    """0 for flagged rows, 1 for suspects, 2 for the rest."""
+    flag, suspect = (rows[name].fillna(False).to_numpy(dtype=bool) for name in ("flag", "suspect"))
+    return np.where(flag, 0, np.where(suspect, 1, 2))
 
 
 def _found(chosen: pd.DataFrame, numbers: bool) -> list[Column]:
@@ -202,7 +210,7 @@ def _found(chosen: pd.DataFrame, numbers: bool) -> list[Column]:
 
 
 def _features(
-    table: Table | None, listed: NDArray[np.int64], odd: list[list[str]], taken: set[str]
+    table: Table | None, places: NDArray[np.int64], odd: list[list[str]], taken: set[str]
 ) -> tuple[list[Column], int]:
     """Columns of the owner's table that tell rows apart, those with odd cells first, and how many more there are."""
     if table is None:
@@ -211,9 +219,9 @@ def _features(
     names = [name for name, column in table.columns.items() if column.ndim == 1]
     names.sort(key=lambda name: -often[name])  # stable: otherwise as in the file
     made = [
-        _feature(f"{name} (column)" if name in taken else name, name, table.columns[name][listed]) for name in names
+        _feature(f"{name} (column)" if name in taken else name, name, table.columns[name][places]) for name in names
     ]
-    made = [column for column in made if len(listed) < 2 or column.varies]
+    made = [column for column in made if len(places) < 2 or column.varies]
     shown = [replace(column, extra=place >= _COLUMNS_ON_PAPER) for place, column in enumerate(made[:MOST_COLUMNS])]
     return shown, len(made) - len(shown)
 
