@@ -57,7 +57,7 @@ def test_the_model_says_the_same_of_rows_in_parts(in_parts):
 @pytest.mark.parametrize("task", ["classes", "number"])
 @pytest.mark.parametrize("policy", ["trusted", "coarsen"])
 def test_a_client_answers_and_values_its_rows_the_same_in_parts(in_parts, task, policy):
-    settings = fb.Sketch(support=20, policy=policy)
+    settings = fb.Sketch(support=20, policy=policy, lower="triangle")
     message = question(settings, people(200, 0, task=task))
     table = people(300, 1, task=task)
     found = []
