@@ -3,7 +3,8 @@
 from fedbary.transport.barycenter import Barycenter, barycenter_step, free_support_barycenter
 from fedbary.transport.bures import bures_barycenter, bures_squared
 from fedbary.transport.interpolation import barycentric_projection, interpolate
-from fedbary.transport.solve import Transport, solve
+from fedbary.transport.result import Transport
+from fedbary.transport.solve import solve
 
 __all__ = [
     "Barycenter",

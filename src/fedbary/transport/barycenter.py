@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from fedbary.errors import TransportError
 from fedbary.transport.interpolation import barycentric_projection
-from fedbary.transport.solve import Transport, solve
+from fedbary.transport.result import Transport
+from fedbary.transport.solve import solve
 
 Floats = NDArray[np.float64]
 Measure = tuple[Floats, Floats | None]

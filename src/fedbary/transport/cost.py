@@ -14,7 +14,7 @@ def cost_matrix(X: Floats, Y: Floats, p: int) -> Floats:
     X, Y = X - centre, Y - centre
     squared = X @ Y.T
     squared *= -2.0
-    squared += (X**2).sum(axis=1)[:, None]
-    squared += (Y**2).sum(axis=1)[None, :]
+    squared += np.einsum("ij,ij->i", X, X)[:, None]
+    squared += np.einsum("ij,ij->i", Y, Y)
     np.maximum(squared, 0.0, out=squared)
     return squared if p == 2 else np.sqrt(squared, out=squared)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import wrong_parameter
-from fedbary.transport.solve import Transport
+from fedbary.transport.result import Transport
 
 Floats = NDArray[np.float64]
 Interpolation = Literal["barycentric", "exact"]

@@ -2,70 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import TransportError, wrong_parameter
+from fedbary.transport.cloud import Cloud, CloudInMemory
 from fedbary.transport.cost import cost_matrix
+from fedbary.transport.result import Transport
+from fedbary.transport.semi_discrete import semi_discrete
 from fedbary.transport.simplex import Coupling, assignment, network_simplex
 
 Floats = NDArray[np.float64]
-Method = Literal["auto", "exact", "assignment"]
+Method = Literal["auto", "exact", "assignment", "semi-discrete"]
 
 # Beyond this many points the network simplex measures faster than assignment with its potentials.
 _ASSIGNMENT_UP_TO = 1000
+# From this many sources on, if they are as many times more than the targets, the semi-discrete solver measures faster.
+_MANY, _TIMES = 10_000, 20
 # Duality gap, relative to the largest cost, above which a plan is not called optimal.
 _GAP_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Transport:
-    """An optimal plan between ``m`` source and ``n`` target points, with the proof that it is optimal.
-
-    Attributes
-    ----------
-    cost : float
-        Σ π_ij·c_ij, that is W_p^p.
-    source_potential, target_potential : arrays
-        Dual potentials f, g with f_i + g_j ≤ c_ij, centred so that ⟨a, f⟩ = ⟨b, g⟩ = cost / 2.
-    source, target, mass : arrays
-        The plan as its non-zero entries: ``mass[k]`` goes from ``source[k]`` to ``target[k]``.
-    gap : float
-        Primal minus dual value: how far from optimal the plan can be at most.
-    method : str
-        The solver that was used.
-    """
-
-    cost: float
-    source_potential: Floats
-    target_potential: Floats
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    mass: Floats
-    source_weights: Floats
-    target_weights: Floats
-    gap: float
-    p: int
-    method: str
-
-    @property
-    def distance(self) -> float:
-        """W_p, the p-th root of the cost."""
-        return float(self.cost ** (1.0 / self.p))
-
-    @property
-    def plan(self) -> Floats:
-        """The plan as a dense ``(m, n)`` matrix."""
-        dense = np.zeros((len(self.source_weights), len(self.target_weights)))
-        np.add.at(dense, (self.source, self.target), self.mass)
-        return dense
-
-
 def solve(
-    X: Floats,
+    X: Floats | Cloud,
     Y: Floats,
     a: Floats | None = None,
     b: Floats | None = None,
@@ -74,19 +35,21 @@ def solve(
     method: Method = "auto",
     cap: float | None = None,
 ) -> Transport:
-    """Solve the optimal transport problem min_π Σ π_ij ‖x_i − y_j‖^p exactly.
+    """Solve the optimal transport problem min_π Σ π_ij ‖x_i − y_j‖^p, exactly or to a certified small gap.
 
     Parameters
     ----------
     X, Y : (m, d) and (n, d) arrays
-        Points.
+        Points. X can also be a cloud: an object with ``weights`` and ``chunks()``, whose points are read a chunk at a
+        time.
     a, b : arrays, optional
         Their weights, each summing to one; uniform if left out. Zero weights are allowed.
     p : 1 or 2
         Exponent of the Euclidean distance.
-    method : {"auto", "exact", "assignment"}
+    method : {"auto", "exact", "assignment", "semi-discrete"}
         ``exact`` is POT's network simplex; ``assignment`` is SciPy's Hungarian-type solver, which needs
-        equal sizes and uniform weights on both sides. ``auto`` takes ``assignment`` where it applies.
+        equal sizes and uniform weights on both sides; ``semi-discrete`` is for very many points in X and few in Y,
+        with p = 2. ``auto`` takes the one that measures fastest.
     cap : float, optional
         Most that any pair can cost: the costs are min(‖x − y‖^p, cap).
 
@@ -102,17 +65,28 @@ def solve(
     >>> solve(X, X + [3.0, 4.0]).distance
     5.0
     """
-    X, Y = _points(X, "X"), _points(Y, "Y")
-    if X.shape[1] != Y.shape[1]:
-        raise TransportError("transport.coordinates-differ", of_x=X.shape[1], of_y=Y.shape[1])
-    if p not in (1, 2):
-        raise wrong_parameter("p", "solve", "1 or 2", p)
-    a, b = _weights(a, len(X), "a"), _weights(b, len(Y), "b")
+    Y = _points(Y, "Y")
+    if method not in ("auto", "exact", "assignment", "semi-discrete"):
+        raise wrong_parameter("method", "solve", "'auto', 'exact', 'assignment' or 'semi-discrete'", method)
+    if p not in (1, 2) or (method == "semi-discrete" and p != 2):
+        raise wrong_parameter("p", "solve", "2" if method == "semi-discrete" else "1 or 2", p)
+    b = _weights(b, len(Y), "b")
+    if isinstance(X, Cloud):
+        cloud = X
+        a = _weights(cloud.weights, len(cloud.weights), "a")
+    else:
+        X = _points(X, "X")
+        if X.shape[1] != Y.shape[1]:
+            raise TransportError("transport.coordinates-differ", of_x=X.shape[1], of_y=Y.shape[1])
+        a = _weights(a, len(X), "a")
+        cloud = CloudInMemory(X, a)
+    many = p == 2 and len(a) >= max(_MANY, _TIMES * len(Y))
+    if method == "semi-discrete" or (method == "auto" and many):
+        return semi_discrete(cloud, Y, b, cap=cap)
+    X = _points(np.concatenate(list(cloud.chunks())), "X") if isinstance(X, Cloud) else X
     matching = len(X) == len(Y) and _uniform(a) and _uniform(b)
     if method == "assignment" and not matching:
         raise TransportError("transport.no-matching", sources=len(X), targets=len(Y))
-    if method not in ("auto", "exact", "assignment"):
-        raise wrong_parameter("method", "solve", "'auto', 'exact' or 'assignment'", method)
 
     costs = cost_matrix(X, Y, p)
     if cap is not None:

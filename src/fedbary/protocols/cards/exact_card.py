@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.table import Table
+from fedbary.data.ahead import ahead
+from fedbary.data.table import PART, Table
 from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.joined import joined
 from fedbary.space.description import stated_reading
@@ -39,7 +40,8 @@ def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: boo
 
 def card_of_rows(table: Table, kind: str, *, unnamed: str | None = None) -> Card:
     """The moments of all rows of a table; rows of the level ``unnamed`` have none of a column's levels."""
-    return joined(_card_of_part(part, kind, unnamed) for part in table.batches())
+    parts = table.batches()
+    return joined(_card_of_part(part, kind, unnamed) for part in (parts if len(table) <= PART else ahead(parts)))
 
 
 def _card_of_part(table: Table, kind: str, unnamed: str | None) -> Card:

@@ -35,6 +35,9 @@ from fedbary.valuation.scoring.odd_columns import odd_columns
 
 Floats = NDArray[np.float64]
 
+# From so many rows on the model works in single precision; farther than that from its mean, rows are equally far.
+_MANY_ROWS, _FAR = 65_537, 1e12
+
 
 @dataclass(frozen=True, eq=False)
 class FittedScoring:
@@ -115,10 +118,12 @@ class Judge:
     Without ``ranked``, what only serves to rank rows and to name columns is left out.
     """
 
-    def __init__(self, model: ScoringModel, schema: Schema, *, projected: bool, ranked: bool) -> None:
+    def __init__(self, model: ScoringModel, schema: Schema, *, rows: int, projected: bool, ranked: bool) -> None:
         self._model, self._schema, self._projected, self._ranked = model, schema, projected, ranked
+        self._dtype = np.dtype(np.float64 if rows < _MANY_ROWS else np.float32)
+        self._scorer = model if rows < _MANY_ROWS else model.in_single()
         self._log_p = Spool(len(model.classes))
-        self._whitened = Spool(model.metric.rotate(model.metric.mean[None]).shape[1])
+        self._whitened = Spool(model.metric.rotate(model.metric.mean[None]).shape[1], self._dtype)
         self._feature: list[Floats] = []
 
     @classmethod
@@ -143,14 +148,13 @@ class Judge:
         projected = projected and schema.projection is not None
         if model.metric.mean.shape != (schema.value_width if projected else schema.encoded_width,):
             raise ProtocolError("protocols.server-array", name="model.mean")
-        return cls(model, schema, projected=projected, ranked=ranked)
+        return cls(model, schema, rows=rows, projected=projected, ranked=ranked)
 
     def add(self, part: Part) -> None:
         """Look at the next rows."""
         model, schema = self._model, self._schema
         values = place(part.encoded, schema) if self._projected else part.encoded
-        rotated = model.metric.rotate(values)
-        log_p, feature = _finite_scores(model, values, rotated)
+        log_p, feature, rotated = self._finite_scores(values)
         missing = part.missing.sum(axis=1)
         if missing.any():
             # What is imputed says nothing of a label: the more a row lacks, the less the model doubts it. And it is no
@@ -160,12 +164,27 @@ class Judge:
             if not self._projected:  # where columns are mixed, no coordinate is that of a missing cell
                 some = np.flatnonzero(missing)
                 filled = lent(values[some], missing_coordinates(part.table.take(some), schema), model)
-                rotated[some] = model.metric.rotate(filled)
-                feature[some] = _finite_scores(model, filled, rotated[some])[1]
+                _, feature[some], rotated[some] = self._finite_scores(filled)
         self._log_p.append(log_p)
         if self._ranked:
-            self._whitened.append(model.metric.rescale(rotated, CLASS_SHRINKAGE))
+            self._whitened.append(self._scorer.metric.rescale(rotated, CLASS_SHRINKAGE))
         self._feature.append(feature)
+
+    def _finite_scores(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Scores of rows, which are also given along the metric's directions.
+
+        Where a server's numbers leave the finite ones, a row is as far away as can be, and no failure: that would tell
+        that there is such a row.
+        """
+        if self._dtype == np.float32:
+            values = np.clip(values, -_FAR, _FAR).astype(np.float32)
+        with np.errstate(all="ignore"):
+            rotated = self._scorer.metric.rotate(values)
+            log_p, feature = self._scorer.scores(values, rotated)
+        sound = np.asarray(np.isfinite(log_p).all(axis=1))[:, None]
+        log_p = np.where(sound, log_p, log_softmax(self._model.log_prior))
+        feature = np.nan_to_num(feature.astype(np.float64), nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
+        return log_p, feature, rotated
 
     def judged(self, table: Table) -> Judged:
         """What the model says of the table's rows, all of which it has seen."""
@@ -199,19 +218,6 @@ def judged_rows(
     for part in encoded_parts(table, schema):
         judge.add(part)
     return judge.judged(table)
-
-
-def _finite_scores(model: ScoringModel, values: Floats, rotated: Floats) -> tuple[Floats, Floats]:
-    """Scores of rows; where a server's numbers leave the finite ones, a row is as far away as can be, and no failure.
-
-    A failure would tell that there is such a row.
-    """
-    with np.errstate(all="ignore"):
-        log_p, feature = model.scores(values, rotated)
-    sound = np.asarray(np.isfinite(log_p).all(axis=1))[:, None]
-    return np.where(sound, log_p, log_softmax(model.log_prior)), np.nan_to_num(
-        feature, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST
-    )
 
 
 def score_rows(
