@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, ndtri
 
+from fedbary.data.ahead import ahead
 from fedbary.data.spool import Spool
-from fedbary.data.table import Table
+from fedbary.data.table import PART, Table
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.sketch.scoring import Judge, Judged, clean_rows, without_rare_classes
@@ -76,7 +77,8 @@ def seen_rows(
         return None
     counter = CellCounter(schema)
     scores, suggestions = [], []
-    for part in encoded_parts(table, schema):
+    parts = encoded_parts(table, schema)
+    for part in parts if len(table) <= PART else ahead(parts):
         judge.add(part)
         counter.add(part.table, part.missing)
         if line is not None:
