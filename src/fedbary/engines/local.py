@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
@@ -111,10 +112,11 @@ class LocalEngine(Engine):
         if workers <= 1:
             yield from map(work, queue)
             return
-        from joblib import Parallel, delayed
-
-        parallel = Parallel(n_jobs=workers, backend="threading", return_as="generator")
-        yield from parallel(delayed(work)(job) for job in queue)
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                yield from pool.map(work, queue)
+            finally:  # whoever stops listening waits for what runs, not for all that is left
+                pool.shutdown(cancel_futures=True)
 
 
 def _answer(job: tuple[ClientProtocol, Message]) -> Reply | Failure:
@@ -142,7 +144,6 @@ def one_thread() -> Iterator[None]:
     Workers are what uses several cores.
     """
     import scipy.linalg  # noqa: F401 - only libraries that are loaded can be limited
-    import sklearn.linear_model  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
