@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
@@ -13,11 +15,14 @@ from typing import Any
 from fedbary.data.table import Table
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
-from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, State, below, under
+from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, State, array_text, text_array, under
 from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation.result import Valuation, with_rows
 from fedbary.valuation.scored_rows import ScoredRows
+
+# Which arrays of a state are those of another client.
+_SAME = "same"
 
 
 class LocalEngine(Engine):
@@ -91,18 +96,30 @@ class LocalEngine(Engine):
         return with_rows(result, rows, missing)
 
     def state(self) -> State:
-        """The clients' states."""
+        """The clients' states; what several of them were sent is kept once."""
         states: dict[str, Any] = {}
+        first: dict[int, str] = {}
+        same: dict[str, str] = {}
         for index, client in enumerate(self._clients.values()):
-            states |= under(f"{index}/", client.state())
-        return states
+            for key, array in under(f"{index}/", client.state()).items():
+                if id(array) in first:
+                    same[key] = first[id(array)]
+                else:
+                    states[key], first[id(array)] = array, key
+        return states | {_SAME: text_array(json.dumps(same))}
 
     def _restore(self) -> None:
         """Clients go on from an interrupted run, once it is known that the checkpoint is of the same one."""
         state, self._to_restore = self._to_restore, {}
-        if state:
-            for index, client in enumerate(self._clients.values()):
-                client.restore(below(state, f"{index}/"))
+        if not state:
+            return
+        own: dict[str, dict[str, Any]] = {}
+        same = json.loads(array_text(state[_SAME]))
+        for key, array in (*state.items(), *((key, state[first]) for key, first in same.items())):
+            index, _, name = key.partition("/")
+            own.setdefault(index, {})[name] = array
+        for place, client in enumerate(self._clients.values()):
+            client.restore(own.get(str(place), {}))
 
     def map(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
         """Results in order, from several threads; the run has limited each to one BLAS thread."""
@@ -111,10 +128,11 @@ class LocalEngine(Engine):
         if workers <= 1:
             yield from map(work, queue)
             return
-        from joblib import Parallel, delayed
-
-        parallel = Parallel(n_jobs=workers, backend="threading", return_as="generator")
-        yield from parallel(delayed(work)(job) for job in queue)
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                yield from pool.map(work, queue)
+            finally:  # whoever stops listening waits for what runs, not for all that is left
+                pool.shutdown(cancel_futures=True)
 
 
 def _answer(job: tuple[ClientProtocol, Message]) -> Reply | Failure:
@@ -142,7 +160,6 @@ def one_thread() -> Iterator[None]:
     Workers are what uses several cores.
     """
     import scipy.linalg  # noqa: F401 - only libraries that are loaded can be limited
-    import sklearn.linear_model  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):

@@ -50,11 +50,15 @@ def label_noise(right: Floats, classes: int) -> Noise:
     if classes < 2 or not len(right):
         return Noise(0.0, np.zeros(len(right)))
     wrong = (1.0 - right) / (classes - 1)
-    share, blamed = _FIRST_SHARE, np.zeros(len(right))
+    share, blamed, both = _FIRST_SHARE, np.zeros(len(right)), np.zeros(len(right))
+    # Of few rows, calls cost more than numbers: no array is made twice.
     for _ in range(_STEPS):
-        likely = share * wrong
-        blamed = likely / np.maximum(likely + (1.0 - share) * right, 1e-300)
-        before, share = share, float(blamed.mean())
+        np.multiply(wrong, share, out=blamed)
+        np.multiply(right, 1.0 - share, out=both)
+        np.add(blamed, both, out=both)
+        np.maximum(both, 1e-300, out=both)
+        np.divide(blamed, both, out=blamed)
+        before, share = share, float(np.add.reduce(blamed)) / len(right)
         if abs(share - before) < _STOP:
             break
     return Noise(share, blamed)

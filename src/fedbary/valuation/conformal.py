@@ -80,13 +80,15 @@ def adjusted(p_values: Floats) -> Floats:
     >>> adjusted(np.array([0.001, 0.002, 0.003, 0.9])).round(4)
     array([0.004, 0.004, 0.004, 0.9  ])
     """
-    from scipy.stats import false_discovery_control
-
     found, tested = np.full(len(p_values), np.nan), np.isfinite(p_values)
     if tested.any():
         p = p_values[tested]
         clean = min(1.0, (1.0 + float((p > 0.5).sum())) / (0.5 * len(p)))
-        found[tested] = clean * false_discovery_control(p, method="bh")
+        order = np.argsort(-p, kind="stable")
+        ratios = p[order] * (len(p) / np.arange(len(p), 0, -1))
+        back = np.empty_like(p)
+        back[order] = np.minimum.accumulate(ratios)
+        found[tested] = clean * np.minimum(back, 1.0)
     return found
 
 

@@ -21,7 +21,8 @@ def ranking(result: Valuation) -> pd.DataFrame:
 
     clients = result.clients
     keys, low, high = _order(result)
-    valued = np.array([str(name) not in result.failed for name in clients["client"]], dtype=bool)
+    failed = result.failed
+    valued = np.array([str(name) not in failed for name in clients["client"]], dtype=bool)
     # Of a valued client without a number nothing is known, and so it may hold any place.
     low, high = (
         np.where(valued, np.where(np.isnan(end), any_, end), np.nan) for end, any_ in ((low, -np.inf), (high, np.inf))
@@ -46,8 +47,8 @@ def places(low: Floats, high: Floats) -> list[str | None]:
     """
     known = ~np.isnan(low)
     count = int(known.sum())
-    first = 1 + np.array([np.sum(low[known] > end) for end in high])
-    last = count - np.array([np.sum(high[known] < end) for end in low])
+    first = 1 + count - np.searchsorted(np.sort(low[known]), high, side="right")
+    last = count - np.searchsorted(np.sort(high[known]), low, side="left")
     return [
         None if not here else str(f) if f == z else f"{f}–{z}" for here, f, z in zip(known, first, last, strict=True)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -157,6 +158,11 @@ class Valuation:
 
     def verdict(self) -> tuple[Opinion, ...]:
         """What to do with each client and why, best first, by the rules of `fedbary.valuation.verdict`."""
+        return self._opinions
+
+    @cached_property
+    def _opinions(self) -> tuple[Opinion, ...]:
+        """The verdict, which every table and plot of a report asks for."""
         from fedbary.valuation.verdict import verdict
 
         return verdict(self)

@@ -65,14 +65,12 @@ def fit_scoring_model(
     No centroid or covariance of fewer than ``min_group`` rows is made; classes with fewer rows must be left out
     by the caller. Where ``copies`` gives equal rows the same number, the model's groups count different rows.
     """
-    from sklearn.model_selection import StratifiedKFold
-
     counts = np.bincount(codes, minlength=len(classes))
     if len(classes) < 2 or counts.min() < max(min_group, 2):
         raise DataError("valuation.scoring-too-few-rows", least=max(min_group, 2), smallest=int(counts.min()))
     log_prior = np.log(counts / len(codes))
-    splits = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
-    folds = list(splits.split(values, codes))
+    fold = stratified_folds(codes, min(_FOLDS, int(counts.min())), seed=seed)
+    folds = [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(fold.max() + 1)]
     rows = TrainingRows.of(values, codes, len(classes))
     rounded = rows.rounded()
     found = try_everything(rounded, folds, min_group=min_group, seed=seed, busy=busy)
@@ -123,6 +121,26 @@ def fit_scoring_model(
     )
     features = (found.feature[chosen.feature] - centre[looks]) / scale[looks]
     return Fitted(model, chosen.log_probabilities, features, np.argmin(linear.potentials, axis=1))
+
+
+def stratified_folds(codes: Integers, count: int, *, seed: int) -> Integers:
+    """The fold of each row, so that all have about as many rows of each class: scikit-learn's `StratifiedKFold`.
+
+    Examples
+    --------
+    >>> stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
+    array([1, 1, 0, 0, 0, 1])
+    """
+    random = np.random.RandomState(seed)
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))[place]  # classes in the order in which they appear
+    ordered, folds = np.sort(rank), np.empty(len(codes), dtype=np.int64)
+    sizes = np.array([np.bincount(ordered[start::count], minlength=len(first)) for start in range(count)])
+    for one in range(len(first)):
+        own = np.arange(count).repeat(sizes[:, one])
+        random.shuffle(own)
+        folds[rank == one] = own
+    return folds
 
 
 def class_spread(potentials: Floats, codes: Integers, classes: int) -> tuple[Floats, Floats]:

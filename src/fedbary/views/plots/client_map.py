@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from fedbary.valuation.result import Valuation
 
+_MOST_TRIED = 500
+
 
 def client_map(result: Valuation) -> Display | None:
     """Distance against quality, or closeness where there is none; None where the protocol knows neither."""
@@ -83,7 +85,8 @@ def _draw_map(table: pd.DataFrame) -> Figure:
 def _name_places(table: pd.DataFrame, height: str) -> np.ndarray:
     """Where each name fits beside its mark without covering another; empty where it does not.
 
-    Of many clients only those are named that are not simply included.
+    Of many clients only those are named that are not simply included, and of very many the first few hundred: no more
+    names find room.
     """
     # In parts of the chart's width and height; a character is about a hundredth of the width.
     distance, quality = (table[name].to_numpy(float) for name in ("distance", height))
@@ -95,10 +98,10 @@ def _name_places(table: pd.DataFrame, height: str) -> np.ndarray:
     y = _unit(quality, float(quality.min()), float(quality.max()))
     taken = np.vstack([np.column_stack([x - 0.02, y - 0.04, x + 0.02, y + 0.04]), np.full((len(table), 4), np.nan)])
     places = np.full(len(table), "", dtype=object)
-    for index, (name, advice) in enumerate(zip(table["client"], table["advice"], strict=True)):
-        if len(table) > MANY and advice == Advice.INCLUDE:
-            continue
-        wide, tall = 0.0095 * (len(str(name)[:25]) + 1), 0.06
+    advice, names = table["advice"].to_numpy(), table["client"].to_numpy()
+    named = np.arange(len(table)) if len(table) <= MANY else np.flatnonzero(advice != Advice.INCLUDE)[:_MOST_TRIED]
+    for index in named:
+        wide, tall = 0.0095 * (len(str(names[index])[:25]) + 1), 0.06
         for place, across, up in (
             ("top center", 0.0, 1.0),
             ("bottom center", 0.0, -1.0),
