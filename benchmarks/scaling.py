@@ -34,14 +34,15 @@ def measure(clients: int, support: int, rounds: int, workers: int) -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--smoke", action="store_true", help="two small cells only")
+    parser.add_argument("--smoke", action="store_true", help="four small cells only")
     parser.add_argument("--cell", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cell:
         print(json.dumps(measure(*map(int, options.cell))))
         return
-    sizes, supports, rounds = ([2, 4], [20], 2) if options.smoke else ([5, 10, 50, 100], [100, 500], 10)
+    sizes, supports, rounds = ([2, 4], [20, 40], 2) if options.smoke else ([5, 10, 50, 100], [100, 500], 10)
     print(f"Interpolation protocol, {ROWS} rows a client, {rounds} rounds, two worker threads")
+    largest = []
     for support in supports:
         cells = []
         ratio = f"ratio to N = {sizes[0]}"
@@ -57,6 +58,8 @@ def main() -> None:
             )
         exponent = np.polyfit(np.log(sizes), np.log(cells), 1)[0]
         print(f"\nfitted exponent in N (S = {support}): {exponent:.2f}")
+        largest.append(cells[-1])
+    print(f"\nN = {sizes[-1]}: S = {supports[-1]} takes {largest[-1] / largest[0]:.1f} times S = {supports[0]}")
     clients = sizes[-2]
     alone, both = (fresh(clients, supports[0], rounds, workers)["seconds"] for workers in (1, 2))
     print(f"\nN = {clients}, S = {supports[0]}: two threads take {both / alone:.2f} of the time of one")

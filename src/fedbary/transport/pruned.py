@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 # Pairs per target point that take part at first: those of least reduced cost.
 _PAIRS = 12
-# Where potentials would send so much of the mass to other points than it belongs to, starting from them does not pay.
+# Potentials that would send so much of the mass to other points than it belongs to are not worth starting from.
 _MOST_ASTRAY = 0.25
 _MOST_TRIES = 6
 # So many pairs per target point that turn out to be missing are too many to be let in one by one.

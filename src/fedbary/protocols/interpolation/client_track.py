@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.notes import Note, notes_from_text, notes_to_text
+from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Failure, State, array_text, text_array
 from fedbary.transport import Target, interpolate, solve
 from fedbary.valuation.outcome import Outcome
@@ -129,8 +130,7 @@ class Step:
 def server_step(
     target: Target,
     target_weights: Floats,
-    p: int,
-    mode: Literal["barycentric", "exact"],
+    settings: Interpolation,
     t: float,
     job: tuple[Floats, Floats, Floats],
 ) -> Step | Failure:
@@ -141,7 +141,8 @@ def server_step(
     """
     gamma, weights, start = job
     try:
-        plan = solve(gamma, target, weights, target_weights, p=p, start=start if start.size else None)
-        return Step(plan.distance, plan.target_potential, *interpolate(plan, gamma, target.points, t, mode=mode))
+        plan = solve(gamma, target, weights, target_weights, p=settings.p, start=start if start.size else None)
+        eta = interpolate(plan, gamma, target.points, t, mode=settings.interpolation)
+        return Step(plan.distance, plan.target_potential, *eta)
     except Exception as error:
         return Failure.of(error)

@@ -298,7 +298,7 @@ class InterpolationServer:
         settings = self._settings
         t = draw_t(settings, self._t_seed, "server", self._round)
         target = Target(self._target)
-        work = partial(server_step, target, self._target_weights, settings.p, settings.interpolation, t)
+        work = partial(server_step, target, self._target_weights, settings, t)
         # Clients begin with the same γ, which needs to be transported only once.
         of_track = [_digest(track) if self._round == 0 else track.name for track in tracks]
         jobs = {
