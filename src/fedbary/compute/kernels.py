@@ -24,8 +24,8 @@ def squared_distances(X: Array, Y: Array, xp: Arrays = NUMPY) -> Array:
     X, Y = X - centre, Y - centre
     squared = X @ Y.T
     squared *= -2.0
-    squared += (X**2).sum(axis=1)[:, None]
-    squared += (Y**2).sum(axis=1)[None, :]
+    squared += xp.einsum("ij,ij->i", X, X)[:, None]
+    squared += xp.einsum("ij,ij->i", Y, Y)
     return xp.clip(squared, 0.0, None, out=squared)
 
 

@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 _SCHEMA_KINDS: dict[Kind, str] = {"number": "numeric", "bool": "boolean", "text": "categorical", "block": "block"}
 # Numbers that categories and label coordinates may add to a table's own: four gigabytes.
 _MOST_ADDED = 2**29
+# Rows of which columns are put side by side at a time: they stay in the processor's cache.
+_TOGETHER = 2048
 
 
 def encode(table: Table, schema: Schema) -> Floats:
@@ -29,7 +31,18 @@ def encode(table: Table, schema: Schema) -> Floats:
     """
     require_columns(table, schema)
     require_categories(table, schema)
-    return np.hstack([encode_column(table, column, schema.missing) for column in schema.columns])
+    return encode_columns(table, schema)
+
+
+def encode_columns(table: Table, schema: Schema) -> Floats:
+    """What `encode` gives, of a table that is known to fit."""
+    columns = [encode_column(table, column, schema.missing) for column in schema.columns]
+    encoded = np.empty((len(table), sum(column.shape[1] for column in columns)))
+    for start in range(0, len(table), _TOGETHER):
+        np.concatenate(
+            [column[start : start + _TOGETHER] for column in columns], axis=1, out=encoded[start : start + _TOGETHER]
+        )
+    return encoded
 
 
 def require_columns(table: Table, schema: Schema) -> None:

@@ -31,7 +31,12 @@ def missing_by_column(table: Table, schema: Schema) -> Integers:
     array([[1, 1],
            [0, 0]])
     """
-    return np.column_stack([missing_of(table, column) for column in schema.columns])
+    found = np.zeros((len(table), len(schema.columns)), dtype=np.int64, order="F")
+    for place, column in enumerate(schema.columns):
+        missing = missing_of(table, column)
+        if missing.any():
+            found[:, place] = missing
+    return found
 
 
 def missing_of(table: Table, column: ColumnSpec) -> Integers:

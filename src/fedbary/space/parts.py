@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError
-from fedbary.space.encode import encode_column, require_categories, require_columns
+from fedbary.space.encode import encode_column, encode_columns, require_categories, require_columns
 from fedbary.space.missing import missing_by_column
 from fedbary.space.schema import Schema
 
@@ -54,7 +54,7 @@ def encoded_parts(table: Table, schema: Schema) -> Iterator[Part]:
     require_categories(table, schema)
     for rows in table.batches():
         try:
-            encoded = np.hstack([encode_column(rows, column, schema.missing) for column in schema.columns])
+            encoded = encode_columns(rows, schema)
         except SchemaError:
             if len(rows) == len(table):
                 raise

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.spool import Spool
 from fedbary.data.table import Table
-from fedbary.space.copies import first_and_group
+from fedbary.space.copies import first_and_group, joined
 from fedbary.space.labels import LabelledPart, check_kind, coordinates_of_classes, label_numbers, named_classes
 from fedbary.space.missing import marks
 from fedbary.space.parts import Part
@@ -132,9 +132,10 @@ class CloudMaker:
     def _store(self, part: Part) -> None:
         missing = marks(part.missing, self._schema)
         numbers = self._numbers[self._rows : self._rows + len(part)]
-        self._as_encoded.append(hashed_rows(np.column_stack([part.encoded, missing, numbers])))
+        besides = hashed_rows(np.column_stack([missing, numbers]))
+        self._as_encoded.append(joined(hashed_rows(part.encoded), besides))
         values = np.hstack([place(part.encoded, self._schema), missing])
         if self._moves:
-            self._as_placed.append(hashed_rows(np.column_stack([values, numbers])))
+            self._as_placed.append(joined(hashed_rows(values), besides))
         self._values.append(values)
         self._rows += len(part)

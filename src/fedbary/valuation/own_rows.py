@@ -43,7 +43,7 @@ def blended(log_probabilities: Spool, whitened: Spool, codes: Integers) -> Itera
     for (place, logs), rows in zip(log_probabilities.placed(), whitened.parts(), strict=True):
         seen = known[place]
         potentials = np.zeros_like(logs)  # adds nothing to the rows of unknown classes
-        potentials[seen] = means.potentials(rows[seen], codes[place][seen])
+        potentials[seen] = means.potentials(rows[seen].astype(np.float64), codes[place][seen])
         own.append(potentials)
         gains = _gains(logs[seen], potentials[seen], codes[place][seen], noise)
         sums += gains.sum(axis=1)
@@ -77,11 +77,17 @@ class _OwnMeans:
         return cls(sums, counts, _PSEUDO_ROWS * sums.sum(axis=0) / counts.sum())
 
     def potentials(self, rows: Floats, codes: Integers) -> Floats:
-        """−½‖x − m_c‖² to the shrunk mean of every class, that of a row's own class without the row."""
-        means = (self.sums + self.pull) / (self.counts[:, None] + _PSEUDO_ROWS)
-        costs = (rows**2).sum(axis=1)[:, None] - 2.0 * rows @ means.T + (means**2).sum(axis=1)
-        without = (self.sums[codes] - rows + self.pull) / (self.counts[codes][:, None] - 1.0 + _PSEUDO_ROWS)
-        costs[np.arange(len(codes)), codes] = ((rows - without) ** 2).sum(axis=1)
+        """−½‖x − m_c‖² to the shrunk mean m_c = M_c/n_c of every class, that of a row's own class without the row.
+
+        There it is x − (M_c − x)/(n_c − 1) = (n_c·x − M_c)/(n_c − 1), so that all follows from ⟨x, M_c⟩ and ‖x‖².
+        """
+        sums, counts = self.sums + self.pull, self.counts + _PSEUDO_ROWS
+        products, lengths = rows @ sums.T, np.einsum("ij,ij->i", rows, rows)
+        squares = (sums**2).sum(axis=1)
+        costs = lengths[:, None] - 2.0 * products / counts + squares / counts**2
+        own = counts[codes]
+        without = own**2 * lengths - 2.0 * own * products[np.arange(len(codes)), codes] + squares[codes]
+        costs[np.arange(len(codes)), codes] = np.maximum(without, 0.0) / (own - 1.0) ** 2
         return np.asarray(-0.5 * costs)
 
 

@@ -14,9 +14,9 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.exact_card import exact_card
+from fedbary.protocols.cards.exact_card import card_of_rows
 from fedbary.protocols.cards.guards import guarded_card
-from fedbary.protocols.cards.narrow import as_in, narrowed
+from fedbary.protocols.cards.narrow import as_in, by_name, narrowed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.cards.row_scores import USUAL_TAIL, SeenRows, own_tail, score_rows, seen_rows
 from fedbary.protocols.cards.temperature import own_temperature, refined
@@ -35,7 +35,7 @@ from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
-from fedbary.space.row_identity import row_keys
+from fedbary.space.row_identity import different_rows, row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
 from fedbary.valuation.rules import RowRules
@@ -131,11 +131,13 @@ class CardsClient:
         if settings.epsilon is not None:
             assert schema is not None
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
-        check_table(self._table, Space(task=task))
-        table = narrowed(self._table)
+        kind = check_table(self._table, Space(task=task))
         if settings.policy == "trusted":
-            return exact_card(table, task=task, shared=True)
-        return guarded_card(table, min_group=settings.min_group, shared=settings.shared, task=task)
+            card = card_of_rows(narrowed(by_name(different_rows(self._table))), kind)
+            return replace(card, rows=len(self._table), shared=True)
+        return guarded_card(
+            narrowed(by_name(self._table)), min_group=settings.min_group, shared=settings.shared, task=task
+        )
 
     def _refine(self, schema: Schema, reach: float) -> None:
         """The received model at a temperature of this client's own."""

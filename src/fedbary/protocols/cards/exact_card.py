@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from fedbary.compute import arrays_for
 from fedbary.compute.kernels import class_sums
-from fedbary.data.table import Table
+from fedbary.data.ahead import ahead
+from fedbary.data.table import PART, Table
 from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.joined import joined
 from fedbary.space.description import stated_reading
@@ -41,8 +42,8 @@ def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: boo
 
 def card_of_rows(table: Table, kind: str, *, unnamed: str | None = None) -> Card:
     """The moments of all rows of a table; rows of the level ``unnamed`` have none of a column's levels."""
-    rows = len(table)
-    return joined(_card_of_part(part, kind, unnamed, rows) for part in table.batches())
+    parts, rows = table.batches(), len(table)
+    return joined(_card_of_part(part, kind, unnamed, rows) for part in (parts if rows <= PART else ahead(parts)))
 
 
 def _card_of_part(table: Table, kind: str, unnamed: str | None, rows: int) -> Card:
@@ -67,13 +68,10 @@ def class_codes(table: Table, kind: str) -> tuple[tuple[str, ...], NDArray[np.in
 
 
 def card_points(table: Table, *, unnamed: str | None = None) -> tuple[tuple[CardColumn, ...], Floats]:
-    """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked.
-
-    By name: the order of columns in somebody's file must move nothing.
-    """
+    """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked."""
     columns, parts = [], []
-    for name in sorted(table.columns):
-        column, coordinates = _column(name, table.columns[name], unnamed)
+    for name, values in table.columns.items():
+        column, coordinates = _column(name, values, unnamed)
         columns.append(column)
         parts.append(coordinates)
     points = np.empty((len(table), sum(part.shape[1] for part in parts)))

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, ndtri
 
+from fedbary.data.ahead import ahead
 from fedbary.data.spool import Spool
-from fedbary.data.table import Table
+from fedbary.data.table import PART, Table
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.sketch.scoring import Judge, Judged, clean_rows, without_rare_classes
@@ -76,7 +77,8 @@ def seen_rows(
         return None
     counter = CellCounter(schema)
     scores, suggestions = [], []
-    for part in encoded_parts(table, schema):
+    parts = encoded_parts(table, schema)
+    for part in parts if len(table) <= PART else ahead(parts):
         judge.add(part)
         counter.add(part.table, part.missing)
         if line is not None:
@@ -189,13 +191,14 @@ def _against_same_class(scores: Floats, codes: Integers) -> Floats:
 def _expected_rows(log_probabilities: Spool, feature: Floats, tail: float) -> CleanRows:
     """Rows as the model expects them: the client's, with labels drawn from p(c|x), and usual features."""
     expected, codes = Spool(log_probabilities.width), list[Integers]()
-    for _ in range(-(-_EXPECTED // max(len(log_probabilities), 1))):
-        for logs in log_probabilities.parts():
-            reached = np.cumsum(np.exp(logs), axis=1)
-            # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
-            draws = (np.arange(len(expected), len(expected) + len(logs)) * _GOLDEN) % 1.0
-            codes.append(np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1))
-            expected.append(logs)
+    times = -(-_EXPECTED // max(len(log_probabilities), 1))  # more than once where there is one part
+    for part in log_probabilities.parts():
+        logs = np.tile(part, (times, 1))
+        reached = np.cumsum(np.exp(logs), axis=1)
+        # A sequence that fills [0, 1) evenly stands for random draws, so that the same rows give the same values.
+        draws = (np.arange(len(expected), len(expected) + len(logs)) * _GOLDEN) % 1.0
+        codes.append(np.minimum((reached < draws[:, None]).sum(axis=1), logs.shape[1] - 1))
+        expected.append(logs)
     return CleanRows(expected, np.concatenate(codes), _usual_features(feature, len(expected), tail))
 
 

@@ -11,6 +11,7 @@ from fedbary.errors import PrivacyError
 from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_shared, singled_out
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
 from fedbary.space.points import Points
+from fedbary.space.stored_points import StoredPoints
 from fedbary.transport import Transport, solve
 from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import network_simplex
@@ -35,14 +36,26 @@ class Answer:
     potentials: Floats | None = None
 
 
-def exact_answer(cloud: Points, sketch: SketchPoints, *, improved: bool) -> Answer:
+def exact_answer(cloud: Points | StoredPoints, sketch: SketchPoints, *, improved: bool) -> Answer:
     """The scalars without noise."""
+    if isinstance(cloud, StoredPoints):
+        return _of_stored_points(cloud, sketch)
     plan = solve(cloud.points, sketch.points, cloud.weights, sketch.weights)
     lower = max(0.0, plan.distance - sketch.error) ** 2
     costs = cost_matrix(cloud.points, sketch.points, 2)
     if improved:
         lower = max(lower, improved_lower_end(cloud, sketch, costs, plan))
     relaxed = relaxed_cost(costs, cloud.weights, sketch.cap)
+    return Answer(plan.cost, lower, relaxed, sketch.error, potentials=plan.source_potential)
+
+
+def _of_stored_points(cloud: StoredPoints, sketch: SketchPoints) -> Answer:
+    """The same in chunks; the lower end is the triangle inequality's, from the dual value."""
+    plan = solve(cloud, sketch.points, b=sketch.weights)
+    least = np.sqrt(max(plan.cost - plan.gap, 0.0))
+    nearest = np.concatenate([cost_matrix(points, sketch.points, 2).min(axis=1) for points in cloud.chunks()])
+    relaxed = float(cloud.weights @ np.minimum(nearest, sketch.cap))
+    lower = max(0.0, float(least) - sketch.error) ** 2
     return Answer(plan.cost, lower, relaxed, sketch.error, potentials=plan.source_potential)
 
 

@@ -101,8 +101,7 @@ class SketchClient:
             cloud = self._rows_seen(self._schema).cloud
             sketch = SketchPoints.from_arrays(self._arrays, self._cap, width=self._schema.point_width)
             if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
-                cloud = cloud.in_memory()
-                self._potentials = solve(cloud.points, sketch.points, cloud.weights, sketch.weights).source_potential
+                self._potentials = solve(cloud, sketch.points, b=sketch.weights).source_potential
             self._scored = self._score(self._schema, sketch)
         return self._scored
 
@@ -148,7 +147,7 @@ class SketchClient:
         if self._policy.policy == "coarsen":
             found = guarded_answer(cloud.in_memory(), sketch, min_group=least)
         else:
-            found = exact_answer(cloud.in_memory(), sketch, improved=self._policy.lower == "improved")
+            found = exact_answer(cloud, sketch, improved=self._policy.lower == "improved")
         self._potentials = found.potentials
         notes = fit_notes(self._table, schema, cloud, cells=seen.cells, min_group=least)
         if not self._policy.numbers:

@@ -36,6 +36,9 @@ from fedbary.valuation.scoring.scorer import Scorer
 
 Floats = NDArray[np.float64]
 
+# From so many rows on the model works in single precision; farther than that from its mean, rows are equally far.
+_MANY_ROWS, _FAR = 65_537, 1e12
+
 
 @dataclass(frozen=True, eq=False)
 class FittedScoring:
@@ -118,9 +121,10 @@ class Judge:
 
     def __init__(self, model: ScoringModel, schema: Schema, *, rows: int, projected: bool, ranked: bool) -> None:
         self._model, self._schema, self._projected, self._ranked = model, schema, projected, ranked
-        self._scorer = Scorer(model, rows)
+        self._dtype = np.dtype(np.float64 if rows < _MANY_ROWS else np.float32)
+        self._scorer = Scorer(model if rows < _MANY_ROWS else model.in_single(), rows)
         self._log_p = Spool(len(model.classes))
-        self._whitened = Spool(model.metric.rotate(model.metric.mean[None]).shape[1])
+        self._whitened = Spool(model.metric.rotate(model.metric.mean[None]).shape[1], self._dtype)
         self._feature: list[Floats] = []
 
     @classmethod
@@ -164,19 +168,23 @@ class Judge:
                 _, feature[some], rotated[some] = self._finite_scores(filled)
         self._log_p.append(log_p)
         if self._ranked:
-            self._whitened.append(model.metric.rescale(rotated, CLASS_SHRINKAGE))
+            self._whitened.append(self._scorer.model.metric.rescale(rotated, CLASS_SHRINKAGE))
         self._feature.append(feature)
 
     def _finite_scores(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Scores of rows; where a server's numbers leave the finite ones, a row is as far as can be, and no failure.
+        """Scores of rows, which are also given along the metric's directions.
 
-        A failure would tell that there is such a row.
+        Where a server's numbers leave the finite ones, a row is as far away as can be, and no failure: that would tell
+        that there is such a row.
         """
+        if self._dtype == np.float32:
+            values = np.clip(values, -_FAR, _FAR).astype(np.float32)
         with np.errstate(all="ignore"):
             log_p, feature, rotated = self._scorer(values)
         sound = np.asarray(np.isfinite(log_p).all(axis=1))[:, None]
         log_p = np.where(sound, log_p, log_softmax(self._model.log_prior))
-        return log_p, np.nan_to_num(feature, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST), rotated
+        feature = np.nan_to_num(feature.astype(np.float64), nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
+        return log_p, feature, rotated
 
     def judged(self, table: Table) -> Judged:
         """What the model says of the table's rows, all of which it has seen."""

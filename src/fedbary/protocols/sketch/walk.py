@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbary.data.ahead import ahead
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError
 from fedbary.protocols.sketch.number_scoring import Lined, LineJudge
@@ -16,6 +17,9 @@ from fedbary.space.parts import encoded_parts
 from fedbary.space.points import Points
 from fedbary.space.schema import Schema
 from fedbary.space.stored_points import CloudMaker, StoredPoints
+
+# Rows of a part: with no more there is nothing to make ahead.
+_PART = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,8 @@ def walk(table: Table, schema: Schema, arrays: Mapping[str, np.ndarray]) -> Seen
     except FedbaryError as error:  # the distance does not need it
         problem = error
     points, cells = CloudMaker(table, schema), CellCounter(schema)
-    for part in encoded_parts(table, schema):
+    parts = encoded_parts(table, schema)
+    for part in parts if len(table) <= _PART else ahead(parts):
         points.add(part)
         cells.add(part.table, part.missing)
         if judge is not None:

@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 # A model is a few matrices; a larger one is not what a server of this protocol sends.
 MAX_BYTES = 256 * 2**20
+# Rows that are scored at once: what they become on the way stays in the processor's cache.
+_BLOCK = 8192
 # Of each row at each centroid, class or direction: four gigabytes of the rows that are in memory together, and of all
 # rows what takes some minutes.
 _PART, _MOST_IN_MEMORY, _MOST_NUMBERS = 65_536, 2**29, 2**33
@@ -61,7 +63,27 @@ class ScoringModel:
         A feature score says how far a row is from all centroids, relative to clean rows of the class that it looks
         like most. ``rotated`` are the rows along the metric's directions, where they are at hand.
         """
+        self.require_affordable(len(values))
         rotated = self.metric.rotate(values) if rotated is None else rotated
+        found = [
+            self._scores(values[start : start + _BLOCK], rotated[start : start + _BLOCK])
+            for start in range(0, max(len(values), 1), _BLOCK)
+        ]
+        if len(found) == 1:
+            return found[0]
+        return np.concatenate([logs for logs, _ in found]), np.concatenate([feature for _, feature in found])
+
+    def in_single(self) -> ScoringModel:
+        """The same model in single precision: in half the time it gives scores that are off by some 1e-5."""
+        arrays = self.to_arrays()
+        return ScoringModel.from_arrays(
+            {
+                name: array.astype(np.float32) if array.dtype.kind == "f" and name != "numbers" else array
+                for name, array in arrays.items()
+            }
+        )
+
+    def _scores(self, values: Floats, rotated: Floats) -> tuple[Floats, Floats]:
         parts = [
             log_softmax(-scale * potential + prior + bias, axis=1)
             for (potential, prior), scale, bias in zip(
