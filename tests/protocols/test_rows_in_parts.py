@@ -57,7 +57,7 @@ def test_the_model_says_the_same_of_rows_in_parts(in_parts):
 @pytest.mark.parametrize("task", ["classes", "number"])
 @pytest.mark.parametrize("policy", ["trusted", "coarsen"])
 def test_a_client_answers_and_values_its_rows_the_same_in_parts(in_parts, task, policy):
-    settings = fb.Sketch(support=20, policy=policy)
+    settings = fb.Sketch(support=20, policy=policy, lower="triangle")
     message = question(settings, people(200, 0, task=task))
     table = people(300, 1, task=task)
     found = []
@@ -99,3 +99,18 @@ def test_what_a_part_refuses_is_said_of_all_rows(in_parts):
         list(encoded_parts(lacking, schema))
     facts = {**caught.value.private, **caught.value.public}
     assert (facts["count"], facts["rows"]) == (10, 100)
+
+
+def test_single_precision_moves_scores_by_next_to_nothing(monkeypatch):
+    message, table = question(fb.Sketch(support=20), people(200, 0)), people(300, 1)
+    schema = fb.Schema.from_json(message.scalars["schema"])
+    table = table.replace(columns={**table.columns, "age": np.where(np.arange(375) == 7, 1e60, table.columns["age"])})
+    double = judged_rows(table, schema, message.arrays).rows
+    monkeypatch.setattr("fedbary.protocols.sketch.scoring._MANY_ROWS", 0)
+    single = judged_rows(table, schema, message.arrays).rows
+    usual = np.arange(375) != 7
+    logs, others = (rows.log_probabilities.array()[usual] for rows in (double, single))
+    np.testing.assert_allclose(others, logs, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(single.feature_scores[usual], double.feature_scores[usual], rtol=1e-4, atol=1e-4)
+    assert np.argmax(single.feature_scores) == np.argmax(double.feature_scores) == 7
+    assert np.isfinite(single.whitened.array()).all()

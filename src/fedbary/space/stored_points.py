@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fedbary.data.spool import Spool
 from fedbary.data.table import Table
 from fedbary.space.copies import first_and_group, joined
-from fedbary.space.labels import LabelledPart, check_kind, coordinates_of_classes, label_numbers, named_classes
+from fedbary.space.labels import LabelledPart, check_kind, coordinates_of_classes, named_classes
 from fedbary.space.missing import marks
 from fedbary.space.parts import Part
 from fedbary.space.points import Points, cloud_of, place
@@ -30,27 +30,19 @@ class StoredPoints:
 
     Attributes
     ----------
-    values : Spool
-        Features and marks of every row.
+    of_rows : Spool
+        The point of every row.
     first : array
         Whether a row is the first one at its point.
-    label_of_row, labels : arrays
-        The label coordinates, and for each row which of them are its own.
     weights, point_of_row, feature_width
         As in `Points`.
     """
 
-    values: Spool
+    of_rows: Spool
     first: NDArray[np.bool_]
-    label_of_row: Integers
-    labels: Floats
     weights: Floats
     point_of_row: Integers
-
-    @property
-    def feature_width(self) -> int:
-        """How many of the coordinates are features."""
-        return self.values.width
+    feature_width: int
 
     @property
     def rows(self) -> int:
@@ -64,10 +56,12 @@ class StoredPoints:
 
     def chunks(self) -> Iterator[Floats]:
         """The points in order, some at a time."""
-        for at, values in self.values.placed():
+        for at, points in self.of_rows.placed():
             new = self.first[at]
-            if new.any():
-                yield np.hstack([values[new], self.labels[self.label_of_row[at][new]]])
+            if new.all():
+                yield points
+            elif new.any():
+                yield points[new]
 
     def in_memory(self) -> Points:
         """The same with all points at once, at the price of memory."""
@@ -80,9 +74,15 @@ class CloudMaker:
     def __init__(self, table: Table, schema: Schema) -> None:
         check_kind(table.labels, schema.label, where=table.origin)
         self._labels, self._schema = table.labels, schema
-        self._numbers = label_numbers(table.labels, schema.label)
+        if schema.label.kind == "number":
+            self._label_of_row, self._names = np.arange(len(table)), table.labels
+        else:
+            self._label_of_row, self._names = named_classes(table.labels)
+        # Gaussian ones depend on all rows, and are added last.
+        self._late = schema.label.coordinates.startswith("gaussian")
+        self._coordinates = np.zeros((len(self._names), 0)) if self._late else self._label_coordinates()
         self._only: Part | None = None
-        self._values, self._rows = Spool(schema.feature_width), 0
+        self._points, self._rows = Spool(schema.feature_width + self._coordinates.shape[1]), 0
         self._as_encoded: list[NDArray[np.bytes_]] = []
         self._as_placed: list[NDArray[np.bytes_]] = []
 
@@ -109,21 +109,28 @@ class CloudMaker:
         weights = np.bincount(point_of_row, minlength=len(first)) / self._rows
         is_first = np.zeros(self._rows, dtype=bool)
         is_first[first] = True
-        if self._schema.label.kind == "number":
-            label_of_row, names = np.arange(self._rows), self._labels
-        else:
-            label_of_row, names = named_classes(self._labels)
+        points = self._with_labels(is_first, weights) if self._late else self._points
+        return StoredPoints(points, is_first, weights, point_of_row, self._schema.feature_width)
+
+    def _with_labels(self, is_first: NDArray[np.bool_], weights: Floats) -> Spool:
+        """The points of rows with label coordinates that depend on all of them."""
 
         def distinct() -> Iterator[LabelledPart]:
             start = 0
-            for at, values in self._values.placed():
+            for at, features in self._points.placed():
                 new = is_first[at]
                 stop = start + int(new.sum())
-                yield values[new, : self._schema.value_width], weights[start:stop], label_of_row[at][new]
+                values = features[new, : self._schema.value_width]
+                yield values, weights[start:stop], self._label_of_row[at][new]
                 start = stop
 
-        labels = coordinates_of_classes(names, distinct, self._schema.label)
-        return StoredPoints(self._values, is_first, label_of_row, labels, weights, point_of_row)
+        labels, points = self._label_coordinates(distinct), Spool(self._schema.point_width)
+        for at, features in self._points.placed():
+            points.append(np.hstack([features, labels[self._label_of_row[at]]]))
+        return points
+
+    def _label_coordinates(self, parts: Callable[[], Iterator[LabelledPart]] = lambda: iter(())) -> Floats:
+        return coordinates_of_classes(self._names, parts, self._schema.label)
 
     @property
     def _moves(self) -> bool:
@@ -131,11 +138,12 @@ class CloudMaker:
 
     def _store(self, part: Part) -> None:
         missing = marks(part.missing, self._schema)
-        numbers = self._numbers[self._rows : self._rows + len(part)]
-        besides = hashed_rows(np.column_stack([missing, numbers]))
+        at = self._label_of_row[self._rows : self._rows + len(part)]
+        numbers = self._labels[at] if self._schema.label.kind == "number" else at
+        besides = hashed_rows(np.column_stack([missing, numbers.astype(np.float64)]))
         self._as_encoded.append(joined(hashed_rows(part.encoded), besides))
-        values = np.hstack([place(part.encoded, self._schema), missing])
+        values = place(part.encoded, self._schema)
         if self._moves:
             self._as_placed.append(joined(hashed_rows(values), besides))
-        self._values.append(values)
+        self._points.append(np.hstack([values, missing, self._coordinates[at]]))
         self._rows += len(part)
