@@ -1,10 +1,11 @@
 """The one-round protocol: certified intervals, quality, privacy of the answer, and a server that cheats."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
@@ -14,7 +15,9 @@ from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.protocols.sketch.answer import exact_answer
+from fedbary.protocols.sketch.lower_end import lower_end
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS
+from fedbary.protocols.sketch.server import _between_sizes, _some_sizes
 from fedbary.protocols.sketch.sketch import coarsened, make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
@@ -85,6 +88,17 @@ def test_the_improved_lower_end_is_never_worse_and_often_much_better():
         assert improved >= plain
         gains.append(np.sqrt(improved) - np.sqrt(plain))
     assert np.mean(gains) > 0.1
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_lower_end_of_a_large_cloud_is_certified_from_a_sample(seed):
+    P, Q, sketch = random_problem(seed)
+    start = solve(P, sketch.points, None, sketch.weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedbary.protocols.sketch.lower_end._POINTS", 12)
+        found = lower_end(P, sketch, start)
+    assert max(0.0, start.distance - sketch.error) ** 2 - 1e-9 <= found <= solve(P.points, Q).cost + 1e-9
 
 
 # --- differential privacy -----------------------------------------------------------------------------
@@ -324,7 +338,8 @@ def test_row_values_reuse_the_transport_of_the_answer_and_are_the_same_after_a_r
     restarted.restore(client.state())
     solved = []
     monkeypatch.setattr(
-        "fedbary.protocols.sketch.client.solve", lambda *args: solved.append(len(args[0])) or solve(*args)
+        "fedbary.protocols.sketch.client.solve",
+        lambda cloud, *args, **more: solved.append(cloud.distinct) or solve(cloud, *args, **more),
     )
     rows = client.row_values().frame
     assert not solved
@@ -387,3 +402,33 @@ def test_few_reference_rows_with_numbers_as_labels_do_not_make_clean_features_od
 
     result = fb.value({"clean": table(300)}, table(30), seed=seed)
     assert result.clients["odd_features"].item() < 0.05
+
+
+# --- what size alone costs ----------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sets(st.integers(5, 5_000), min_size=1, max_size=200))
+def test_costs_of_sizes_in_between_lie_between_and_fall_with_the_size(sizes):
+    sizes = np.array(sorted(sizes))
+    solved = _some_sizes(sizes)
+    assert {int(sizes[0]), int(sizes[-1])} <= set(solved.tolist()) <= set(sizes.tolist())
+    assert len(solved) <= 24
+    known = {int(size): [40.0 + 900.0 / size + draw for draw in range(3)] for size in solved}
+    found = _between_sizes(known, sizes)
+    assert list(found) == sizes.tolist()
+    means = np.array([np.mean(costs) for costs in found.values()])
+    assert (np.diff(means) <= 1e-9).all()
+    np.testing.assert_allclose(means, 41.0 + 900.0 / sizes)
+
+
+def test_all_clean_rows_are_drawn_once(monkeypatch, digits):
+    parts = fb.partitions.by_size(digits, [150, 200, 100], seed=0).clients
+    clients, reference = {"a": parts["client_1"], "b": parts["client_2"]}, parts["client_3"]
+    solved = []
+    module = sys.modules["fedbary.protocols.sketch.server"]
+    original = module._held_out_cost
+    monkeypatch.setattr(module, "_held_out_cost", lambda *args: solved.append(args[-1]) or original(*args))
+    result = fb.value(clients, reference, calibration="crossfit", seed=0)
+    assert np.isfinite(result.clients["excess"]).all()
+    assert solved == [(100, 0)]

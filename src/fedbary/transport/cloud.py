@@ -60,3 +60,16 @@ def points_of(cloud: Cloud, rows: NDArray[np.int64]) -> Floats:
         taken.append(chunk[rows[first:last] - start])
         start += len(chunk)
     return np.concatenate(taken)
+
+
+def drawn(cloud: Cloud, count: int) -> CloudInMemory | None:
+    """Points drawn in proportion to their weights, one from each of ``count`` equal stretches of mass; or no sample.
+
+    Where the points stand in an order of their values, as a table's points do, so does the sample.
+    """
+    if len(cloud.weights) <= count:
+        return None
+    reached = np.cumsum(cloud.weights)
+    drawn = (np.arange(count) + np.random.default_rng(0).random(count)) * (reached[-1] / count)
+    rows, times = np.unique(np.searchsorted(reached, drawn, side="right"), return_counts=True)
+    return CloudInMemory(points_of(cloud, rows), times / count)

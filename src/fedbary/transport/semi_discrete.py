@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import TransportError
-from fedbary.transport.cloud import Cloud, CloudInMemory, points_of
+from fedbary.transport.cloud import Cloud, CloudInMemory, drawn, points_of
 from fedbary.transport.held_cloud import held
 from fedbary.transport.result import Transport
 from fedbary.transport.settlement import Plan, settle
@@ -53,8 +53,8 @@ def semi_discrete(cloud: Cloud, Y: Floats, b: Floats, *, cap: float | None = Non
     """
     used, size = np.flatnonzero(b > 0), len(cloud.weights)
     doubtful = int(np.clip(size // 10, _LEAST_DOUBTFUL, _MOST_DOUBTFUL // 4))
-    sample = _sample(cloud, _sample_size(Y.shape[1]))
-    start = _sample(cloud if sample is None else sample, _START) or cloud
+    sample = drawn(cloud, _sample_size(Y.shape[1]))
+    start = drawn(cloud if sample is None else sample, _START) or cloud
     targets, g, order = _first_prices(start, Y[used], b[used], cap)
     dtype, cloud = _precision(start, targets, g), held(cloud, targets.points)
     if sample is not None:
@@ -110,19 +110,6 @@ def _sample_size(width: int) -> int:
     return int(np.clip(_SAMPLE_NUMBERS // width, _START, _MOST_SAMPLED))
 
 
-def _sample(cloud: Cloud, count: int) -> CloudInMemory | None:
-    """Points drawn in proportion to their weights, one from each of ``count`` equal stretches of mass; or no sample.
-
-    Where the points stand in an order of their values, as a table's points do, so does the sample.
-    """
-    if len(cloud.weights) <= count:
-        return None
-    reached = np.cumsum(cloud.weights)
-    drawn = (np.arange(count) + np.random.default_rng(0).random(count)) * (reached[-1] / count)
-    rows, times = np.unique(np.searchsorted(reached, drawn, side="right"), return_counts=True)
-    return CloudInMemory(points_of(cloud, rows), times / count)
-
-
 def _first_prices(start: Cloud, Y: Floats, b: Floats, cap: float | None) -> tuple[Targets, Floats, Integers]:
     """The targets in an order of their regions, their prices for some points, and that order."""
     targets = Targets(Y, b, np.zeros(1, dtype=np.int64), cap)
@@ -167,11 +154,12 @@ def _newton(cloud: Cloud, targets: Targets, g: Floats, dtype: type[np.floating],
         if np.abs(wanting).sum() >= missed:
             return before
         before, missed = g, float(np.abs(wanting).sum())
-        g = g + _newton_step(cloud.weights, targets, found, wanting)
+        g = g + newton_step(cloud.weights, targets, found, wanting)
     return g
 
 
-def _newton_step(weights: Floats, targets: Targets, found: Survey, wanting: Floats) -> Floats:
+def newton_step(weights: Floats, targets: Targets, found: Survey, wanting: Floats) -> Floats:
+    """What to add to the prices so that targets get more nearly what they are ``wanting``, within their regions."""
     size = len(wanting)
     width = float(np.quantile(found.margin, _NEAR))
     if width <= _NO_PREFERENCE * float(np.median(found.margin)):

@@ -41,7 +41,7 @@ class Sketch:
         until each takes ``min_group`` different rows, and nothing that fewer rows could be read from
         (docs/sketch.md; a guard, not a proof); or refuse to answer without ``epsilon``.
     lower : {"improved", "triangle"}
-        Lower end of the interval. ``improved`` solves a dozen transport problems instead of one. With
+        Lower end of the interval. ``improved`` solves three transport problems instead of one. With
         ``policy="coarsen"`` it is always ``triangle``, which follows from the distance and tells nothing else.
     adapt : bool
         Correct row values for a class mix unlike the reference's: own prior, and p-values weighted by class. Without it

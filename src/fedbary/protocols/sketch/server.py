@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, ProtocolError, SettingsError
@@ -45,6 +46,8 @@ from fedbary.valuation.rules import RowRules
 from fedbary.valuation.verdict import TOO_GOOD
 
 _EXCESS_DRAWS = 3
+# Different sizes of clients that clean rows are drawn for, each; those between get what lies between.
+_MOST_SIZES = 24
 # A private interval is widened so that it misses at most this often.
 _MISS = 0.05
 # Worth a look: less than half as far as any draw of as many rows of the reference. Honest clients of clean rows were at
@@ -294,10 +297,45 @@ class SketchServer:
     def _held_out_costs(self) -> dict[int, list[float]]:
         """d_S² of a few draws of as many clean rows as each client has: what size alone costs."""
         cap = self._sketch.cap if self._settings.epsilon is not None else None
-        sizes = sorted({int(numbers["rows"]) for numbers in self._answers.values()})
-        jobs = [(size, draw) for size in sizes for draw in range(_EXCESS_DRAWS)]
-        costs = list(self._map(partial(_held_out_cost, self._clean, self._sketch, cap, self._seed), jobs))
-        return {size: costs[i * _EXCESS_DRAWS : (i + 1) * _EXCESS_DRAWS] for i, size in enumerate(sizes)}
+        rows = self._clean.rows
+        sizes = np.unique([min(int(numbers["rows"]), rows) for numbers in self._answers.values()])
+        solved = _some_sizes(sizes)
+        # All clean rows can be drawn in one way only.
+        jobs = [(int(size), draw) for size in solved for draw in range(1 if size == rows else _EXCESS_DRAWS)]
+        found = self._map(partial(_held_out_cost, self._clean, self._sketch, cap, self._seed), jobs)
+        costs: dict[int, list[float]] = {}
+        for (size, _), cost in zip(jobs, found, strict=True):
+            costs.setdefault(size, []).append(cost)
+        between = _between_sizes(costs, sizes)
+        return {int(n["rows"]): between[min(int(n["rows"]), rows)] for n in self._answers.values()}
+
+
+def _some_sizes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All sizes where they are few, else some from the least to the largest, in equal ratios."""
+    if len(sizes) <= _MOST_SIZES:
+        return sizes
+    wanted = np.geomspace(sizes[0], sizes[-1], _MOST_SIZES)
+    return np.unique(sizes[np.abs(sizes - wanted[:, None]).argmin(axis=1)])
+
+
+def _between_sizes(costs: Mapping[int, list[float]], sizes: NDArray[np.int64]) -> dict[int, list[float]]:
+    """Costs at all sizes, from those at some: fewer rows cost more, in proportion to one over their number.
+
+    Examples
+    --------
+    >>> _between_sizes({10: [3.0, 5.0], 30: [1.0, 2.0]}, np.array([10, 15, 30]))
+    {10: [3.0, 5.0], 15: [2.0, 3.5], 30: [1.0, 2.0]}
+    """
+    known = np.array(sorted(costs, reverse=True))
+    most = max(map(len, costs.values()), default=1)
+    draws = np.array([np.resize(np.sort(costs[size]), most) for size in known.tolist()])
+    found = {}
+    for size in map(int, sizes):
+        if size in costs:
+            found[size] = costs[size]
+        else:
+            found[size] = [float(np.interp(1.0 / size, 1.0 / known, column)) for column in draws.T]
+    return found
 
 
 def _held_out_cost(clean: Points, sketch: SketchPoints, cap: float | None, seed: int, job: tuple[int, int]) -> float:

@@ -162,4 +162,4 @@ def markdown(final: pd.DataFrame) -> str:
 
 def _mean_in_floats(rows: fb.Table, schema: Schema, sketch: SketchPoints) -> float:
     cloud = fb.embed(rows, schema)
-    return relaxed_cost(cost_matrix(cloud.points, sketch.points, 2), cloud.weights, sketch.cap)
+    return relaxed_cost(cloud, sketch)
