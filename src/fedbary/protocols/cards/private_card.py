@@ -174,8 +174,7 @@ def with_noise(found: WholeSums, variance: Fraction, *, below: Below = secrets.r
 def _different_rows(table: Table, schema: Schema) -> Iterator[tuple[Integers, Floats]]:
     """Class and point of every different row that has a class."""
     seen: set[bytes] = set()
-    for start in range(0, len(table), _ROWS_AT_ONCE):
-        part = table.replace(ids=None).take(np.arange(start, min(start + _ROWS_AT_ONCE, len(table))))
+    for part in table.replace(ids=None).batches(_ROWS_AT_ONCE):
         codes, points = public_codes(part, schema), public_points(part, schema)
         lines = np.column_stack([points.T + 0.0, codes])  # −0.0 and 0.0 have different bytes
         new = []
