@@ -41,7 +41,7 @@ SMOKE = ((20_000, 16), (100_000, 16))
 PARTS = {16: 2, 128: 16, 512: 4}
 CPU_ROWS = {16: 50_000, 128: 1_000_000, 512: 100_000}
 FEW = 20_000
-ENTROPIC, SMOKE_ENTROPIC = (10_000, 1_000), (200, 50)
+ENTROPIC, SMOKE_ENTROPIC = (5_000, 1_000), (200, 50)
 
 # Something to be timed.
 Work = Callable[[], object]

@@ -8,9 +8,6 @@ import pytest
 from fedbary.compute.arrays import NUMPY, Arrays, moved
 from fedbary.compute.kernels import Nearest, class_sums, nearest, squared_distances
 
-# Relative to the largest value: what docs/gpu.md states.
-TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
-
 
 @pytest.fixture(params=["numpy", "torch"])
 def xp(request) -> Arrays:
@@ -28,36 +25,28 @@ def rng():
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("cap", [None, 20.0])
-def test_the_two_nearest_targets_are_those_of_a_plain_search(xp, rng, kind, cap):
-    points, targets = rng.normal(size=(300, 9)) + 5.0, rng.normal(size=(17, 9)) + 5.0
-    g, groups = rng.normal(size=17), np.array([0, 4, 5])
-    costs = ((points[:, None] - targets) ** 2).sum(axis=2)
-    values = (costs if cap is None else np.minimum(costs, cap)) - g
-    problem = [xp.asarray(one) for one in (points, targets, g)]
-    found = Nearest(*(xp.numpy(one) for one in nearest(*problem, cap=cap, groups=groups, dtype=kind, xp=xp)))
+def test_the_two_least_values_are_those_of_a_plain_search(xp, rng, kind):
+    values, groups = rng.normal(size=(300, 17)).astype(kind), np.array([0, 4, 5])
+    found = Nearest(*(xp.numpy(one) for one in nearest(xp.asarray(values.copy()), groups, xp)))
     order = np.argsort(values, axis=1, kind="stable")
     np.testing.assert_array_equal(found.target, order[:, 0])
     np.testing.assert_array_equal(found.second_target, order[:, 1])
+    np.testing.assert_array_equal(found.value, np.sort(values, axis=1)[:, 0])
+    np.testing.assert_array_equal(found.second_value, np.sort(values, axis=1)[:, 1])
     group = np.repeat([0, 1, 2], [4, 1, 12])
     others = np.where(group == group[order[:, :1]], np.inf, values).min(axis=1)
-    near = TOLERANCE[kind] * np.abs(values).max()
-    np.testing.assert_allclose(found.value, np.sort(values, axis=1)[:, 0], rtol=0, atol=near)
-    np.testing.assert_allclose(found.second_value, np.sort(values, axis=1)[:, 1], rtol=0, atol=near)
-    np.testing.assert_allclose(found.elsewhere, others, rtol=0, atol=near)
+    np.testing.assert_array_equal(found.elsewhere, others)
     assert found.value.dtype == kind
 
 
 def test_of_equal_values_the_first_target_wins(xp):
-    points, targets = np.zeros((2, 1)), np.array([[2.0], [-2.0], [2.0]])
-    found = nearest(xp.asarray(points), xp.asarray(targets), xp.asarray(np.zeros(3)), cap=1.0, xp=xp)
+    found = nearest(xp.asarray(np.ones((2, 3))), np.array([0]), xp)
     assert xp.numpy(found.target).tolist() == [0, 0]
     assert xp.numpy(found.second_target).tolist() == [1, 1]
-    assert xp.numpy(found.value).tolist() == [1.0, 1.0]
 
 
 def test_one_target_alone_has_no_second_best(xp):
-    found = nearest(xp.asarray(np.ones((2, 1))), xp.asarray(np.zeros((1, 1))), xp.asarray(np.zeros(1)), xp=xp)
+    found = nearest(xp.asarray(np.ones((2, 1))), np.array([0]), xp)
     assert xp.numpy(found.value).tolist() == [1.0, 1.0]
     assert np.isinf(xp.numpy(found.second_value)).all()
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from fedbary.compute import computing_on, device, device_used
+from fedbary.protocols.sketch.lower_end import lower_end
+from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.transport.cloud import CloudInMemory
 from fedbary.transport.held_cloud import HeldCloud, held
 from fedbary.transport.semi_discrete import semi_discrete
@@ -53,6 +55,19 @@ def test_a_pass_finds_the_same(kind, cap, first):
     for name in ("value", "margin", "outside"):
         one, other = getattr(here, name), getattr(there, name)
         np.testing.assert_allclose(other, one, rtol=0, atol=TOLERANCE[kind] * np.abs(one).max())
+
+
+def test_the_certified_lower_end_is_the_same():
+    cloud, Y, b = problem()
+    sketch = SketchPoints(Y, b, np.full(len(b), 0.05), 100.0)
+    found = semi_discrete(cloud, Y, b)
+    with computing_on("cpu"):
+        here = lower_end(cloud, sketch, found)
+    with computing_on("cuda"):
+        there = lower_end(cloud, sketch, found)
+        assert device_used() == "cuda"
+    assert 0.0 < here < found.cost
+    assert there == pytest.approx(here, rel=1e-4)  # its prices are found in float32, and certified in float64
 
 
 @pytest.mark.parametrize("cap", [None, 30.0])

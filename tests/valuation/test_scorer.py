@@ -42,6 +42,16 @@ def test_every_score_is_that_of_the_model(xp, model):
         np.testing.assert_allclose(one, expected, rtol=0, atol=TOLERANCE * max(np.abs(expected).max(), 1.0))
 
 
+def test_single_precision_stays_single(xp, model):
+    values, _ = rows(500, len(model.metric.mean), 1)
+    values, single = values.astype(np.float32), model.in_single()
+    logs, feature = single.scores(values)
+    found = [xp.numpy(one) for one in scores_on(xp, moved(single, xp), xp.asarray(values))]
+    assert found[2].dtype == np.float32
+    for one, expected in zip(found, (logs, feature), strict=False):
+        np.testing.assert_allclose(one, expected, rtol=0, atol=1e-4 * max(np.abs(expected).max(), 1.0))
+
+
 def test_a_class_without_centroids_is_as_unlikely_as_can_be(xp, model):
     arrays = model.to_arrays()
     arrays["shared.classes"] = np.zeros_like(arrays["shared.classes"])

@@ -19,9 +19,9 @@ from fedbary.errors import SettingsError
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 DEVICES = ("auto", "cpu", "cuda")
 
-# Multiplications from which a GPU wins although PyTorch and its driver take 3 to 5 seconds to start: two cores do some
-# 3·10¹⁰ in a second, with what goes with them (`python benchmarks/gpu.py` measures both).
-WORTH_A_START = 2e11
+# Multiplications from which a GPU wins although PyTorch and its driver take some seconds to start: two cores do 1 to 3
+# times 10¹⁰ in a second, with what goes with them (`python benchmarks/gpu.py` prints both).
+WORTH_A_START = 1e11
 # What NVIDIA's driver leaves where it runs, here and under Windows' Linux: to look costs nothing, to import PyTorch two
 # seconds.
 _DRIVER = (Path("/dev/nvidiactl"), Path("/dev/dxg"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,42 +47,25 @@ class Nearest(NamedTuple):
     elsewhere: Array
 
 
-def nearest(
-    points: Array,
-    targets: Array,
-    g: Array,
-    *,
-    cap: float | None = None,
-    groups: NDArray[np.int64] | None = None,
-    dtype: type[np.floating[Any]] = np.float64,
-    xp: Arrays = NUMPY,
-) -> Nearest:
-    """The two least values of min(‖x_i − z_s‖², cap) − g_s; the first target where several are equal.
+def nearest(values: Array, groups: NDArray[np.int64], xp: Arrays = NUMPY) -> Nearest:
+    """The two least values of each row, a column for each target; the first where several are equal.
 
-    Points, targets and g are float64; products and values have the type ``dtype``. With one target the second best is
-    that one again, at an infinite value. ``groups`` has the place of the first target of each group, of which all
-    stand together.
+    ``groups`` has the place of the first target of each group, of which all stand together. With one target the second
+    best is that one again, at an infinite value. The values are overwritten.
 
     Examples
     --------
     >>> import numpy as np
     >>> from fedbary.compute.kernels import nearest
-    >>> found = nearest(np.array([[0.0], [2.0]]), np.array([[0.0], [3.0]]), np.array([0.0, 5.0]))
-    >>> found.target, found.value
-    (array([0, 1]), array([ 0., -4.]))
+    >>> found = nearest(np.array([[3.0, 1.0, 2.0]]), np.array([0, 1]))
+    >>> found.target, found.second_target, found.elsewhere
+    (array([1]), array([2]), array([3.]))
     """
-    centre = targets.mean(axis=0)
-    own, theirs = xp.asarray(points - centre, dtype), xp.asarray(targets - centre, dtype)
-    values = own @ (-2.0 * theirs.T)
-    values += xp.einsum("ij,ij->i", theirs, theirs)
-    values += xp.einsum("ij,ij->i", own, own)[:, None]
-    values = xp.clip(values, 0.0, cap, out=values)
-    values -= xp.asarray(g, dtype)
     value, target = xp.least(values)
     elsewhere = None
-    if groups is not None and len(groups) > 1:
+    if len(groups) > 1:
         by_group = xp.least_of_groups(values, groups)
-        own_group = xp.asarray(np.searchsorted(groups, np.arange(len(targets)), side="right") - 1)[target]
+        own_group = xp.asarray(np.searchsorted(groups, np.arange(values.shape[1]), side="right") - 1)[target]
         xp.put_along(by_group, own_group, float("inf"))
         elsewhere = xp.amin(by_group, 1)
     xp.put_along(values, target, float("inf"))

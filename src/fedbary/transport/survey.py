@@ -37,15 +37,14 @@ class Targets:
         """The region of each target."""
         return np.repeat(np.arange(len(self.first)), np.diff(np.append(self.first, len(self.weights))))
 
-    def costs(self, points: Floats, dtype: type[np.floating] = np.float64) -> Floats:
+    def costs(self, points: Array, dtype: type[np.floating] = np.float64, xp: Arrays = NUMPY) -> Array:
         """min(‖x − y‖², cap), a row for each point, with the product of the centred points in ``dtype``."""
         centre = self.points.mean(axis=0)
-        own, theirs = (points - centre).astype(dtype), (self.points - centre).astype(dtype)
-        costs: Floats = own @ (-2.0 * theirs.T)
-        costs += np.einsum("ij,ij->i", theirs, theirs)
-        costs += np.einsum("ij,ij->i", own, own)[:, None]
-        np.maximum(costs, 0.0, out=costs)
-        return costs if self.cap is None else np.minimum(costs, self.cap, out=costs)
+        own, theirs = (xp.asarray(one, dtype) for one in (points - xp.asarray(centre), self.points - centre))
+        costs = own @ (-2.0 * theirs.T)
+        costs += xp.einsum("ij,ij->i", theirs, theirs)
+        costs += xp.einsum("ij,ij->i", own, own)[:, None]
+        return xp.clip(costs, 0.0, self.cap, out=costs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +67,12 @@ def survey(cloud: Cloud, targets: Targets, g: Floats, dtype: type[np.floating]) 
     best, second = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     margin, outside, value = (np.empty(size) for _ in range(3))
     xp, parts = parts_of(cloud)
-    problem = xp.asarray(targets.points), xp.asarray(g)
     for rows, points in parts:
         # Values beyond float32 are settled in float64.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = nearest(points, *problem, cap=targets.cap, groups=targets.first, dtype=dtype, xp=xp)
+            reduced = targets.costs(points, dtype, xp)
+            reduced -= xp.asarray(g, dtype)
+            found = nearest(reduced, targets.first, xp)
             best[rows], second[rows] = xp.numpy(found.target), xp.numpy(found.second_target)
             value[rows] = xp.numpy(found.value)
             margin[rows] = xp.numpy(found.second_value - found.value)

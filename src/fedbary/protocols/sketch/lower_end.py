@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute import NUMPY, Array, Arrays
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.transport import Transport, solve
 from fedbary.transport.cloud import Cloud, CloudInMemory, drawn
+from fedbary.transport.held_cloud import held
 from fedbary.transport.semi_discrete import newton_step
 from fedbary.transport.simplex import network_simplex
 from fedbary.transport.survey import Targets, survey
@@ -100,13 +102,13 @@ class _Bent(Targets):
             (1.0 - step) * self.centres + step * means,
         )
 
-    def costs(self, points: Floats, dtype: type[np.floating] = np.float64) -> Floats:
+    def costs(self, points: Array, dtype: type[np.floating] = np.float64, xp: Arrays = NUMPY) -> Array:
         theta = self.spread / self.sigma
         middle = self.points.mean(axis=0)
-        own, groups, centres = (values - middle for values in (points, self.points, self.centres))
-        costs: Floats = own.astype(dtype) @ (-2.0 * (groups - theta[:, None] * centres).T).astype(dtype)
-        costs += np.outer(np.einsum("ij,ij->i", own, own), 1.0 - theta).astype(dtype)
-        costs += ((groups**2).sum(axis=1) - theta * (centres**2).sum(axis=1)).astype(dtype)
+        own, groups, centres = points - xp.asarray(middle), self.points - middle, self.centres - middle
+        costs = xp.asarray(own, dtype) @ xp.asarray(-2.0 * (groups - theta[:, None] * centres).T, dtype)
+        costs += xp.asarray(xp.outer(xp.einsum("ij,ij->i", own, own), xp.asarray(1.0 - theta)), dtype)
+        costs += xp.asarray((groups**2).sum(axis=1) - theta * (centres**2).sum(axis=1), dtype)
         return costs
 
     def bound(self, weights: Floats, nearest: Floats, g: Floats) -> float:
@@ -117,6 +119,7 @@ class _Bent(Targets):
 
 def _bound_for_all(cloud: Cloud, bent: _Bent, g: Floats) -> float:
     """The bound for a cloud, at prices that fit it better than those of a sample."""
+    cloud = held(cloud, bent.points)
     found = survey(cloud, bent, g, np.float32)
     wanting = bent.weights - np.bincount(found.best, cloud.weights, minlength=len(g))
     g = g + newton_step(cloud.weights, bent, found, wanting)

@@ -27,16 +27,16 @@ class Scorer:
     """
 
     def __init__(self, model: ScoringModel, rows: int) -> None:
-        self._model = model
+        self.model = model
         self._xp = arrays_for(float(rows) * model.products)
         self._moved = moved(model, self._xp)
 
     def __call__(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Log p(c|x), feature scores, and the rows along the metric's directions, of the rows of a part."""
         if self._xp is NUMPY:
-            rotated = self._model.metric.rotate(values)
-            return *self._model.scores(values, rotated), rotated
-        rows = self._xp.asarray(values, self._model.metric.mean.dtype.type)
+            rotated = self.model.metric.rotate(values)
+            return *self.model.scores(values, rotated), rotated
+        rows = self._xp.asarray(values, self.model.metric.mean.dtype.type)
         logs, feature, rotated = scores_on(self._xp, self._moved, rows)
         return self._xp.numpy(logs), self._xp.numpy(feature), self._xp.numpy(rotated)
 
