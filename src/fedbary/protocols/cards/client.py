@@ -170,8 +170,11 @@ class CardsClient:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
             return {}
         assert self._seen is not None
+        cells = self._seen.cells
+        if self._scored is not None:  # all that is needed of rows that were looked at
+            self._seen = None
         copies = np.arange(len(self._table)) if groups is None else groups.copies
-        return about_rows(facts, as_in(self._table, schema), schema, self._seen.cells, copies, min_group=self._least)
+        return about_rows(facts, as_in(self._table, schema), schema, cells, copies, min_group=self._least)
 
     def _score(self, groups: Groups | None) -> ScoredRows:
         assert self._schema is not None
