@@ -27,7 +27,7 @@ _NEAR, _RIDGE = 0.2, 0.01
 # Points that are settled exactly, and costs of the largest problem that is solved exactly where all else fails.
 _LEAST_DOUBTFUL, _MOST_DOUBTFUL, _MOST_COSTS = 1_000, 32_000, 2**25
 # Gap, relative to the cost, that is good; and the one that is the worst to be of use.
-_GOOD_GAP, _WORST_GAP = 1e-5, 1e-3
+_GOOD_GAP, WORST_GAP = 1e-5, 1e-3
 # Gap, relative to the largest cost, that is rounding.
 _ROUNDING = 1e-12
 
@@ -73,9 +73,9 @@ def semi_discrete(cloud: Cloud, Y: Floats, b: Floats, *, cap: float | None = Non
         if paid < cost:
             cost, plan = paid, tried
         gap, rounding = max(cost - dual, 0.0), _ROUNDING * float(np.abs(f).max())
-        if gap <= (_GOOD_GAP if settled < _MOST_DOUBTFUL else _WORST_GAP) * cost + rounding:
+        if gap <= (_GOOD_GAP if settled < _MOST_DOUBTFUL else WORST_GAP) * cost + rounding:
             break
-    if gap > _WORST_GAP * cost + rounding:
+    if gap > WORST_GAP * cost + rounding:
         raise TransportError("transport.not-optimal", solver="semi-discrete", gap=gap, sources=size, targets=len(b))
     shift = (float(cloud.weights @ f) - float(targets.weights @ prices)) / 2.0
     all_prices = np.empty(len(b))

@@ -16,6 +16,7 @@ from fedbary.space.stored_points import StoredPoints
 from fedbary.transport import Transport, solve
 from fedbary.transport.cloud import Cloud
 from fedbary.transport.cost import cost_matrix
+from fedbary.transport.semi_discrete import WORST_GAP
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +62,9 @@ def guarded_answer(cloud: Points, sketch: SketchPoints, *, min_group: int) -> An
         raise PrivacyError("protocols.answer-shows-rows")
     few = singled_out(relaxed, min_group) or singled_out(costs - cloud.weights * nearest, min_group)
     mean = min(plan.cost, sketch.cap) if few else float(relaxed.sum())
-    return Answer(plan.cost, _triangle(plan, merged), mean, merged.error)
+    # By the cost alone, as the gap would tell something about the rows: certified by the widest gap that is let pass.
+    least = plan.cost * (1.0 - WORST_GAP if plan.method == "semi-discrete" else 1.0)
+    return Answer(plan.cost, max(0.0, float(np.sqrt(least)) - merged.error) ** 2, mean, merged.error)
 
 
 def relaxed_cost(cloud: Cloud, sketch: SketchPoints) -> float:
