@@ -140,12 +140,12 @@ def moments(rows: Rows) -> Work:
 
 
 def scores(rows: Rows) -> Work:
-    model = made_up_model(rows.width)
+    model = made_up_model(rows.width).in_single()  # as a client does with more than 65,536 rows
 
     def work() -> None:
         scorer = Scorer(model, rows.rows)
         for part in rows.chunks():
-            scorer(part)
+            scorer(part.astype(np.float32))
 
     return work
 
