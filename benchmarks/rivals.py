@@ -6,6 +6,7 @@ Instead of it, on the pooled rows that a federation does not have:
 
 - *exact transport*: POT's network simplex between all rows and the reference, costs included: one number, no rows;
 - *geomloss*: Sinkhorn divergence of the same, blur 0.1 · √(mean cost), potentials: what LAVA's published code calls;
+  where it is installed (``pip install geomloss``; POT imports it, and with it PyTorch, so it is in no extra);
 - *KNN-Shapley*: pyDVL, ten neighbours; *cleanlab*: five folds of logistic regressions, self-confidence;
 - *exactFed*, *GTG*: training logistic regressions on coalitions (N = 5), the logged run not counted.
 
@@ -20,6 +21,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
@@ -61,7 +63,7 @@ def work(clients: dict[str, fb.Table], reference: fb.Table, rows: int) -> dict[s
         "sketch": lambda: fb.value(clients, reference, seed=0, engine=one),
         "cards": lambda: fb.value(clients, seed=0, engine=one),
         "exact transport": lambda: exact(*both),
-        "geomloss": lambda: geomloss(*both),
+        **({"geomloss": lambda: geomloss(*both)} if find_spec("geomloss") else {}),
         "KNN-Shapley": lambda: knn_shapley(both[0], pooled.labels, both[1], reference.labels),
         "cleanlab": lambda: ROW_METHODS["cleanlab"].compute(pooled, reference, seed=0),
     }

@@ -20,7 +20,7 @@ def run(*words):
 )
 def test_a_quick_look_prints_a_table(command):
     if command[0] == "rivals.py":
-        for package in ("geomloss", "pydvl", "cleanlab", "torch"):
+        for package in ("pydvl", "cleanlab", "torch"):
             pytest.importorskip(package)
     done = run(*command)
     assert done.returncode == 0, done.stderr
