@@ -100,7 +100,7 @@ def test_plan_and_potentials_prove_how_near_to_the_optimum_the_cost_is(kind, see
 def test_the_gap_is_small_where_points_are_many():
     X, Y, _, b = problem("plain", 0, width=8, targets=30)
     found = solve(np.concatenate([X, X[::-1] + 0.01, 1.1 * X]), Y, None, b, method="semi-discrete")
-    assert found.gap <= 1e-5 * found.cost
+    assert found.gap <= 1e-4 * found.cost
 
 
 @settings(max_examples=5, deadline=None)

@@ -62,17 +62,19 @@ class Spool:
         self._file.write(values.tobytes() if values.nbytes < _IN_MEMORY else values.data)
         self._lengths.append(len(values))
 
-    def parts(self) -> Iterator[NDArray[Any]]:
-        """The rows, a part at a time."""
+    def parts(self, most: int | None = None) -> Iterator[NDArray[Any]]:
+        """The rows, a part at a time, or in pieces of ``most`` rows of it at most."""
         start = 0
         for length in self._lengths:
-            size = length * self._width * self._dtype.itemsize
-            self._file.seek(start)
-            yield np.frombuffer(self._file.read(size), dtype=self._dtype).reshape(length, self._width)
-            start += size
+            for first in range(0, length, most or max(length, 1)):
+                rows = min(most or length, length - first)
+                size = rows * self._width * self._dtype.itemsize
+                self._file.seek(start)
+                yield np.frombuffer(self._file.read(size), dtype=self._dtype).reshape(rows, self._width)
+                start += size
 
-    def placed(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """The same, each part with its place among all rows.
+    def placed(self, most: int | None = None) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """The same, each with its place among all rows.
 
         Examples
         --------
@@ -83,7 +85,7 @@ class Spool:
         [slice(0, 2, None), slice(2, 3, None)]
         """
         start = 0
-        for rows in self.parts():
+        for rows in self.parts(most):
             yield slice(start, start + len(rows)), rows
             start += len(rows)
 

@@ -21,6 +21,9 @@ from fedbary.space.schema import Schema
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# Points that are read at a time: memory of that size is used again, larger pieces are asked of the system every time.
+_CHUNK = 8192
+
 
 @dataclass(frozen=True, eq=False)
 class StoredPoints:
@@ -56,7 +59,7 @@ class StoredPoints:
 
     def chunks(self) -> Iterator[Floats]:
         """The points in order, some at a time."""
-        for at, points in self.of_rows.placed():
+        for at, points in self.of_rows.placed(_CHUNK):
             new = self.first[at]
             if new.all():
                 yield points

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.compute import NUMPY, Array, Arrays
+from fedbary.compute.cores import by_all_cores
 from fedbary.compute.kernels import nearest
 from fedbary.transport.cloud import Cloud
 from fedbary.transport.held_cloud import HeldCloud
@@ -18,6 +19,8 @@ Integers = NDArray[np.int64]
 
 # Points that are compared with all targets at once: their costs stay in the processor's cache.
 _BLOCK = 8192
+# From so many points on one client's work is worth all cores: smaller ones are worked on side by side.
+_BY_ALL_CORES = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,9 @@ def survey(cloud: Cloud, targets: Targets, g: Floats, dtype: type[np.floating]) 
     best, second = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     margin, outside, value = (np.empty(size) for _ in range(3))
     xp, parts = parts_of(cloud)
-    for rows, points in parts:
+
+    def ask(part: tuple[slice, Array]) -> None:
+        rows, points = part
         # Values beyond float32 are settled in float64.
         with np.errstate(over="ignore", invalid="ignore"):
             reduced = targets.costs(points, dtype, xp)
@@ -77,6 +82,12 @@ def survey(cloud: Cloud, targets: Targets, g: Floats, dtype: type[np.floating]) 
             value[rows] = xp.numpy(found.value)
             margin[rows] = xp.numpy(found.second_value - found.value)
             outside[rows] = xp.numpy(found.elsewhere - found.value)
+
+    if xp is NUMPY and size > _BY_ALL_CORES:
+        by_all_cores(ask, parts)
+    else:
+        for part in parts:
+            ask(part)
     # One target leaves no choice, and neither do values beyond float32.
     np.copyto(margin, 0.0, where=~np.isfinite(margin))
     if len(targets.first) == 1:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from fedbary.compute.cores import found_by_all_cores
 from fedbary.errors import ProtocolError
 from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
@@ -64,11 +65,12 @@ class ScoringModel:
         like most. ``rotated`` are the rows along the metric's directions, where they are at hand.
         """
         self.require_affordable(len(values))
-        rotated = self.metric.rotate(values) if rotated is None else rotated
-        found = [
-            self._scores(values[start : start + _BLOCK], rotated[start : start + _BLOCK])
-            for start in range(0, max(len(values), 1), _BLOCK)
-        ]
+        along = self.metric.rotate(values) if rotated is None else rotated
+
+        def scored(start: int) -> tuple[Floats, Floats]:
+            return self._scores(values[start : start + _BLOCK], along[start : start + _BLOCK])
+
+        found = found_by_all_cores(scored, range(0, max(len(values), 1), _BLOCK))
         if len(found) == 1:
             return found[0]
         return np.concatenate([logs for logs, _ in found]), np.concatenate([feature for _, feature in found])
