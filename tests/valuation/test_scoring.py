@@ -176,11 +176,24 @@ def test_linear_parts_are_logistic_regressions(classes):
     values, codes = blobs(rows=300, classes=classes, centres=2.0)
     values = values - values.mean(axis=0)
     out = np.arange(0, 300, 5)
-    found = LogisticRegressions(values, codes, classes, [out], values.var(axis=0)).fit(0.1)
-    for one, rows in zip(found, (np.delete(np.arange(300), out), np.arange(300)), strict=True):
+    regressions = LogisticRegressions(values, codes, classes, [out])
+    found = regressions.fit(0.1)
+    seen = (np.delete(np.arange(300), out), np.arange(300))
+    for lines, offsets, rows in zip(regressions.coefficients(found), found[..., -1], seen, strict=True):
         known = LogisticRegression(C=0.1, tol=1e-8, max_iter=1000).fit(values[rows], codes[rows])
-        logits = values @ one[:, :-1].T + one[:, -1]
+        logits = values @ lines.T + offsets
         np.testing.assert_allclose(np.exp(log_softmax(logits, axis=1)), known.predict_proba(values), atol=0.01)
+
+
+def test_regressions_do_not_depend_on_the_axes_that_rows_are_given_along():
+    """Axes by classes would tell the labels of rows that a fold has left out, where rows are fewer than columns."""
+    rng = np.random.default_rng(0)
+    values, codes = rng.normal(size=(90, 200)), rng.permutation(np.arange(90) % 3)
+    values = values - values.mean(axis=0)
+    turned = values @ np.linalg.qr(rng.normal(size=(200, 200)))[0]
+    folds = [np.arange(start, 90, 5) for start in range(5)]
+    here, there = (LogisticRegressions(rows, codes, 3, folds) for rows in (values, turned))
+    np.testing.assert_allclose(here.potentials(here.fit(1.0)), there.potentials(there.fit(1.0)), atol=1e-6)
 
 
 @pytest.mark.parametrize("width", [2, 50])

@@ -75,9 +75,7 @@ def fit_scoring_model(
     rounded = rows.rounded()
     found = try_everything(rounded, folds, min_group=min_group, seed=seed, busy=busy)
     busy("fitting the scoring model, its linear part")
-    regressions = LogisticRegressions(
-        rounded.values, codes, len(classes), [outside for _, outside in folds], rows.variances
-    )
+    regressions = LogisticRegressions(rounded.values, codes, len(classes), [outside for _, outside in folds])
     linear = best_linear(regressions, _STRENGTHS, lambda potentials: log_loss(log_softmax(-potentials, axis=1), codes))
 
     chosen = _choose(found, linear.potentials, log_prior, codes)

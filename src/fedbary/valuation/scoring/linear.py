@@ -20,13 +20,15 @@ _ENOUGH, _MOST_STEPS = 2e-3, 300
 class LogisticRegressions:
     """One regression without each fold's rows, and one of all rows.
 
-    They differ in few rows, so that they are solved as one problem: as many columns of one matrix product. Rows must be
-    centred and given along directions of ``variances``, by which steps are scaled.
+    They differ in few rows, so that they are solved as one problem: as many columns of one matrix product. Steps are
+    scaled along the rows' principal axes. These do not depend on labels: where rows are fewer than columns, axes of the
+    scatter within classes would tell the class of a row that a fold has left out, and a search that stops early would
+    have read it.
 
     Parameters
     ----------
     rows : array (n, r)
-        The rows; single precision is enough.
+        The rows, centred; single precision is enough.
     codes : array
         Their classes, 0…K−1, of which every fold leaves some rows.
     folds : sequence of arrays
@@ -37,10 +39,12 @@ class LogisticRegressions:
     codes: Integers
     classes: int
     folds: Sequence[Integers]
-    variances: Floats
 
     def __post_init__(self) -> None:
         rows, count = len(self.rows), len(self.folds) + 1
+        scatter = np.asarray(self.rows.T @ self.rows, dtype=np.float64) / rows
+        self._variances, self._axes = np.linalg.eigh(scatter)
+        self._along = self.rows @ self._axes.astype(self.rows.dtype)
         self._weights = np.ones((count, rows), dtype=self.rows.dtype)
         for number, out in enumerate(self.folds):
             self._weights[number, out] = 0.0
@@ -48,14 +52,15 @@ class LogisticRegressions:
         self._weights /= self._left[:, None]
 
     def fit(self, strength: float, start: Floats | None = None) -> Floats:
-        """Coefficients and offsets (folds + 1, K, r + 1) for an inverse penalty, from those for another one."""
+        """Coefficients along the axes and offsets (folds + 1, K, r + 1) for an inverse penalty, from those for one."""
         from scipy.optimize import minimize
 
         # Of two classes one set of coefficients is as good as two, at twice the price.
         penalties = (2.0 if self.classes == 2 else 1.0) / (strength * self._left)
-        scale = np.ones((len(penalties), 1, len(self.variances) + 1))
-        scale[:, 0, :-1] = np.sqrt(_CURVATURE * self.variances + penalties[:, None])
-        shape = (len(penalties), self.classes, len(self.variances) + 1)
+        variances = np.maximum(self._variances, 0.0)
+        scale = np.ones((len(penalties), 1, len(variances) + 1))
+        scale[:, 0, :-1] = np.sqrt(_CURVATURE * variances + penalties[:, None])
+        shape = (len(penalties), self.classes, len(variances) + 1)
         found = minimize(
             self._objective(scale, penalties[:, None, None]),
             np.zeros(shape).ravel() if start is None else (start * scale).ravel(),
@@ -69,12 +74,16 @@ class LogisticRegressions:
         """−logits of each row, from the regression that has not seen it."""
         result = np.zeros((len(self.rows), self.classes))
         for out, one in zip(self.folds, found[:-1], strict=True):
-            result[out] = -(self.rows[out] @ one[:, :-1].T + one[:, -1])
+            result[out] = -(self._along[out] @ one[:, :-1].T + one[:, -1])
         return result
+
+    def coefficients(self, found: Floats) -> Floats:
+        """Coefficients along the rows' own coordinates (folds + 1, K, r)."""
+        return np.asarray(found[..., :-1] @ self._axes.T)
 
     def _objective(self, scale: Floats, penalties: Floats) -> Callable[[Floats], tuple[float, Floats]]:
         """Sum of the regressions' penalised losses and its slope, in scaled coefficients."""
-        rows, weights, codes = self.rows, self._weights, self.codes
+        rows, weights, codes = self._along, self._weights, self.codes
         count, width = len(scale), scale.shape[2]
         own = np.arange(len(rows))
 
@@ -128,4 +137,4 @@ def best_linear(
             if value >= least:
                 break
             best, least = found, value
-    return FittedLinear(best[-1, :, :-1], best[-1, :, -1], regressions.potentials(best))
+    return FittedLinear(regressions.coefficients(best)[-1], best[-1, :, -1], regressions.potentials(best))
