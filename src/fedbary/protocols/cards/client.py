@@ -14,7 +14,7 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.exact_card import card_of_rows
+from fedbary.protocols.cards.exact_card import card_of_different_rows
 from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.looked_at import LookedAt, worth_keeping
 from fedbary.protocols.cards.narrow import as_in, by_name, narrowed
@@ -36,7 +36,7 @@ from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
-from fedbary.space.row_identity import different_rows, row_keys
+from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
 from fedbary.valuation.rules import RowRules
@@ -135,7 +135,7 @@ class CardsClient:
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
         kind = check_table(self._table, Space(task=task))
         if settings.policy == "trusted":
-            card = card_of_rows(narrowed(by_name(different_rows(self._table))), kind)
+            card = card_of_different_rows(self._table, kind, told=lambda table: narrowed(by_name(table)))
             return replace(card, rows=len(self._table), shared=True)
         return guarded_card(
             narrowed(by_name(self._table)), min_group=settings.min_group, shared=settings.shared, task=task
