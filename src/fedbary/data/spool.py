@@ -59,7 +59,7 @@ class Spool:
         """Put rows after those that are there."""
         values = np.ascontiguousarray(rows, dtype=self._dtype).reshape(len(rows), self._width)
         self._file.seek(0, 2)
-        self._file.write(values.tobytes() if values.nbytes < _IN_MEMORY else values.data)
+        self._file.write(values.reshape(-1).view(np.uint8).data)
         self._lengths.append(len(values))
 
     def parts(self, most: int | None = None) -> Iterator[NDArray[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,11 @@ class StoredTable(Table):
 
     def head(self) -> Table:
         """One row in memory, by which its columns are known."""
+        return self._first_row
+
+    @cached_property
+    def _first_row(self) -> Table:
+        """Kept, as a file gives away no single row without the thousands beside it."""
         return next(self.batches(rows=1))
 
     def batches(self, rows: int = 65_536) -> Iterator[Table]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import repeat
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.table import Table
+from fedbary.data.ahead import ahead
+from fedbary.data.table import PART, Table
 from fedbary.errors import DataError
 from fedbary.space.encode import category_texts
 from fedbary.space.labels import class_names
@@ -27,33 +29,43 @@ def row_keys(table: Table, *, seed: int = 0) -> NDArray[np.bytes_]:
     """A keyed hash of each row's content; equal rows have equal keys, in whatever order rows and columns are."""
     if seed == 0 and table in _HASHED:
         return _HASHED[table]
-    empty = hashlib.blake2b(key=str(seed).encode(), digest_size=16)
-    digests = []
-    for part in table.replace(ids=None).batches():
-        for numbers, text in zip(_number_bytes(part), _text_bytes(part), strict=True):
-            row = empty.copy()
-            row.update(numbers)
-            row.update(text)
-            digests.append(row.digest())
-    keys = np.frombuffer(b"".join(digests), dtype="S16")
+    keys = np.concatenate(
+        [np.zeros(0, dtype="S16"), *(_keys(part, seed) for part in table.replace(ids=None).batches())]
+    )
     if seed == 0:
         _HASHED[table] = keys
     return keys
 
 
+def _keys(table: Table, seed: int) -> NDArray[np.bytes_]:
+    empty = hashlib.blake2b(key=str(seed).encode(), digest_size=16)
+    digests = []
+    for numbers, text in zip(_number_bytes(table), _text_bytes(table), strict=True):
+        row = empty.copy()
+        row.update(numbers)
+        row.update(text)
+        digests.append(row.digest())
+    return np.frombuffer(b"".join(digests), dtype="S16")
+
+
 def _number_bytes(table: Table) -> Iterator[memoryview]:
     """The numbers of each row, columns in the order of their names."""
+    for matrix in _number_blocks(table):
+        if not matrix.size:
+            yield from repeat(memoryview(b""), len(matrix))
+            continue
+        numbers, step = matrix.data.cast("B"), 8 * matrix.shape[1]
+        yield from (numbers[place : place + step] for place in range(0, len(numbers), step))
+
+
+def _number_blocks(table: Table) -> Iterator[Floats]:
     columns = [table.columns[name] for name in sorted(table.columns)]
     blocks = [values.reshape(len(table), -1) for values in columns if values.dtype.kind != "O"]
-    width = sum(block.shape[1] for block in blocks)
-    if not width:
-        yield from repeat(memoryview(b""), len(table))
-        return
     for start in range(0, len(table), _TOGETHER):
-        matrix = np.hstack([block[start : start + _TOGETHER] for block in blocks]).astype(np.float64, copy=False)
+        some = slice(start, min(start + _TOGETHER, len(table)))
+        matrix = np.hstack([np.zeros((some.stop - start, 0)), *(block[some] for block in blocks)])
         matrix += 0.0  # there is one zero
-        numbers, step = matrix.data.cast("B"), 8 * width
-        yield from (numbers[place : place + step] for place in range(0, len(numbers), step))
+        yield matrix
 
 
 def _text_bytes(table: Table) -> Iterator[bytes]:
@@ -107,8 +119,56 @@ def content_digest(table: Table) -> str:
     return hashlib.sha256(b"".join(np.sort(row_keys(table)).tolist())).hexdigest()
 
 
+@dataclass(frozen=True, eq=False)
+class _Large:
+    """What a table of many rows is known by: a hash of each row, and one of all in their order."""
+
+    hashes: NDArray[np.bytes_]
+    digest: str
+
+    @classmethod
+    def of(cls, table: Table) -> _Large:
+        """What is known by now, or else by reading all rows."""
+        if table not in _LARGE:
+            for _ in known_parts(table):
+                pass
+        return _LARGE[table]
+
+
+_LARGE: WeakKeyDictionary[Table, _Large] = WeakKeyDictionary()
+
+
+def known_parts(table: Table) -> Iterator[Table]:
+    """The parts of a large table for whoever needs them, and after the last one its rows are known, too.
+
+    Keys take a second for a quarter million rows, in which Python does nothing else. So numbers are hashed many rows at
+    a time, with the number of the row's label.
+    """
+    import pandas as pd
+
+    codes, different = pd.factorize(table.labels)
+    whole, hashes, start = hashlib.sha256(), list[NDArray[np.bytes_]](), 0
+    for part in ahead(table.replace(ids=None).batches()):
+        yield part
+        if any(values.dtype.kind == "O" for values in part.columns.values()):
+            hashes.append(_keys(part, 0))
+            whole.update(hashes[-1].tobytes())
+            start += len(part)
+            continue
+        for matrix in _number_blocks(part):
+            own = codes[start : start + len(matrix)].astype(np.float64)
+            hashes.append(hashed_rows(np.column_stack([matrix, own])))
+            whole.update(matrix.data)
+            start += len(matrix)
+    whole.update(codes.astype(np.int64).tobytes())
+    whole.update(repr([str(name) for name in class_names(np.asarray(different))]).encode())
+    _LARGE[table] = _Large(np.concatenate(hashes), whole.hexdigest())
+
+
 def order_digest(table: Table) -> str:
     """One hash of a table's rows in their order, by which a table is known again."""
+    if len(table) > PART:
+        return _Large.of(table).digest
     return hashlib.sha256(b"".join(row_keys(table).tolist())).hexdigest()
 
 
@@ -135,7 +195,8 @@ def split_reference(reference: Table, *, seed: int = 0) -> tuple[Table, Table]:
 
 def different_rows(table: Table) -> Table:
     """The table with each row once: what guards count."""
-    once = np.sort(np.unique(row_keys(table), return_index=True)[1])
+    keys = row_keys(table) if len(table) <= PART else _Large.of(table).hashes
+    once = np.sort(np.unique(keys, return_index=True)[1])
     nameless = table.replace(ids=None)
     return nameless if len(once) == len(table) else nameless.take(once)
 

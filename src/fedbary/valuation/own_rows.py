@@ -43,7 +43,8 @@ def blended(log_probabilities: Spool, whitened: Spool, codes: Integers) -> Itera
     for (place, logs), rows in zip(log_probabilities.placed(), whitened.parts(), strict=True):
         seen = known[place]
         potentials = np.zeros_like(logs)  # adds nothing to the rows of unknown classes
-        potentials[seen] = means.potentials(rows[seen].astype(np.float64), codes[place][seen])
+        some = rows if seen.all() else rows[seen]
+        potentials[seen] = means.potentials(some.astype(np.float64), codes[place][seen])
         own.append(potentials)
         gains = _gains(logs[seen], potentials[seen], codes[place][seen], noise)
         sums += gains.sum(axis=1)
@@ -100,15 +101,18 @@ def _weighted(log_probabilities: Spool, own: Spool, weight: float) -> Iterator[F
 
 def _gains(logs: Floats, own: Floats, codes: Integers, noise: float) -> Floats:
     """How much likelier each label becomes by each weight, one line per weight."""
-    from scipy.special import log_softmax
-
     before = _loss(_of_label(logs, codes), logs.shape[1], noise)
-    return np.array(
-        [
-            before - _loss(_of_label(log_softmax(logs + weight * own, axis=1), codes), logs.shape[1], noise)
-            for weight in _WEIGHTS
-        ]
-    )
+    # Rows lie side by side, so that sums over few classes are sums of long vectors.
+    by_class, potentials, rows = np.ascontiguousarray(logs.T), np.ascontiguousarray(own.T), np.arange(len(codes))
+    gains = np.empty((len(_WEIGHTS), len(codes)))
+    for place, weight in enumerate(_WEIGHTS):
+        both = weight * potentials
+        both += by_class
+        both -= both.max(axis=0)
+        label = both[codes, rows]
+        np.exp(both, out=both)
+        gains[place] = before - _loss(label - np.log(both.sum(axis=0)), logs.shape[1], noise)
+    return gains
 
 
 def _of_label(log_probabilities: Floats, codes: Integers) -> Floats:

@@ -14,8 +14,9 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.exact_card import card_of_rows
+from fedbary.protocols.cards.exact_card import card_of_different_rows
 from fedbary.protocols.cards.guards import guarded_card
+from fedbary.protocols.cards.looked_at import LookedAt, worth_keeping
 from fedbary.protocols.cards.narrow import as_in, by_name, narrowed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.cards.row_scores import USUAL_TAIL, SeenRows, own_tail, score_rows, seen_rows
@@ -35,7 +36,7 @@ from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
-from fedbary.space.row_identity import different_rows, row_keys
+from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.groups import Groups
 from fedbary.valuation.rules import RowRules
@@ -55,6 +56,7 @@ class CardsClient:
         self._arrays: Mapping[str, np.ndarray] = {}
         self._tail = USUAL_TAIL
         self._seen: SeenRows | None = None
+        self._looked: LookedAt | None = None
         self._scored: ScoredRows | None = None
 
     def answer(self, message: Message) -> Reply:
@@ -133,7 +135,7 @@ class CardsClient:
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
         kind = check_table(self._table, Space(task=task))
         if settings.policy == "trusted":
-            card = card_of_rows(narrowed(by_name(different_rows(self._table))), kind)
+            card = card_of_different_rows(self._table, kind, told=lambda table: narrowed(by_name(table)))
             return replace(card, rows=len(self._table), shared=True)
         return guarded_card(
             narrowed(by_name(self._table)), min_group=settings.min_group, shared=settings.shared, task=task
@@ -143,16 +145,27 @@ class CardsClient:
         """The received model at a temperature of this client's own."""
         if schema.label.kind == "number":
             return
-        if (seen := seen_rows(as_in(self._table, schema), schema, self._arrays, ranked=False)) is not None:
+        if (seen := self._look(schema, ranked=False)) is not None:
             self._arrays = refined(self._arrays, seen, schema, reach, groups=self._groups)
 
     def _fit(self, schema: Schema) -> dict[str, Scalar]:
         """What the model should be like to suit these rows."""
-        seen = seen_rows(as_in(self._table, schema), schema, self._arrays, ranked=False)
+        seen = self._look(schema, ranked=False)
         tail = own_tail(seen, least=self._settings.min_group)
         if seen is None or schema.label.kind == "number":
             return {"tail": tail}
         return {"temperature": own_temperature(seen, schema, groups=self._groups), "tail": tail}
+
+    def _look(self, schema: Schema, *, ranked: bool) -> SeenRows | None:
+        """What the received model says of the rows; many are not read again for another temperature."""
+        if self._looked is not None and (again := self._looked.by(schema, self._arrays)) is not None:
+            return again
+        self._looked = None
+        kept = worth_keeping(len(self._table), schema)
+        seen = seen_rows(as_in(self._table, schema), schema, self._arrays, ranked=ranked or kept)
+        if kept and seen is not None:
+            self._looked = LookedAt.kept(schema, self._arrays, seen)
+        return seen
 
     @property
     def _groups(self) -> Groups | None:
@@ -179,7 +192,8 @@ class CardsClient:
     def _score(self, groups: Groups | None) -> ScoredRows:
         assert self._schema is not None
         if self._seen is None:
-            self._seen = seen_rows(as_in(self._table, self._schema), self._schema, self._arrays)
+            self._seen = self._look(self._schema, ranked=True)
+            self._looked = None
         found = score_rows(self._seen, self._arrays, rules=self._rules, tail=self._tail, groups=groups)
         if groups is None:
             self._scored = found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from fedbary.space.description import stated_reading
 from fedbary.space.encode import category_texts, column_kind
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Task
-from fedbary.space.row_identity import different_rows
+from fedbary.space.row_identity import different_rows, known_parts
 
 Floats = NDArray[np.float64]
 
@@ -36,8 +37,26 @@ def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: boo
     (('a', 'b'), array([2., 1.]), array([40.]), array([-10.]))
     """
     kind = label_kind(table.labels, task, name=table.label_name)
-    card = card_of_rows(different_rows(table), kind)
+    card = card_of_different_rows(table, kind)
     return replace(card, name=name, rows=len(table), shared=shared)
+
+
+def card_of_different_rows(table: Table, kind: str, *, told: Callable[[Table], Table] = lambda table: table) -> Card:
+    """The moments of a table in which each different row counts once; ``told`` says what a card is made of.
+
+    A large table is read once for the moments and for what tells its rows apart: usually none is a copy.
+    """
+    if len(table) > PART:
+        made: list[Future[Card]] = []
+        with ThreadPoolExecutor(1, thread_name_prefix="fedbary-card") as beside:
+            for part in known_parts(table):
+                if made:
+                    made[-1].result()
+                made.append(beside.submit(_card_of_part, told(part), kind, None, len(table)))
+        card = joined(one.result() for one in made)
+        if len(different_rows(table)) == len(table):
+            return card
+    return card_of_rows(told(different_rows(table)), kind)
 
 
 def card_of_rows(table: Table, kind: str, *, unnamed: str | None = None) -> Card:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,6 +36,8 @@ _CLASS_SHARES = (0.1, 0.3, 0.6)
 _FEATURE_SHRINKAGES = (0.02, 0.05, 0.1, 0.3)
 FEATURE_CENTROIDS = 10
 _WIDE = 128
+# Numbers from which on folds are tried beside each other: with fewer, threads wait for Python's lock.
+_LARGE = 2**17
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,13 +135,18 @@ def try_everything(
 ) -> OutOfFold:
     """Score the rows that each fold leaves out by all candidates that are fitted to the others."""
     found = OutOfFold(len(rows.codes), rows.classes)
-    for number, (inside, outside) in enumerate(folds, start=1):
-        busy(f"fitting the scoring model, fold {number} of {len(folds)}")
-        fold = _Fold.of(rows, inside, outside)
-        groupings = groupings_by_class(fold.whitened[inside], fold.labels, _CENTROIDS, min_group=min_group, seed=seed)
+
+    def try_fold(one: tuple[Integers, Integers]) -> None:
+        fold = _Fold.of(rows, *one)
+        own = fold.whitened[fold.inside]
+        groupings = groupings_by_class(own, fold.labels, _CENTROIDS, min_group=min_group, seed=seed)
         groups = dict(zip(_CENTROIDS, groupings, strict=True))
         _try_shared(found, fold, groups)
         _try_by_class(found, fold, groups, min_group=min_group, seed=seed)
+
+    with ThreadPoolExecutor(1 if rows.values.size < _LARGE else os.cpu_count() or 1) as pool:
+        for number, _ in enumerate(pool.map(try_fold, folds), start=1):
+            busy(f"fitting the scoring model, fold {number} of {len(folds)}")
     return found
 
 
