@@ -14,7 +14,7 @@ from fedbary.errors import ProtocolError
 from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
-from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
+from fedbary.valuation.scoring.mixture import Centroids, soft_minimum, soft_minimum_of_one
 
 Floats = NDArray[np.float64]
 
@@ -204,8 +204,7 @@ class ScoringModel:
 
 def feature_potential(whitened: Floats, centroids: Centroids) -> Floats:
     """Soft minimum of the squared distance to all centroids, whatever their class."""
-    everyone = Centroids(centroids.points, np.zeros(len(centroids.points), dtype=np.int64), centroids.weights)
-    return np.asarray(soft_minimum(cost_matrix(whitened, centroids.points, 2), everyone, 2.0, 1)[:, 0])
+    return soft_minimum_of_one(cost_matrix(whitened, centroids.points, 2), centroids.weights, 2.0)
 
 
 def _centroid_arrays(name: str, centroids: Centroids) -> dict[str, np.ndarray]:
