@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute import NUMPY
 from fedbary.data.spool import Spool
 from fedbary.valuation.bad_rows import label_noise
 
@@ -92,20 +93,16 @@ class _OwnMeans:
 
 
 def _weighted(log_probabilities: Spool, own: Spool, weight: float) -> Iterator[Floats]:
-    from scipy.special import log_softmax
-
     for logs, potentials in zip(log_probabilities.parts(), own.parts(), strict=True):
-        yield log_softmax(logs + weight * potentials, axis=1)
+        yield NUMPY.log_softmax(logs + weight * potentials)
 
 
 def _gains(logs: Floats, own: Floats, codes: Integers, noise: float) -> Floats:
     """How much likelier each label becomes by each weight, one line per weight."""
-    from scipy.special import log_softmax
-
     before = _loss(_of_label(logs, codes), logs.shape[1], noise)
     return np.array(
         [
-            before - _loss(_of_label(log_softmax(logs + weight * own, axis=1), codes), logs.shape[1], noise)
+            before - _loss(_of_label(NUMPY.log_softmax(logs + weight * own), codes), logs.shape[1], noise)
             for weight in _WEIGHTS
         ]
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
+from fedbary.compute import NUMPY
 from fedbary.errors import ProtocolError
 from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
@@ -85,12 +85,12 @@ class ScoringModel:
 
     def _scores(self, values: Floats, rotated: Floats) -> tuple[Floats, Floats]:
         parts = [
-            log_softmax(-scale * potential + prior + bias, axis=1)
+            NUMPY.log_softmax(-scale * potential + prior + bias)
             for (potential, prior), scale, bias in zip(
                 self._potentials(values, rotated), self.scales, self.biases, strict=True
             )
         ]
-        logs = log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0), axis=1)
+        logs = NUMPY.log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0))
         potentials = feature_potential(self.metric.rescale(rotated, self.feature_shrinkage), self.feature_centroids)
         looks = logs.argmax(axis=1)
         return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
