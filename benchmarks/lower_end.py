@@ -23,7 +23,7 @@ from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import network_simplex
 
 DATA = ("dry-bean", "fashion-mnist", "cifar10-embeddings", "digits")
-STEPS = {"1 step": (0.2,), "2 steps (default)": (0.2, 0.15), "4 steps": (0.2, 0.15, 0.125, 0.1)}
+STEPS = {"1 step": (0.3,), "2 steps (default)": (0.3, 0.3), "4 steps": (0.3, 0.3, 0.3, 0.3)}
 
 
 def triangle(_: Points, sketch: SketchPoints, start: Transport) -> float:

@@ -73,14 +73,17 @@ def combined_test(rows: Scores, clean: Scores, null: Scores | None = None, *, ra
     for name, least in _LEAST_EXCESS.items():
         scores, known = rows.channel(name), clean.channel(name)
         surprise = Calibration.of(judge.channel(name), judge.weights, least_excess=least)
-        tails[name] = Calibration.of(known, clean.weights).p_values(np.where(testable, scores, np.nan), rows.weights)
+        # Where clean rows do both, they are sorted once: no p-value looks at how long the tail is.
+        among = surprise if null is None else Calibration.of(known, clean.weights)
+        tails[name] = among.p_values(np.where(testable, scores, np.nan), rows.weights)
         seen = tails[name]
         if null is not None:
             seen = surprise.p_values(np.concatenate([scores, known]))
         found = odd_share(seen[np.isfinite(seen)], clean_rows=judge.effective)
         bonus = np.log(max(found.low, _LEAST_SHARE))
-        statistics.append((surprise.surprise(scores) + bonus, surprise.surprise(known) + bonus))
-        ranks.append(surprise.surprise((ranked or rows).channel(name)) + bonus)
+        own, better = surprise.surprise(scores), (ranked or rows).channel(name)
+        statistics.append((own + bonus, surprise.surprise(known) + bonus))
+        ranks.append((own if better is scores else surprise.surprise(better)) + bonus)
     tested, calibrating = (np.maximum(*pair) for pair in zip(*statistics, strict=True))
     p = Calibration.of(calibrating, clean.weights).p_values(np.where(testable, tested, np.nan), rows.weights)
     worst = np.maximum(*ranks)

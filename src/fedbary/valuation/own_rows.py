@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute import NUMPY
 from fedbary.data.spool import Spool
 from fedbary.valuation.bad_rows import label_noise
 
@@ -93,10 +94,8 @@ class _OwnMeans:
 
 
 def _weighted(log_probabilities: Spool, own: Spool, weight: float) -> Iterator[Floats]:
-    from scipy.special import log_softmax
-
     for logs, potentials in zip(log_probabilities.parts(), own.parts(), strict=True):
-        yield log_softmax(logs + weight * potentials, axis=1)
+        yield NUMPY.log_softmax(logs + weight * potentials)
 
 
 def _gains(logs: Floats, own: Floats, codes: Integers, noise: float) -> Floats:

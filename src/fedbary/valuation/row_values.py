@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute import NUMPY
 from fedbary.data.spool import Spool
 from fedbary.notes import Note
 from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_share, wrong_labels
@@ -173,11 +174,9 @@ def own_mix(
 
 def shifted(log_probabilities: Spool, shift: Floats) -> Spool:
     """Log-probabilities under another prior."""
-    from scipy.special import log_softmax
-
     found = Spool(log_probabilities.width)
     for logs in log_probabilities.parts():
-        found.append(log_softmax(logs + shift, axis=1))
+        found.append(NUMPY.log_softmax(logs + shift))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,7 +80,15 @@ def few_texts(codes: NDArray[np.integer], names: Sequence[str]) -> pd.Categorica
     """
     import pandas as pd
 
-    return pd.Categorical.from_codes(codes, pd.Index(list(names), dtype="str"))
+    return pd.Categorical.from_codes(codes, dtype=_few(tuple(names)))
+
+
+@lru_cache(maxsize=8)
+def _few(names: tuple[str, ...]) -> pd.CategoricalDtype:
+    """Clients have the same classes, and making a type takes longer than a column of some hundred rows."""
+    import pandas as pd
+
+    return pd.CategoricalDtype(pd.Index(list(names), dtype="str"))
 
 
 def numbered(texts: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str]]:

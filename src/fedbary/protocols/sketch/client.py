@@ -91,6 +91,7 @@ class SketchClient:
             self._schema, self._arrays, self._cap = schema, arrays, cap
         if self._left is None:
             self._left = self._reply(schema, sketch, judge)
+            self._forget()
         return replace(self._left, round=message.round)
 
     def row_values(self) -> ScoredRows:
@@ -103,6 +104,7 @@ class SketchClient:
             if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
                 self._potentials = solve(cloud, sketch.points, b=sketch.weights).source_potential
             self._scored = self._score(self._schema, sketch)
+            self._forget()
         return self._scored
 
     def state(self) -> State:
@@ -199,6 +201,11 @@ class SketchClient:
             gradient=gradient,
             groups=groups,
         )
+
+    def _forget(self) -> None:
+        """Once the rows have their values, what these came from is several times the table for nothing."""
+        if self._scored is not None:
+            self._seen = self._potentials = None
 
     def _rows_seen(self, schema: Schema) -> SeenRows:
         if self._seen is None:

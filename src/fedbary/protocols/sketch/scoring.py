@@ -145,7 +145,7 @@ class Judge:
         model_arrays = below(arrays, "model.")
         if not model_arrays:
             return None
-        model = ScoringModel.from_arrays(model_arrays)
+        model = _received(model_arrays)
         model.require_affordable(rows)
         projected = projected and schema.projection is not None
         if model.metric.mean.shape != (schema.value_width if projected else schema.encoded_width,):
@@ -207,6 +207,21 @@ class Judge:
             columns=columns if self._ranked and not self._projected else None,
         )
         return Judged(rows, model)
+
+
+# What was read last, with what it was read from.
+_last: tuple[Mapping[str, np.ndarray], ScoringModel] | None = None
+
+
+def _received(arrays: Mapping[str, np.ndarray]) -> ScoringModel:
+    """The model in a message, read and checked once for all clients of a process, as they are sent the same arrays."""
+    global _last  # noqa: PLW0603 - threads that come at once each read it, which is the same
+    kept = _last
+    if kept is not None and kept[0].keys() == arrays.keys() and all(kept[0][key] is arrays[key] for key in arrays):
+        return kept[1]
+    model = ScoringModel.from_arrays(arrays)
+    _last = (arrays, model)
+    return model
 
 
 def judged_rows(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute.kernels import centred_distances
 from fedbary.space.points import project
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
+from fedbary.valuation.scoring.mixture import Centroids, soft_minimum_of_one
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -72,16 +74,25 @@ class ClassMetric:
     def potentials(self, whitened: Floats) -> Floats:
         """−log-density of each class, up to a common constant."""
         values = project(whitened, None if self.directions is None else self.directions.T)
-        classes = len(self.roots)
-        potentials = np.full((len(values), classes), np.inf)
-        for code in range(classes):
+        potentials = np.full((len(values), len(self.roots)), np.inf)
+        for code, (centre, points, squares, weights) in self._own.items():
+            costs = centred_distances(values @ self.roots[code] - centre, points, squares)
+            potentials[:, code] = soft_minimum_of_one(costs, weights, 2.0) / 2.0 + self.log_determinants[code]
+        return potentials
+
+    @cached_property
+    def _own(self) -> dict[int, tuple[Floats, Floats, Floats, Floats]]:
+        """The centroids of each class in its metric: their centre, they around it, their squares and weights."""
+        found = {}
+        for code, root in enumerate(self.roots):
             mine = self.centroids.classes == code
             if mine.any():
-                root = self.roots[code]
-                costs = cost_matrix(values @ root, self.centroids.points[mine] @ root, 2)
-                own = Centroids(self.centroids.points[mine], np.zeros(mine.sum(), int), self.centroids.weights[mine])
-                potentials[:, code] = soft_minimum(costs, own, 2.0, 1)[:, 0] / 2.0 + self.log_determinants[code]
-        return potentials
+                points = self.centroids.points[mine] @ root
+                centre = points.mean(axis=0)
+                points = points - centre
+                squares = np.einsum("ij,ij->i", points, points)
+                found[code] = (centre, points, squares, self.centroids.weights[mine])
+        return found
 
 
 def class_directions(whitened: Floats, codes: Integers, within: Floats, features: int) -> Floats | None:

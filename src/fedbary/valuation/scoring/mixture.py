@@ -108,6 +108,17 @@ def soft_minimum(costs: Floats, centroids: Centroids, epsilon: float, classes: i
     return soft_minima(costs, centroids, (epsilon,), classes)[0]
 
 
+def soft_minimum_of_one(costs: Floats, weights: Floats, epsilon: float) -> Floats:
+    """`soft_minimum` where all centroids are of one class."""
+    by_centroid = costs.T.copy()
+    least = by_centroid.min(axis=0)
+    by_centroid -= least
+    by_centroid /= -epsilon
+    terms = np.exp(by_centroid, out=by_centroid)
+    terms *= weights.astype(costs.dtype)[:, None]
+    return np.asarray(least - epsilon * np.log(terms.sum(axis=0)))
+
+
 def soft_minima(costs: Floats, centroids: Centroids, epsilons: Sequence[float], classes: int) -> list[Floats]:
     """`soft_minimum` for several ε, from the largest down: where ε is halved, the terms are squared."""
     order = np.argsort(centroids.classes, kind="stable")

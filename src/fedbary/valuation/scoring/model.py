@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
+from fedbary.compute import NUMPY
 from fedbary.compute.cores import found_by_all_cores
 from fedbary.errors import ProtocolError
 from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
-from fedbary.valuation.scoring.mixture import Centroids, soft_minimum
+from fedbary.valuation.scoring.mixture import Centroids, soft_minimum, soft_minimum_of_one
 
 Floats = NDArray[np.float64]
 
@@ -87,12 +87,12 @@ class ScoringModel:
 
     def _scores(self, values: Floats, rotated: Floats) -> tuple[Floats, Floats]:
         parts = [
-            log_softmax(-scale * potential + prior + bias, axis=1)
+            NUMPY.log_softmax(-scale * potential + prior + bias)
             for (potential, prior), scale, bias in zip(
                 self._potentials(values, rotated), self.scales, self.biases, strict=True
             )
         ]
-        logs = log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0), axis=1)
+        logs = NUMPY.log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0))
         potentials = feature_potential(self.metric.rescale(rotated, self.feature_shrinkage), self.feature_centroids)
         looks = logs.argmax(axis=1)
         return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
@@ -206,8 +206,7 @@ class ScoringModel:
 
 def feature_potential(whitened: Floats, centroids: Centroids) -> Floats:
     """Soft minimum of the squared distance to all centroids, whatever their class."""
-    everyone = Centroids(centroids.points, np.zeros(len(centroids.points), dtype=np.int64), centroids.weights)
-    return np.asarray(soft_minimum(cost_matrix(whitened, centroids.points, 2), everyone, 2.0, 1)[:, 0])
+    return soft_minimum_of_one(cost_matrix(whitened, centroids.points, 2), centroids.weights, 2.0)
 
 
 def _centroid_arrays(name: str, centroids: Centroids) -> dict[str, np.ndarray]:
