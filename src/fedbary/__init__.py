@@ -17,6 +17,7 @@ _HOMES = {
     "Cards": "fedbary.protocols.cards",
     "Checkup": "fedbary.checkup.result",
     "ClientScores": "fedbary.valuation.scores",
+    "Cloud": "fedbary.transport.cloud",
     "Comparison": "fedbary.research.comparison",
     "DataError": "fedbary.errors",
     "DatasetUnavailable": "fedbary.errors",
@@ -46,6 +47,7 @@ _HOMES = {
     "Space": "fedbary.space.options",
     "Status": "fedbary.valuation.outcome",
     "Table": "fedbary.data.table",
+    "Target": "fedbary.transport.target",
     "TrainingLog": "fedbary.research.training.training_log",
     "TransportError": "fedbary.errors",
     "Triangle": "fedbary.protocols.triangle",
@@ -82,6 +84,7 @@ __all__ = [
     "Cards",
     "Checkup",
     "ClientScores",
+    "Cloud",
     "Comparison",
     "DataError",
     "DatasetUnavailable",
@@ -110,6 +113,7 @@ __all__ = [
     "Space",
     "Status",
     "Table",
+    "Target",
     "TrainingLog",
     "TransportError",
     "Triangle",
@@ -183,7 +187,9 @@ if TYPE_CHECKING:
     from fedbary.space.public_schema import public_schema
     from fedbary.space.row_identity import split_reference
     from fedbary.space.schema import Schema
+    from fedbary.transport.cloud import Cloud
     from fedbary.transport.solve import solve
+    from fedbary.transport.target import Target
     from fedbary.valuation.cleaning import clean
     from fedbary.valuation.outcome import Outcome, Status
     from fedbary.valuation.result import Valuation

@@ -323,8 +323,8 @@ def _between_sizes(costs: Mapping[int, list[float]], sizes: NDArray[np.int64]) -
 
     Examples
     --------
-    >>> _between_sizes({10: [3.0, 5.0], 30: [1.0, 2.0]}, np.array([10, 15, 30]))
-    {10: [3.0, 5.0], 15: [2.0, 3.5], 30: [1.0, 2.0]}
+    >>> _between_sizes({10: [3.0, 5.0], 30: [0.0, 2.0]}, np.array([10, 15, 30]))[15]
+    [1.5, 3.5]
     """
     known = np.array(sorted(costs, reverse=True))
     most = max(map(len, costs.values()), default=1)
