@@ -323,7 +323,8 @@ def _between_sizes(costs: Mapping[int, list[float]], sizes: NDArray[np.int64]) -
 
     Examples
     --------
-    >>> _between_sizes({10: [3.0, 5.0], 30: [0.0, 2.0]}, np.array([10, 15, 30]))[15]
+    >>> found = _between_sizes({10: [3.0, 5.0], 30: [0.0, 2.0]}, np.array([10, 15, 30]))
+    >>> np.round(found[15], 9).tolist()
     [1.5, 3.5]
     """
     known = np.array(sorted(costs, reverse=True))
