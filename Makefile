@@ -9,7 +9,7 @@ NEWEST := build/newest
 # What needs an extra (Flower, PyTorch, pyDVL, MkDocs, a browser), and the numbers that are frozen for constraints.txt.
 NOT_CORE := $(addprefix --ignore=,tests/docs tests/deploy tests/research tests/engines/flower tests/integration \
 	tests/engines/nvflare src/fedbary/research src/fedbary/engines/flower src/fedbary/engines/nvflare \
-	src/fedbary/flower.py src/fedbary/nvflare.py) --ignore-glob='*/test_*_page.py' --ignore-glob='*/deploy/nvflare*.py'
+	src/fedbary/flower.py src/fedbary/nvflare.py src/fedbary/compute/torch_arrays.py) --ignore-glob='*/test_*_page.py' --ignore-glob='*/deploy/nvflare*.py'
 
 export OMP_NUM_THREADS := 1
 export POT_BACKEND_DISABLE_PYTORCH := 1
