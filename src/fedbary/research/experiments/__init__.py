@@ -21,8 +21,8 @@ class Experiment:
     """A table that can be computed again.
 
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
-    ``markdown(table)``; and ``pictures(table)`` where there are any. Cells that are timed run ``alone``, one after the
-    other in this process.
+    ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)`` where a page quotes it: numbers by
+    name. Cells that are timed run ``alone``, one after the other in this process.
     """
 
     name: str
@@ -38,6 +38,11 @@ class Experiment:
         """What it computes, one after the other."""
         cells: list[Any] = self.module.cells(smoke)
         return cells
+
+    def facts(self, table: pd.DataFrame) -> dict[str, float]:
+        """The numbers of the table that pages quote, by name."""
+        found: dict[str, float] = self.module.facts(table) if hasattr(self.module, "facts") else {}
+        return found
 
     def folder(self, output: Path, *, smoke: bool) -> Path:
         """Where its files are; a smoke test never overwrites the real table."""
