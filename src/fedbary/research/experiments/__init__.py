@@ -21,8 +21,8 @@ class Experiment:
     """A table that can be computed again.
 
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
-    ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)`` where a page quotes it: numbers by
-    name. Cells that are timed run ``alone``, one after the other in this process.
+    ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
+    Cells that are timed run ``alone``, one after the other in this process.
     """
 
     name: str

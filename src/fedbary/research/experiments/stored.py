@@ -24,7 +24,7 @@ class Provenance:
     command
         What computes it.
     cells, seeds, seconds, cores
-        How many cells it has and how many seeds, the processor time of all cells together, and the cores that shared it.
+        How many cells and seeds it has, the seconds of all cells together, and the cores that shared them.
     commit, versions
         The code that computed it.
     complete
