@@ -122,6 +122,9 @@ SENTENCES = {
     ),
     "no-method-given": say("No method was given: name at least one."),
     "no-model": say("There is no model under {how!r}: {why}"),
+    "no-round-of-everybody": say(
+        "ComFedSV completes what some rounds know, but no round selected all clients: train one round with everybody, or use FedShapley."
+    ),
     "no-saved-result": say("'{folder}' holds no {kind} (there is no {file}): check the folder.", "kind"),
     "no-square-image": say(
         "A row of {width} numbers is not a square image in grey or in three colours: say CNN(shape=(height, width, colours)), or use Logistic() or MLP()."
@@ -131,6 +134,9 @@ SENTENCES = {
     ),
     "no-such-experiment": say("There is no experiment {name!r}{guess}; choose from {known}."),
     "no-such-method": say("There is no method {name!r}{of}{guess}; choose from {known}."),
+    "no-such-option": say(
+        "The method {method!r} has no option {option!r}{guess}; it takes {known}: write it as {method}@NAME=NUMBER."
+    ),
     "no-such-way": say("There is no way {name!r} to act on flags{guess}; choose from {known}."),
     "no-training-log": say("There is no training log '{file}': check the path."),
     "no-way-given": say("No way to act on flags was given: name at least one of {known}.", "known"),
