@@ -61,7 +61,7 @@ def compare_clients(
         Names from `fedbary.research.baselines.clients.METHODS` (``exactfed``, ``gtg``, ``mr``, …) and from
         `fedbary.research.comparison.PROTOCOL_METHODS` (``sketch``, ``cards``, ``interpolation``, ``triangle``, whose
         value is 1/distance; ``worth``, also without a reference). Default: sketch, worth, gtg, cgsv; mr and or for up
-        to 14 clients, exactfed for up to ten.
+        to 14 clients, exactfed for up to ten. `fedbary.research.register_client_method` adds one of your own.
     truth : str, optional
         The method that the others are measured by; it is computed, too. Default: exactfed, where it is compared.
     model : optional
@@ -125,11 +125,11 @@ def compare_clients(
     scores: dict[str, ClientScores] = {}
     failed: dict[str, Note] = {}
     for name in chosen:
-        tell(METHODS[name].title if name in METHODS else name)
         if name in METHODS and untrained is not None:
             failed[name] = untrained
             continue
         try:
+            tell(METHODS[name].title if name in METHODS else name)
             scores[name] = cache.get(
                 name,
                 partial(_scores, name, prepared, tables, target, seed),
@@ -158,7 +158,7 @@ def chosen_methods(methods: Sequence[str] | None, truth: str | None, clients: in
     if methods is None:
         exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
         methods = ["sketch", "worth", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
-    return check_methods(methods, truth, [*METHODS, *PROTOCOL_METHODS])
+    return check_methods(methods, truth, [*METHODS.offered(), *PROTOCOL_METHODS])
 
 
 def _scores(
