@@ -149,6 +149,11 @@ SENTENCES = {
     "other-width": say(
         "the rows have {width} coordinates, those of the test set {wanted}: use the same features everywhere.", "wanted"
     ),
+    "own-method-failed": say("The method {name!r} failed ({why}): correct the function that computes it."),
+    "own-values-shape": say(
+        "The method {name!r} gave values of shape {got}, but must give one for each of the {count} {of}s, ({count},).",
+        "of count",
+    ),
     "protocol-without-rows": say("{name} values no rows"),
     "pydvl-missing": say(
         "This method needs pyDVL 0.10, which is {found}: run `make install`, or pip install 'fedbary[compare]' and then pip install --no-deps pyDVL==0.10.0 (it declares numpy<2, so that without --no-deps pip silently takes an older release that has another interface)."

@@ -61,8 +61,8 @@ def compare_clients(
         Names from `fedbary.research.baselines.clients.METHODS` (``exactfed``, ``gtg``, ``mr``, …) and from
         `fedbary.research.comparison.PROTOCOL_METHODS` (``sketch``, ``cards``, ``interpolation``, ``triangle``, whose
         value is 1/distance; ``worth``, also without a reference). Options stand behind a method's name:
-        ``"tmr@decay=0.9"``. Default: sketch, worth, gtg, cgsv; mr and or for up
-        to 14 clients, exactfed for up to ten.
+        ``"tmr@decay=0.9"``. `fedbary.research.register_client_method` adds one of your own. Default: sketch, worth,
+        gtg, cgsv; mr and or for up to 14 clients, exactfed for up to ten.
     truth : str, optional
         The method that the others are measured by; it is computed, too. Default: exactfed, where it is compared.
     model : optional
@@ -128,11 +128,11 @@ def compare_clients(
     failed: dict[str, Note] = {}
     for name in chosen:
         method = training_methods.get(name)
-        tell(name if method is None else method.title)
         if method is not None and untrained is not None:
             failed[name] = untrained
             continue
         try:
+            tell(name if method is None else method.title)
             scores[name] = cache.get(
                 name,
                 partial(_scores, name, method, prepared, tables, target=target, seed=seed),
@@ -161,7 +161,7 @@ def chosen_methods(methods: Sequence[str] | None, truth: str | None, clients: in
     if methods is None:
         exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
         methods = ["sketch", "worth", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
-    return check_methods(methods, truth, [*METHODS, *PROTOCOL_METHODS], options=True)
+    return check_methods(methods, truth, [*METHODS.offered(), *PROTOCOL_METHODS], options=True)
 
 
 def _training_method(name: str) -> Method | None:

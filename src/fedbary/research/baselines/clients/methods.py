@@ -6,9 +6,15 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
 
 from fedbary.checks import did_you_mean, number
-from fedbary.errors import SettingsError, wrong_parameter
+from fedbary.data.registry import Registry, first_line
+from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
+from fedbary.research.baselines.clients.client_game import Setting
 from fedbary.research.baselines.clients.completed import comfedsv
 from fedbary.research.baselines.clients.gradients import cgsv, fedce, shapfed
 from fedbary.research.baselines.clients.reconstructed import (
@@ -49,7 +55,7 @@ class Method:
         return {one.name: one.default for one in chosen}
 
 
-METHODS: dict[str, Method] = {
+_BUILT_IN: dict[str, Method] = {
     method.name: method
     for method in (
         Method("exactfed", "exactFed", "Shapley value, FedAvg retrained on every coalition", exactfed, retrains=True),
@@ -75,6 +81,35 @@ METHODS: dict[str, Method] = {
         Method("fedce", "FedCE", "how different a client is, and how badly the others do on its rows", fedce),
     )
 }
+
+
+def own_client_method(name: str, brought: Any, does: str = "") -> Method:
+    """A method of somebody else: a function from a `Setting` to one value for each client, or to their scores."""
+    if isinstance(brought, Method):
+        return brought
+    does = does or first_line(brought, "a method of your own")
+    return Method(name, name, does, partial(_own_scores, name, brought))
+
+
+def _own_scores(name: str, compute: Callable[[Setting], Any], setting: Setting) -> ClientScores:
+    started = perf_counter()
+    try:
+        found = compute(setting)
+        if isinstance(found, ClientScores):
+            return found
+        values = np.asarray(found, dtype=float)
+    except FedbaryError:
+        raise
+    except Exception as error:  # a stranger's code, which may fail in any way
+        raise SettingsError("research.own-method-failed", name=name, why=f"{type(error).__name__}: {error}") from error
+    count = len(setting.clients)
+    if values.shape != (count,):
+        raise SettingsError("research.own-values-shape", name=name, got=str(values.shape), of="client", count=count)
+    unknown = np.full(count, np.nan)
+    return ClientScores(name, setting.clients, values, unknown, seconds=perf_counter() - started)
+
+
+METHODS: Registry[Method] = Registry("fedbary.client_methods", _BUILT_IN, own_client_method)
 
 
 def with_options(text: str) -> Method:
