@@ -6,7 +6,8 @@ coalitions' Shapley value on 1000 other test rows: nobody can be expected to agr
 is known than exactFed says: which client has more rows, and which has more noise.
 
 Case 5 is the paper's, N(0, 1) added to the features as they are, pixels from 0 to 1 or embeddings, in 0 to 20 % of a
-client's rows; and beside it noise of one standard deviation of the data, which on pixels is a third to a quarter of that.
+client's rows; and beside it noise of one standard deviation of the data, on pixels a third to a quarter of that. With
+ten clients there are three seeds of one data set, without DataSV, whose coalitions train a few at a time.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ CEILING, EQUAL = "ceiling", "equal split"
 DRAWN = ("exactfed", "mr", "or", "gtg", "gtg-ti", "gtg-tib", "datasv", *PROTOCOLS[:4])
 # The paper's approximations, which are said to invert the order in case 5.
 APPROXIMATIONS = ("mr", "or", "gtg", "gtg-ti", "gtg-tib", "datasv")
+LEFT_OUT = {10: ("datasv",)}
 METRICS = ("spearman", "kendall", "share_error", "share_range", "known_order", "seconds", "evaluations")
 
 
@@ -67,7 +69,7 @@ def cells(smoke: bool) -> list[Cell]:
     if smoke:
         return [Cell("digits", 3, case, 0, rows=60, test_rows=200, rounds=2) for case in (LABELS, FEATURES)]
     five = [Cell(*choice) for choice in product(DATASETS, (5,), CASES, range(5))]
-    return five + [Cell(*choice) for choice in product(list(DATASETS)[1:], (10,), CASES[1:5], range(2))]
+    return five + [Cell(*choice) for choice in product(["fashion-mnist"], (10,), CASES[1:5], range(3))]
 
 
 def compute(cell: Cell) -> list[Record]:
@@ -77,7 +79,7 @@ def compute(cell: Cell) -> list[Record]:
     tables = clients_of(data.pool, cell)
     sampling = draw_seed(cell)
     trained = Trained(tables, test, other, rounds=cell.rounds, seed=cell.seed, sampling=sampling)
-    scores = {"exactfed": trained.exactfed, CEILING: trained.ceiling, **trained.others()}
+    scores = {"exactfed": trained.exactfed, CEILING: trained.ceiling, **trained.others(*LEFT_OUT.get(cell.clients, ()))}
     engine = fb.LocalEngine(workers=1)
     scores |= {name: protocol_scores(name, tables, test, seed=sampling, engine=engine) for name in PROTOCOLS}
     equal = np.full(cell.clients, 1.0 / cell.clients)

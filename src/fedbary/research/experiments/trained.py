@@ -75,12 +75,10 @@ class Trained:
         judged = replace(self._prepared.setting, evaluate=judge.accuracy, retrain=self._weights.cached)
         return METHODS["exactfed"].compute(judged)
 
-    def others(self) -> dict[str, ClientScores]:
+    def others(self, *without: str) -> dict[str, ClientScores]:
         """Every method but exactFed, and but those that are MR where all clients train in all rounds, as here."""
-        left_out = ("exactfed", *_SAME_AS_MR)
-        return {
-            name: method.compute(self._prepared.setting) for name, method in METHODS.items() if name not in left_out
-        }
+        left_out = {"exactfed", *_SAME_AS_MR, *without}
+        return {name: METHODS[name].compute(self._prepared.setting) for name in METHODS if name not in left_out}
 
     def pooled(self) -> tuple[ClientScores, ClientScores]:
         """Shapley value of a logistic regression fitted to a coalition's rows in one place; and its ceiling."""
