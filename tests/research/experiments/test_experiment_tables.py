@@ -97,7 +97,7 @@ def test_what_misses_a_floor_of_detection_is_bold_and_listed():
     "name",
     [
         *("detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal"),
-        *("duplication", "privacy", "empirical-epsilon", "frontier", "toy"),
+        *("duplication", "privacy", "empirical-epsilon", "frontier", "toy", "bounds"),
     ],
 )
 def test_smoke_runs_complete_and_resume(name, tmp_path):
