@@ -191,7 +191,7 @@ def markdown(final: pd.DataFrame) -> str:
             parts += [f"### {data}\n", markdown_table(header, rows), ""]
     if len(second):
         parts.append(loss_bound.markdown(second))
-    parts += [*errors(first, KEYS), *errors(second, ["dataset", "strength"])]
+    parts += errors(first, KEYS)
     return "\n".join(parts).rstrip() + "\n"
 
 
