@@ -28,13 +28,15 @@ def reproduce(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Which experiment, or 'all' of them but those that take hours (truths).",
+            help="Which experiment, or 'all' of them.",
             show_default=False,
             autocompletion=one_of(*EXPERIMENTS, ALL),
         ),
     ] = None,
     *,
-    listed: Annotated[bool, typer.Option("--list", help="Say what each shows and how long it takes, and stop.")] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Say what each shows and how long it takes, and stop.")
+    ] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
     only: Annotated[
         str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)
@@ -143,10 +145,7 @@ def _list(*, json: bool) -> None:
 
     known = experiments.EXPERIMENTS
     if json:
-        about = [
-            {"name": one.name, "shows": one.shows, "minutes": one.minutes, "part_of_all": not one.by_name}
-            for one in known
-        ]
+        about = [{"name": one.name, "shows": one.shows, "minutes": one.minutes} for one in known]
         write_json({"experiments": about})
     else:
         header = ("name", "what it shows", "minutes of one core")

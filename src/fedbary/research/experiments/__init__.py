@@ -26,14 +26,13 @@ class Experiment:
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
     ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
     Cells that are timed run ``alone``, one after the other in this process. ``minutes`` of one core were measured for
-    the whole table, where it has been computed. What takes hours is run only ``by_name``, not as one of all.
+    the whole table, where it has been computed.
     """
 
     name: str
     shows: str
     alone: bool = False
     minutes: float | None = None
-    by_name: bool = False
 
     @property
     def module(self) -> ModuleType:
@@ -111,9 +110,6 @@ EXPERIMENTS = (
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
     Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
     Experiment("fidelity", "Every method beside retraining on all coalitions, in ten kinds of federations."),
-    Experiment(
-        "truths", "What retraining on all coalitions says, stored for fidelity: hours of one core.", by_name=True
-    ),
     Experiment("robustness", "What up to four lying clients of ten do to the others, with robust weights and without."),
     Experiment("worth", "How much of the worth is left with guarded, narrow and private cards."),
     Experiment(
