@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedbary.views.plots.curves import MARKS
 from fedbary.views.plots.display import Display
-from fedbary.views.plots.look import CYCLE, as_text, finite
+from fedbary.views.plots.look import CYCLE, as_text, bar_rows, finite
 from fedbary.views.plots.panels import panel_figure, panel_values
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def scatter(
 ) -> Display:
     """Column ``y`` against column ``x`` as points, a mark for each value of ``by``, a panel for each of ``panel``.
 
+    ``y`` may hold names, which then stand one below the other in the order of the table.
+
     Examples
     --------
     >>> import pandas as pd
@@ -38,10 +40,16 @@ def scatter(
     said = labels or {}
 
     def draw(table: pd.DataFrame) -> Figure:
+        from pandas.api.types import is_numeric_dtype
         from plotly.graph_objects import Scatter
 
         panels = panel_values(table, panel)
         figure = panel_figure(panels, x=said.get(x, x), y=said.get(y, y))
+        names = [] if is_numeric_dtype(table[y]) else list(dict.fromkeys(table[y]))
+        if names:
+            figure.update_yaxes(tickvals=list(range(len(names))), ticktext=[as_text(name) for name in names])
+            figure.update_yaxes(autorange="reversed")
+            figure.update_layout(height=bar_rows(len(names)) + 60)
         for place, group in enumerate(dict.fromkeys(table[by])):
             shown = False
             for column, part in enumerate(panels, start=1):
@@ -56,7 +64,7 @@ def scatter(
                         showlegend=not shown,
                         mode="markers",
                         x=finite(mine[x]),
-                        y=finite(mine[y]),
+                        y=[names.index(name) for name in mine[y]] if names else finite(mine[y]),
                         marker=mark | {"opacity": 0.75},
                         hovertemplate="%{x:.4g}, %{y:.4g}<extra>%{fullData.name}</extra>",
                     ),
