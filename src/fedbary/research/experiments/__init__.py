@@ -81,6 +81,7 @@ class Experiment:
 
 EXPERIMENTS = (
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
+    Experiment("gradients", "Rows with a positive gradient, and spoilt rows among them: the paper's five variants."),
     Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),
     Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
