@@ -70,6 +70,7 @@ _HOMES = {
     "read": "fedbary.data.files",
     "read_batches": "fedbary.data.batches",
     "read_clients": "fedbary.data.files",
+    "research": "fedbary.research",
     "solve": "fedbary.transport.solve",
     "split_reference": "fedbary.space.row_identity",
     "value": "fedbary.api",
@@ -137,12 +138,14 @@ __all__ = [
     "read",
     "read_batches",
     "read_clients",
+    "research",
     "solve",
     "split_reference",
     "value",
 ]
 
 if TYPE_CHECKING:
+    from fedbary import research
     from fedbary.api import card, value
     from fedbary.auditing.auditor import audit
     from fedbary.auditing.result import Audit

@@ -41,7 +41,7 @@ def test_the_names_are_those_of_the_registries():
     assert set(completion.CLIENT_METHODS) == {*METHODS, *PROTOCOL_METHODS}
     assert set(completion.ROW_METHODS) == {*ROW_METHODS, *PROTOCOLS}
     assert tuple(experiment.name for experiment in EXPERIMENTS) == completion.EXPERIMENTS
-    assert tuple(datasets.names()) == completion.DATASETS
+    assert tuple(datasets.describe()["name"]) == completion.DATASETS
 
 
 @pytest.mark.parametrize(

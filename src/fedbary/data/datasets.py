@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from fedbary.checks import did_you_mean
 from fedbary.data import downloads
 from fedbary.data.columns import Array
 from fedbary.data.downloads import Source
+from fedbary.data.registry import Registry, first_line
 from fedbary.data.table import Table, concat
-from fedbary.errors import SettingsError
+from fedbary.errors import FedbaryError, SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,6 +99,53 @@ _ENTRIES = {
 }
 
 
+@dataclass(frozen=True)
+class _Own:
+    """A data set of somebody else: how it is loaded, and what it is."""
+
+    load: Callable[[], Any]
+    description: str
+
+
+def _own(name: str, brought: Any) -> _Own:
+    if isinstance(brought, _Own):
+        return brought
+    if not callable(brought):
+        raise SettingsError("data.dataset-not-loaded", name=name, why=f"{type(brought).__name__} is no function")
+    return _Own(brought, first_line(brought, "a data set of your own"))
+
+
+DATASETS: Registry[_Entry | _Own] = Registry("fedbary.datasets", _ENTRIES, _own)
+
+
+def register(name: str, load: Callable[[], Any], *, description: str = "") -> None:
+    """Let `load` know a data set of your own, and with it every experiment of ``fedbary reproduce``.
+
+    An installed package offers one by an entry point of the group ``fedbary.datasets``: the name, and the function.
+
+    Parameters
+    ----------
+    name : str
+        What it is called; a name of yours can be used again, one of this package cannot.
+    load : callable
+        Called without arguments when the data set is needed. It returns ``(X, y)`` or a `Table`, which are divided
+        into 70 % for training and 30 % for testing, classes alike, as the data sets of this package are; or
+        ``(X_train, y_train, X_test, y_test)``; or a `Dataset`. Labels that are texts become numbers.
+    description : str, optional
+        What it is, in a line. Default: the first line of the function's description.
+
+    Examples
+    --------
+    >>> register("line", lambda: ([[float(x)] for x in range(20)], ["low"] * 10 + ["high"] * 10))
+    >>> line = load("line")
+    >>> len(line.train), len(line.test), line.class_names
+    (14, 6, ('high', 'low'))
+    >>> DATASETS.forget("line")
+    """
+    own = _own(name, load)
+    DATASETS.register(name, _Own(own.load, description or own.description))
+
+
 def names() -> list[str]:
     """List the names that `load` knows.
 
@@ -105,7 +154,7 @@ def names() -> list[str]:
     >>> names()[:3]
     ['digits', 'breast-cancer', 'diabetes']
     """
-    return list(_ENTRIES)
+    return DATASETS.offered()
 
 
 def load(name: str = "digits") -> Dataset:
@@ -113,7 +162,7 @@ def load(name: str = "digits") -> Dataset:
 
     ``digits``, ``breast-cancer`` and ``diabetes`` come with scikit-learn. The others are ``.npz`` files,
     looked for in ``$FEDBARY_DATA`` and in the user's cache, and otherwise fetched from OpenML unless
-    ``FEDBARY_OFFLINE=1``.
+    ``FEDBARY_OFFLINE=1``. `register` adds one of your own.
 
     Raises
     ------
@@ -126,17 +175,19 @@ def load(name: str = "digits") -> Dataset:
     >>> len(data.train), len(data.test), data.class_names
     (398, 171, ('malignant', 'benign'))
     """
-    if name not in _ENTRIES:
+    if name not in DATASETS:
         guess = did_you_mean(name, names())
         raise SettingsError("data.no-dataset", name=name, guess=guess, known=", ".join(names()))
-    entry = _ENTRIES[name]
+    entry = DATASETS[name]
+    if isinstance(entry, _Own):
+        return _loaded(name, entry)
     if isinstance(entry.source, Source):
         return _from_arrays(name, entry.description, entry.source)
     return _from_sklearn(name, entry)
 
 
 def describe() -> pd.DataFrame:
-    """Tell, for every data set, how large it is and where it would come from.
+    """Tell, for every data set of this package, how large it is and where it would come from.
 
     Examples
     --------
@@ -175,16 +226,58 @@ def _whereabouts(entry: _Entry) -> tuple[bool, str]:
 
 def _from_sklearn(name: str, entry: _Entry) -> Dataset:
     import sklearn.datasets
-    from sklearn.model_selection import train_test_split
 
     bunch = getattr(sklearn.datasets, str(entry.source))()
     columns = None if name == "digits" else [str(feature) for feature in bunch.feature_names]
     table = Table.from_arrays(bunch.data, bunch.target, columns=columns, origin=name)
-    train, test = train_test_split(
-        np.arange(len(table)), test_size=0.3, random_state=0, stratify=table.labels if entry.classes else None
-    )
     class_names = tuple(str(c) for c in bunch.target_names) if entry.classes else ()
-    return Dataset(name, table.take(train), table.take(test), entry.description, class_names)
+    return Dataset(name, *_divided(table, classes=bool(entry.classes)), entry.description, class_names)
+
+
+def _divided(table: Table, *, classes: bool) -> tuple[Table, Table]:
+    """70 % of the rows and the others, with the same shares of classes."""
+    from sklearn.model_selection import train_test_split
+
+    train, test = train_test_split(
+        np.arange(len(table)), test_size=0.3, random_state=0, stratify=table.labels if classes else None
+    )
+    return table.take(train), table.take(test)
+
+
+def _loaded(name: str, own: _Own) -> Dataset:
+    """What somebody's function gives, as a data set."""
+    try:
+        found = own.load()
+        return found if isinstance(found, Dataset) else _as_dataset(name, own.description, found)
+    except FedbaryError as error:
+        raise error.at(f"the data set {name!r}") from error
+    except Exception as error:  # a stranger's code, which may fail in any way
+        why = f"{type(error).__name__}: {error}"
+        raise SettingsError("data.dataset-not-loaded", name=name, why=why) from error
+
+
+def _as_dataset(name: str, description: str, found: Any) -> Dataset:
+    if isinstance(found, tuple) and len(found) == 4:
+        train = Table.from_arrays(found[0], found[1], origin=name)
+        table = concat([train, Table.from_arrays(found[2], found[3], origin=name)])
+        rows = np.arange(len(table))
+        table, class_names = _numbered(table)
+        return Dataset(name, table.take(rows[: len(train)]), table.take(rows[len(train) :]), description, class_names)
+    if isinstance(found, tuple) and len(found) == 2:
+        found = Table.from_arrays(*found, origin=name)
+    if not isinstance(found, Table):
+        got = f"it gave {type(found).__name__} instead of (X, y), (X_train, y_train, X_test, y_test), Table or Dataset"
+        raise SettingsError("data.dataset-not-loaded", name=name, why=got)
+    table, class_names = _numbered(found)
+    return Dataset(name, *_divided(table, classes=table.has_classes), description, class_names)
+
+
+def _numbered(table: Table) -> tuple[Table, tuple[str, ...]]:
+    """Classes as 0, 1, … and their names; a regression stays as it is."""
+    if not table.has_classes:
+        return table, ()
+    classes, codes = np.unique(table.labels, return_inverse=True)
+    return table.replace(labels=codes.astype(np.int64)), tuple(str(name) for name in classes)
 
 
 def _from_arrays(name: str, description: str, source: Source) -> Dataset:

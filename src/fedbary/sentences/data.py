@@ -27,6 +27,7 @@ SENTENCES = {
     "column-without-name": say(
         "column {position} of {columns} has no name; name it, and let the names of all columns be the first line"
     ),
+    "dataset-not-loaded": say("the data set {name!r} cannot be loaded ({why}); correct the function that loads it"),
     "dataset-unavailable": say(
         "the data set {name!r} is not in {folders}, and {why}; set FEDBARY_DATA to a folder with {file} (arrays {keys}), or use 'digits', 'breast-cancer' or 'diabetes', which come with scikit-learn"
     ),

@@ -20,6 +20,11 @@ SENTENCES = {
         "One client alone has nobody to be compared with: give a reference, more clients, or the column that says whose row it is with <client_column>."
     ),
     "no-client": say("There is no client to value: give at least one."),
+    "name-taken": say("{name!r} is a name of this package and stays what it is: choose another one."),
+    "plug-in-broken": say(
+        "The plug-in {name!r} of {package} cannot be used ({why}): correct or uninstall it; everything else works."
+    ),
+    "plug-in-twice": say("{packages} both offer {name!r} in the group {group}: uninstall one of them."),
     "not-unicode": say("The client name {name} is not valid Unicode: rename the client."),
     "column-in-both": say("Column {column!r} is both in <{first}> and in <{second}>: leave it out of one of them."),
     "no-read-option": say("There is no option {name!r} of reading{guess}; choose from {known}."),

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.tables import bulleted, rounded, screen, table
 from fedbary.cli.ui.terminal_text import visible
+from fedbary.errors import SettingsError
 from fedbary.filling import COMMAND
 from fedbary.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from fedbary.data.registry import Registry
     from fedbary.research.boosting import Boost
     from fedbary.research.comparison import Comparison, RowComparison
 
@@ -26,7 +29,9 @@ def client_methods() -> list[dict[str, str]]:
     from fedbary.research.baselines.clients import METHODS
     from fedbary.research.comparison import PROTOCOL_METHODS
 
-    theirs = [(method.name, method.does, "yes" if method.retrains else "no") for method in METHODS.values()]
+    theirs = [
+        (name, *_about(METHODS, name, lambda method: "yes" if method.retrains else "no")) for name in METHODS.offered()
+    ]
     ours = [(name, method.does, "no") for name, method in PROTOCOL_METHODS.items()]
     return [{"name": name, "does": does, "retrains": retrains} for name, does, retrains in [*theirs, *ours]]
 
@@ -36,9 +41,17 @@ def row_methods() -> list[dict[str, str]]:
     from fedbary.protocols.registry import PROTOCOLS
     from fedbary.research.baselines.row_methods import ROW_METHODS
 
-    theirs = [(method.name, method.does, method.needs) for method in ROW_METHODS.values()]
+    theirs = [(name, *_about(ROW_METHODS, name, lambda method: method.needs)) for name in ROW_METHODS.offered()]
     ours = [(name, "row values of this package's protocol", "") for name in PROTOCOLS]
     return [{"name": name, "does": does, "needs": needs} for name, does, needs in [*theirs, *ours]]
+
+
+def _about(methods: Registry[Any], name: str, last: Callable[[Any], str]) -> tuple[str, str]:
+    """What a method does and one thing more; of a broken plug-in why it does nothing."""
+    try:
+        return methods[name].does, last(methods[name])
+    except SettingsError as error:
+        return str(error), ""
 
 
 def show_methods(methods: list[dict[str, str]], *, json: bool) -> None:

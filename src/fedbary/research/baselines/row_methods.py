@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fedbary.data.registry import Registry, first_line
 from fedbary.data.table import Table
+from fedbary.errors import FedbaryError, SettingsError
 from fedbary.research.baselines.confident import cleanlab_values
 from fedbary.research.baselines.influence import influence_values
 from fedbary.research.baselines.lava import lava_values
@@ -21,6 +25,7 @@ from fedbary.research.baselines.pydvl_values import (
     oob_values,
     tmc_values,
 )
+from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,4 +83,28 @@ _METHODS = (
     RowMethod("ame", "mean effect on random subsets of the other rows, refitted", ame_values, "pyDVL"),
     RowMethod("influence", "first-order estimate of LOO's log-loss, without refits", influence_values, "pyDVL, torch"),
 )
-ROW_METHODS: dict[str, RowMethod] = {method.name: method for method in _METHODS}
+
+
+def own_row_method(name: str, brought: Any, does: str = "") -> RowMethod:
+    """A method of somebody else: a function (table, reference, seed) → one value for each row."""
+    if isinstance(brought, RowMethod):
+        return brought
+    does = does or first_line(brought, "a method of your own")
+    return RowMethod(name, does, partial(_own_values, name, brought))
+
+
+def _own_values(name: str, compute: Callable[..., Any], table: Table, reference: Table, *, seed: int) -> pd.DataFrame:
+    try:
+        values = np.asarray(compute(table, reference, seed), dtype=float)
+    except FedbaryError:
+        raise
+    except Exception as error:  # a stranger's code, which may fail in any way
+        raise SettingsError("research.own-method-failed", name=name, why=f"{type(error).__name__}: {error}") from error
+    if values.shape != (len(table),):
+        raise SettingsError("research.own-values-shape", name=name, got=str(values.shape), of="row", count=len(table))
+    return row_frame(table.row_names, values)
+
+
+ROW_METHODS: Registry[RowMethod] = Registry(
+    "fedbary.row_methods", {method.name: method for method in _METHODS}, own_row_method
+)

@@ -55,7 +55,7 @@ def compare_rows(
         As for `fedbary.value`.
     methods : sequence of str, optional
         Names from `fedbary.research.baselines.ROW_METHODS` (``knn-shapley``, ``lava``, …) and of protocols. Default:
-        sketch, logistic, knn-shapley and lava-exact.
+        sketch, logistic, knn-shapley and lava-exact. `fedbary.research.register_row_method` adds one of your own.
     truth : str, optional
         The method that the others are measured by; it is computed, too.
     wrong : mapping, optional
@@ -105,7 +105,7 @@ def chosen_row_methods(methods: Sequence[str] | None, truth: str | None) -> list
     from fedbary.research.baselines.row_methods import ROW_METHODS
 
     named = _DEFAULT if methods is None else methods
-    return check_methods(named, truth, [*ROW_METHODS, *PROTOCOLS], of=" that values rows")
+    return check_methods(named, truth, [*ROW_METHODS.offered(), *PROTOCOLS], of=" that values rows")
 
 
 class _Valued(NamedTuple):
