@@ -34,7 +34,9 @@ def reproduce(
         ),
     ] = None,
     *,
-    listed: Annotated[bool, typer.Option("--list", help="Say what each shows and how long it takes, and stop.")] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Say what each shows and how long it takes, and stop.")
+    ] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
     only: Annotated[
         str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)

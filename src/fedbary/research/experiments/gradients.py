@@ -22,7 +22,7 @@ import fedbary as fb
 from fedbary.data import shuffle_pixels
 from fedbary.protocols.interpolation import Gradient
 from fedbary.research.experiments.cells import Record
-from fedbary.research.experiments.federations import Rows, SplitDataset, Spoilt, split_dataset
+from fedbary.research.experiments.federations import SplitDataset, Spoilt, split_dataset
 from fedbary.research.experiments.paper import SAYS
 from fedbary.research.experiments.sign_rule import SIGN_METRICS, signed
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
@@ -105,9 +105,9 @@ def _gradients(dataset: str, noise: str, setting: str) -> tuple[Gradient, ...]:
 
 def compute(cell: Cell) -> list[Record]:
     """A record for each share of spoilt rows: how right the flags are, or the error."""
-    data = _unit_pixels(cell.dataset, cell.reference_rows, cell.seed)
-    clients = {_percent(share): _client(data, cell, place) for place, share in enumerate(SHARES)}
-    reference, tables = data.reference, {name: client.table for name, client in clients.items()}
+    reference = _unit_pixels(cell.dataset, cell.reference_rows, cell.seed).reference
+    clients = spoilt_clients(cell)
+    tables = {name: client.table for name, client in clients.items()}
     if cell.setting == NO_CLASSES:
         reference, tables = _one_class(reference), {name: _one_class(table) for name, table in tables.items()}
     protocol, space = SETTINGS[cell.setting](cell.gradient)
@@ -121,6 +121,23 @@ def compute(cell: Cell) -> list[Record]:
             found = {"error": str(error)}
         records.append({"share": name, **found})
     return records
+
+
+def spoilt_clients(cell: Cell) -> dict[str, Spoilt]:
+    """A client for each share of spoilt rows; their rows are the same whatever spoils them."""
+    data = _unit_pixels(cell.dataset, cell.reference_rows, cell.seed)
+    seeds = {share: 1000 * (cell.seed + 1) + place for place, share in enumerate(SHARES)}
+    return {_percent(share): _client(data, cell, share, seed) for share, seed in seeds.items()}
+
+
+def _client(data: SplitDataset, cell: Cell, share: float, seed: int) -> Spoilt:
+    rows = data.rows(cell.rows, np.inf, seed=seed)
+    kind, sigma = NOISES[cell.noise]
+    if kind == "shuffled":
+        clean = data.pool.take(rows)
+        table, mask = shuffle_pixels(clean, share, seed=seed)
+        return Spoilt(table, clean.labels, mask)
+    return data.client(rows, kind, share, sigma=sigma, seed=seed)
 
 
 def _published(gradient: Gradient) -> tuple[fb.Interpolation, fb.Space | None]:
@@ -145,18 +162,6 @@ def _unit_pixels(dataset: str, reference_rows: int, seed: int) -> SplitDataset:
 
 def _divided(table: fb.Table, by: float) -> fb.Table:
     return table.replace(columns={name: column / by for name, column in table.columns.items()})
-
-
-def _client(data: SplitDataset, cell: Cell, place: int) -> Spoilt:
-    """The client with the share at this place; its rows are the same whatever spoils them."""
-    seed, share = 1000 * (cell.seed + 1) + place, SHARES[place]
-    rows: Rows = data.rows(cell.rows, np.inf, seed=seed)
-    kind, sigma = NOISES[cell.noise]
-    if kind == "shuffled":
-        clean = data.pool.take(rows)
-        table, mask = shuffle_pixels(clean, share, seed=seed)
-        return Spoilt(table, clean.labels, mask)
-    return data.client(rows, kind, share, sigma=sigma, seed=seed)
 
 
 def _one_class(table: fb.Table) -> fb.Table:
@@ -196,11 +201,12 @@ def markdown(final: pd.DataFrame) -> str:
 def _beside_the_paper(final: pd.DataFrame) -> str:
     """The detection ratios that the paper prints, beside ours and beside the clean rows that are flagged, too."""
     printed = final[final["paper"].notna()]
+    distances = {str(gradient): distance for gradient, distance in DISTANCES.items()}
     header = ["noise", "gradient", "found in the paper", "setting", "data set", "found by us", "clean rows flagged"]
     rows = [
         [
             str(noise),
-            f"∂{DISTANCES[gradient]}",
+            f"∂{distances[str(gradient)]}",
             number(group["paper"].iloc[0], digits=2),
             str(setting),
             str(dataset),
@@ -255,7 +261,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
     ``recall_client_normal`` and its like are means over data sets and shares in the published setting, ``least_…`` the
     smallest; ``…_from_10`` leaves out 5 %, where few rows are spoilt.
     """
-    found = {}
+    found: dict[str, float] = {}
     for row in final.to_dict("records"):
         place = "_".join(_word(str(row[key])) for key in ("setting", "gradient", "noise", "dataset", "share"))
         found |= {f"{metric}_{place}": row[metric] for metric in SIGN_METRICS}
@@ -266,7 +272,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
             name = f"{metric}_{who}_{_word(noise)}" + ("" if setting == PUBLISHED else f"_{_word(setting)}")
             enough = own.loc[own["share"] != _percent(SHARES[0]), metric]
             found |= {name: own[metric].mean(), f"least_{name}": own[metric].min(), f"{name}_from_10": enough.mean()}
-    return {name: float(value) for name, value in found.items() if np.isfinite(value)}
+    return found
 
 
 def _percent(share: float) -> str:
