@@ -25,14 +25,12 @@ class Experiment:
 
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
     ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
-    Cells that are timed run ``alone``, one after the other in this process. What takes hours is run only ``by_name``,
-    not as one of all.
+    Cells that are timed run ``alone``, one after the other in this process.
     """
 
     name: str
     shows: str
     alone: bool = False
-    by_name: bool = False
 
     @property
     def module(self) -> ModuleType:
@@ -109,16 +107,15 @@ class Experiment:
 EXPERIMENTS = (
     Experiment("toy", "Three Gaussians: the federated barycenter beside one with access to the data, by round."),
     Experiment("bounds", "Theorem 1 along the rounds, and Theorem 2's bound of the validation loss."),
+    Experiment("support-rounds", "Distance and order of clients by the number of points and of rounds."),
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
+    Experiment("gradients", "Rows with a positive gradient, and spoilt rows among them: the paper's five variants."),
     Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),
     Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
     Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
     Experiment("fidelity", "Every method beside retraining on all coalitions, in ten kinds of federations."),
-    Experiment(
-        "truths", "What retraining on all coalitions says, stored for fidelity: hours of one core.", by_name=True
-    ),
     Experiment("robustness", "What up to four lying clients of ten do to the others, with robust weights and without."),
     Experiment("worth", "How much of the worth is left with guarded, narrow and private cards."),
     Experiment(
