@@ -22,6 +22,8 @@ SENTENCES = {
         "The codes have shape {shape} and type {dtype}, but must be one whole number for each of the {rows} rows: number the classes 0, 1, …"
     ),
     "every-row-flagged": say("each of its {rows} rows is flagged"),
+    "extension-failed": say("'{file}' cannot be run ([[line {line}: ]]{why}): correct it."),
+    "extension-unreadable": say("'{file}' cannot be read ({why}): name a Python file."),
     "features-and-labels-differ": say(
         "features of shape {features} do not fit labels of shape {labels}: pass (rows, coordinates) and one label for each row."
     ),
@@ -133,6 +135,7 @@ SENTENCES = {
     "no-such-method": say("There is no method {name!r}{of}{guess}; choose from {known}."),
     "no-such-way": say("There is no way {name!r} to act on flags{guess}; choose from {known}."),
     "no-training-log": say("There is no training log '{file}': check the path."),
+    "nothing-to-choose": say("The experiment {name!r} has no {what} to choose from: leave out {given}.", "name what"),
     "no-way-given": say("No way to act on flags was given: name at least one of {known}.", "known"),
     "node-replied-twice": say("a node replied twice."),
     "not-a-training-log": say("'{file}' is not a training log ({why}): write it with TrainingLog.save."),

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.cli.ui.completion import EXPERIMENTS, one_of
+from fedbary.cli.ui.completion import DATASETS, EXPERIMENTS, one_of, several_of
 from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json, Output, refuse_file
+from fedbary.cli.ui.options import Json, Output, comma_separated, refuse_file
 from fedbary.cli.ui.session import session
 
 if TYPE_CHECKING:
     from fedbary.research.experiments import Experiment
     from fedbary.research.experiments.cells import Done, Progress
+
+_OWN = "Data and methods of your own"
 
 
 def reproduce(
@@ -32,6 +34,35 @@ def reproduce(
     only: Annotated[
         str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)
     ] = "",
+    extension: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            metavar="FILE.py",
+            help="A Python file that registers data sets or methods of your own.",
+            show_default=False,
+            rich_help_panel=_OWN,
+        ),
+    ] = None,
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="Data sets instead of the experiment's.",
+            show_default=False,
+            autocompletion=several_of(*DATASETS),
+            rich_help_panel=_OWN,
+        ),
+    ] = "",
+    methods: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="Methods to compare. Default: the experiment's, and those of --with.",
+            show_default=False,
+            rich_help_panel=_OWN,
+        ),
+    ] = "",
     output: Output = Path("fedbary-reproduce"),
     workers: Annotated[
         int | None,
@@ -44,15 +75,18 @@ def reproduce(
     """Compute a table of the documentation again, from the data to the Markdown.
 
     Without a NAME the experiments are listed. Every cell of a table is kept as soon as it is computed: the same
-    command goes on where an interrupted one stopped, and computes nothing twice.
+    command goes on where an interrupted one stopped, and computes nothing twice. With data sets or methods of your
+    own the results have a folder of their own.
     """
     from fedbary.research.experiments import find
+    from fedbary.research.experiments.extensions import Extension, extended
 
     if name is None or listed:
         _list(json=json)
         return
     refuse_file(output)
-    experiment = find(name)
+    own = Extension.read(extension, comma_separated(data), comma_separated(methods))
+    experiment = extended(find(name), own)
     place, processes = experiment.folder(output, smoke=smoke), workers or _processors()
     with _progress() as progress, on_interrupt(lambda: _finished_cells(experiment, place, smoke)):
         table = experiment.run(output, smoke=smoke, only=only, workers=processes, progress=progress)
@@ -79,7 +113,7 @@ def _finished_cells(experiment: Experiment, place: Path, smoke: bool) -> str:
     """What an interrupted experiment leaves, and how to go on."""
     from fedbary.research.experiments.cells import cached_seconds
 
-    there = cached_seconds(experiment.cells(smoke), place / "cells")
+    there = cached_seconds(experiment.cells(smoke), place / "cells", digest=experiment.digest)
     done = sum(seconds is not None for seconds in there)
     return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().typed_command()}"
 

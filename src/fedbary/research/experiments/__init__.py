@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedbary.checks import did_you_mean
 from fedbary.errors import SettingsError
-from fedbary.research.experiments.cells import Progress, run_cells
+from fedbary.research.experiments.cells import Compute, Progress, run_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,12 +22,14 @@ class Experiment:
 
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
     ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
-    Cells that are timed run ``alone``, one after the other in this process.
+    Cells that are timed run ``alone``, one after the other in this process. ``client_methods``: each of its cells
+    computes every method that values clients, whoever brought it.
     """
 
     name: str
     shows: str
     alone: bool = False
+    client_methods: bool = False
 
     @property
     def module(self) -> ModuleType:
@@ -38,6 +40,17 @@ class Experiment:
         """What it computes, one after the other."""
         cells: list[Any] = self.module.cells(smoke)
         return cells
+
+    @property
+    def compute(self) -> Compute[Any]:
+        """The records of a cell."""
+        compute: Compute[Any] = self.module.compute
+        return compute
+
+    @property
+    def digest(self) -> str:
+        """What its cells depend on besides themselves and the code of this package."""
+        return ""
 
     def facts(self, table: pd.DataFrame) -> dict[str, float]:
         """The numbers of the table that pages quote, by name."""
@@ -66,7 +79,9 @@ class Experiment:
         cells = [cell for cell in self.cells(smoke) if only in str(cell)]
         if not cells:
             raise SettingsError("research.no-such-cell", name=self.name, only=only)
-        records = run_cells(cells, module.compute, folder / "cells", workers=processes, progress=progress)
+        records = run_cells(
+            cells, self.compute, folder / "cells", workers=processes, progress=progress, digest=self.digest
+        )
         final: pd.DataFrame = module.table(records)
         records.to_csv(folder / "records.csv", index=False)
         final.to_csv(folder / "table.csv", index=False)
@@ -85,13 +100,24 @@ EXPERIMENTS = (
     Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
-    Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
-    Experiment("fidelity", "Every method beside retraining on all coalitions, in ten kinds of federations."),
+    Experiment(
+        "five-cases",
+        "The paper's five cases: every method that trains, and our protocols, beside exactFed.",
+        client_methods=True,
+    ),
+    Experiment(
+        "fidelity",
+        "Every method beside retraining on all coalitions, in ten kinds of federations.",
+        client_methods=True,
+    ),
     Experiment("truths", "What retraining on all coalitions says, stored for fidelity: hours of one core."),
     Experiment("robustness", "What up to four lying clients of ten do to the others, with robust weights and without."),
     Experiment("worth", "How much of the worth is left with guarded, narrow and private cards."),
     Experiment(
-        "timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours.", alone=True
+        "timing",
+        "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours.",
+        alone=True,
+        client_methods=True,
     ),
     Experiment("boost", "How much better a federated model becomes without flagged rows, or without bad clients."),
     Experiment(

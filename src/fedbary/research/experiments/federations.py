@@ -88,6 +88,12 @@ def split_dataset(dataset: str, reference_rows: int, *, seed: int) -> SplitDatas
     return SplitDataset(reference, table.take(order[reference_rows:]))
 
 
+def forget_data() -> None:
+    """Load data sets again: one of them may have changed."""
+    split_dataset.cache_clear()
+    _all_rows.cache_clear()
+
+
 @lru_cache(maxsize=2)
 def _noisy_pool(data: SplitDataset, sigma: float) -> Table:
     return add_noise(data.pool, 1.0, sigma=sigma, seed=0)[0]

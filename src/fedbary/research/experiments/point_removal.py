@@ -24,6 +24,7 @@ from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.comparison.measures import auroc
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Spoilt, split_dataset
+from fedbary.research.experiments.open_methods import OpenMethods
 from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.space.labels import class_names
 from fedbary.space.points import features
@@ -246,7 +247,7 @@ LEAN: dict[str, Values] = {
     "ame": _baseline(ame_values, updates=UPDATES, space=FEW),
     "beta-shapley": _baseline(beta_shapley_values, permutations=PERMUTATIONS, space=FEW),
 }
-METHODS: dict[str, Values] = {
+_COMPARED: dict[str, Values] = {
     "random": lambda client, _, __: np.zeros(len(client.mask)),
     "oracle": lambda client, _, __: -client.mask.astype(float),
     "sketch": _protocol("sketch"),
@@ -255,3 +256,4 @@ METHODS: dict[str, Values] = {
     **{name: _baseline(method.compute) for name, method in ROW_METHODS.items() if name not in LEAN},
     **LEAN,
 }
+METHODS = OpenMethods(_COMPARED, lambda name: _baseline(ROW_METHODS[name].compute))
