@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 import fedbary as fb
 
 
-def margin(table, reference, seed):
+def margin(table, reference, _seed):
     """How much nearer a row is to the reference rows of its own class than to those of others."""
     apart = cdist(table.columns["x"], reference.columns["x"])
     same = table.labels[:, None] == reference.labels
