@@ -158,3 +158,16 @@ def pytest_xdist_make_scheduler(config, log):
             return GROUPS.get(Path(nodeid.partition("::")[0]).name, nodeid)
 
     return ByFile(config, log)
+
+
+@pytest.fixture(params=["numpy", "torch"])
+def xp(request):
+    """The arrays that kernels compute with: NumPy's, and PyTorch's on the CPU where that is installed."""
+    if request.param == "numpy":
+        from fedbary.compute.arrays import NUMPY
+
+        return NUMPY
+    pytest.importorskip("torch")
+    from fedbary.compute.torch_arrays import TorchArrays
+
+    return TorchArrays("cpu")

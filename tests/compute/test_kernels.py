@@ -5,18 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from fedbary.compute.arrays import NUMPY, Arrays, moved
+from fedbary.compute.arrays import moved
 from fedbary.compute.kernels import Nearest, class_sums, nearest, squared_distances
-
-
-@pytest.fixture(params=["numpy", "torch"])
-def xp(request) -> Arrays:
-    if request.param == "numpy":
-        return NUMPY
-    pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
-
-    return TorchArrays("cpu")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codes import coded, parameter
-from fedbary.data import Table, add_noise, duplicate_rows, flip_labels, repeat_row
+from fedbary.data import Table, add_noise, duplicate_rows, flip_labels, repeat_row, shuffle_pixels
 from fedbary.errors import SettingsError
 
 QUICK = settings(max_examples=25, deadline=None)
@@ -120,6 +120,34 @@ def test_noise_of_nothing_changes_nothing():
         add_noise(labelled([0, 1], t=["a", "b"]), 0.5)
     with pytest.raises(SettingsError, check=parameter("sigma")):
         add_noise(table, 0.5, sigma=-1)
+
+
+@QUICK
+@given(rows=st.integers(1, 40), share=shares, seed=seeds)
+def test_shuffled_images_keep_their_pixels_and_every_other_column(rows, share, seed):
+    images = np.arange(rows * 50, dtype=np.float32).reshape(rows, 50)
+    table = labelled(np.zeros(rows, int), image=images, number=np.arange(rows))
+    shuffled, mask = shuffle_pixels(table, share, seed=seed)
+    assert mask.sum() == round(share * rows)
+    np.testing.assert_array_equal((shuffled.columns["image"] != images).any(axis=1), mask)
+    np.testing.assert_array_equal(np.sort(shuffled.columns["image"], axis=1), images)
+    np.testing.assert_array_equal(shuffled.columns["number"], table.columns["number"])
+    assert shuffled.columns["image"].dtype == np.float32
+
+
+def test_every_image_is_shuffled_in_its_own_way():
+    image = np.arange(30.0)
+    shuffled, _ = shuffle_pixels(labelled([0, 1], x=np.array([image, image])), 1.0)
+    assert (shuffled.columns["x"][0] != shuffled.columns["x"][1]).any()
+
+
+def test_what_shuffling_cannot_change_is_not_marked():
+    blank = np.array([[7.0] * 5, [np.nan] * 5])
+    shuffled, mask = shuffle_pixels(labelled([0, 1], x=blank), 1.0)
+    assert not mask.any()
+    np.testing.assert_array_equal(shuffled.columns["x"], blank)
+    with pytest.raises(SettingsError, check=coded("data.nothing-to-shuffle")):
+        shuffle_pixels(labelled([0, 1], x=[1.0, 2.0]), 0.5)
 
 
 @QUICK

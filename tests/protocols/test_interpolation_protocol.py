@@ -219,10 +219,15 @@ def test_every_point_that_leaves_averages_at_least_min_group_rows():
 
 
 @pytest.mark.parametrize(
-    "arguments", [dict(interpolation="exact"), dict(gradient="server-eta"), dict(gradient="server-gamma")]
+    ("arguments", "code"),
+    [
+        (dict(interpolation="exact"), "exact-shows-rows"),
+        (dict(support=None), "all-rows-are-points"),
+        *((dict(gradient=f"server-{which}"), "gradient-shows-rows") for which in ("eta", "gamma", "target")),
+    ],
 )
-def test_settings_that_show_rows_need_the_owners_word(arguments):
-    with pytest.raises(SettingsError, check=coded("protocols.exact-shows-rows", "protocols.gradient-shows-rows")):
+def test_settings_that_show_rows_need_the_owners_word(arguments, code):
+    with pytest.raises(SettingsError, check=coded(f"protocols.{code}")):
         fb.Interpolation(**arguments)
 
 
@@ -445,6 +450,7 @@ def test_results_wait_for_the_end():
         dict(interpolation="linear"),
         dict(gradient="beta"),
         dict(tolerance=-1.0),
+        dict(potentials="rough"),
     ],
     ids=lambda wrong: str(*wrong),
 )

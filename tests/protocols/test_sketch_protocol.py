@@ -15,9 +15,9 @@ from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.protocols.sketch.answer import exact_answer
+from fedbary.protocols.sketch.held_out import _between_sizes, _some_sizes
 from fedbary.protocols.sketch.lower_end import lower_end
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS
-from fedbary.protocols.sketch.server import _between_sizes, _some_sizes
 from fedbary.protocols.sketch.sketch import coarsened, make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
@@ -426,7 +426,7 @@ def test_all_clean_rows_are_drawn_once(monkeypatch, digits):
     parts = fb.partitions.by_size(digits, [150, 200, 100], seed=0).clients
     clients, reference = {"a": parts["client_1"], "b": parts["client_2"]}, parts["client_3"]
     solved = []
-    module = sys.modules["fedbary.protocols.sketch.server"]
+    module = sys.modules["fedbary.protocols.sketch.held_out"]
     original = module._held_out_cost
     monkeypatch.setattr(module, "_held_out_cost", lambda *args: solved.append(args[-1]) or original(*args))
     result = fb.value(clients, reference, calibration="crossfit", seed=0)

@@ -66,6 +66,17 @@ def test_a_comparison_loads_to_the_same_and_its_log_can_be_used_again(federation
     assert pd.read_csv(tmp_path / "out" / "scores.csv").shape == (12, 5)
 
 
+def test_an_option_stands_behind_the_name_of_a_method(federation, tmp_path):
+    found = fb.compare_clients(*federation, methods=["mr", "mr@decay=0.5"], training=FedAvg(rounds=2), seed=1)
+    assert list(found.scores) == ["mr", "mr@decay=0.5"]
+    assert not np.allclose(found.scores["mr"].values, found.scores["mr@decay=0.5"].values)
+    found.save(tmp_path)
+    assert list(fb.Comparison.load(tmp_path).scores) == list(found.scores)
+    for wrong in ("mr@decoy=1", "sketch@points=3"):
+        with pytest.raises(fb.FedbaryError, check=coded("research.no-such-option")):
+            fb.compare_clients(*federation, methods=[wrong])
+
+
 def test_one_method_that_cannot_run_leaves_the_others_alone(digits):
     part = fb.partitions.by_size(digits, [20] * 15 + [200], seed=0).clients
     test = part.pop("client_16")

@@ -3,22 +3,12 @@
 import numpy as np
 import pytest
 
-from fedbary.compute import NUMPY, computing_on, device
-from fedbary.compute.arrays import Arrays, moved
+from fedbary.compute import computing_on, device
+from fedbary.compute.arrays import moved
 from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
 from fedbary.valuation.scoring.scorer import Scorer, scores_on
 
 TOLERANCE = 1e-9
-
-
-@pytest.fixture(params=["numpy", "torch"])
-def xp(request) -> Arrays:
-    if request.param == "numpy":
-        return NUMPY
-    pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
-
-    return TorchArrays("cpu")
 
 
 def rows(count: int, width: int, seed: int):

@@ -22,6 +22,7 @@ _HOMES = {
     "read_batches": "batches",
     "read_clients": "files",
     "repeat_row": "corruptions",
+    "shuffle_pixels": "corruptions",
     "write": "export",
 }
 
@@ -43,13 +44,14 @@ __all__ = [
     "read_batches",
     "read_clients",
     "repeat_row",
+    "shuffle_pixels",
     "write",
 ]
 
 if TYPE_CHECKING:
     from fedbary.data import datasets
     from fedbary.data.batches import read_batches
-    from fedbary.data.corruptions import add_noise, duplicate_rows, flip_labels, repeat_row
+    from fedbary.data.corruptions import add_noise, duplicate_rows, flip_labels, repeat_row, shuffle_pixels
     from fedbary.data.datasets import Dataset
     from fedbary.data.export import write
     from fedbary.data.files import read, read_clients

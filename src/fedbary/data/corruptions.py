@@ -96,6 +96,33 @@ def add_noise(table: Table, share: float, *, sigma: float = 1.0, seed: Seed = 0)
     return table.replace(columns=columns), mask
 
 
+def shuffle_pixels(table: Table, share: float, *, seed: Seed = 0) -> tuple[Table, Mask]:
+    """Put the pixels of a random share of the images into random order, each image in one of its own.
+
+    Images are the rows of blocks; other columns stay as they are. The mask marks the rows that changed: an image whose
+    pixels are all alike does not.
+
+    Examples
+    --------
+    >>> image = np.arange(6.0)
+    >>> shuffled, mask = shuffle_pixels(Table({"x": np.array([image, image])}, labels=np.zeros(2)), 0.5)
+    >>> int(mask.sum()), bool((np.sort(shuffled.columns["x"]) == image).all())
+    (1, True)
+    """
+    blocks = [name for name, column in table.columns.items() if kind_of(column) == "block"]
+    if not blocks:
+        raise SettingsError("data.nothing-to-shuffle", columns=tuple(table.column_names))
+    rng = np.random.default_rng(seed)
+    chosen = _choose(len(table), share, rng)
+    columns, mask = dict(table.columns), np.zeros(len(table), dtype=bool)
+    for name in blocks:
+        before = table.columns[name]
+        columns[name] = before.copy()
+        columns[name][chosen] = rng.permuted(before[chosen], axis=1)
+        mask |= ((columns[name] != before) & ~(np.isnan(columns[name]) & np.isnan(before))).any(axis=1)
+    return table.replace(columns=columns), mask
+
+
 def duplicate_rows(table: Table, share: float, *, seed: Seed = 0) -> tuple[Table, Mask]:
     """Append copies of a random share of the rows; the mask marks the copies.
 

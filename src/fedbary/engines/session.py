@@ -15,9 +15,9 @@ from fedbary.compute import device_used
 from fedbary.engines.checkpoint import Checkpoint
 from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import EventLog, EventObserver, Listener
-from fedbary.engines.local import one_thread
+from fedbary.engines.local import LocalEngine, one_thread
 from fedbary.engines.run import SILENT, Engine, Observer, Observers, Work, run
-from fedbary.errors import Waiting
+from fedbary.errors import SettingsError, Waiting
 from fedbary.guard.questions import most_messages
 from fedbary.notes import Note
 from fedbary.protocols.host import Host
@@ -48,6 +48,8 @@ def run_session(
     progress: Listener | None = None,
 ) -> Valuation:
     """Ask who takes part, run the protocol with them, and say in the result how it was made."""
+    if getattr(protocol, "only_in_one_process", False) and not isinstance(engine, LocalEngine):
+        raise SettingsError("engines.only-in-one-process", protocol=protocol.name)
     work = Work(protocol, rules, tables, shared_secret(seed))
     goes_on = engine.patient and most_messages(protocol) > 1
     resume = engine.resume or goes_on

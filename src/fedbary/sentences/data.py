@@ -142,6 +142,9 @@ SENTENCES = {
     "not-npz": say("the file is not an .npz of plain arrays (pickled objects are never loaded); fetch it again"),
     "not-on-openml": say("it has no source on OpenML"),
     "nothing-numeric": say("none of the columns {columns:quoted} is numeric, so there is nothing to add to"),
+    "nothing-to-shuffle": say(
+        "none of the columns {columns:quoted} is a block of numbers, such as the pixels of an image, so there is nothing to shuffle"
+    ),
     "object-array": say("column {column!r} is an object array of {kind} values; expected {expected}", "kind expected"),
     "object-unreadable": say("the {kind} did not hand over its rows ({why}); correct it", "kind"),
     "offline": say("OpenML was not asked because FEDBARY_OFFLINE=1"),

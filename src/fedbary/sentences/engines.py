@@ -85,6 +85,9 @@ SENTENCES = {
     "not-ours": say("the message is not one of fedbary's"),
     "notes-unreadable": say("the notes of the reply cannot be read"),
     "one-node-twice": say("Two of the chosen clients have the same node: give each its own."),
+    "only-in-one-process": say(
+        "These settings of {protocol} show whoever runs them every row (support=None, as published): run them in one process, with fb.LocalEngine, or give a number of points."
+    ),
     "only-weightless-nodes": say(
         "In round {round} only nodes of weight 0 replied, so there is nothing to average: give them a weight, or ask other nodes with SelectedNodes."
     ),

@@ -3,6 +3,9 @@
 from fedbary.sentences import say
 
 SENTENCES = {
+    "all-rows-are-points": say(
+        "support=None means as many points as rows, which lets the server read every row: give a number, or say allow_reconstruction=True if one owner holds all the data."
+    ),
     "answer-shows-rows": say(
         "One row would make up more than half of the answer, or a few rows all of it, so the answer would show them: look for rows unlike all others, or set <epsilon>."
     ),

@@ -124,6 +124,9 @@ SENTENCES = {
     ),
     "no-method-given": say("No method was given: name at least one."),
     "no-model": say("There is no model under {how!r}: {why}"),
+    "no-round-of-everybody": say(
+        "ComFedSV completes what some rounds know, but no round selected all clients: train one round with everybody, or use FedShapley."
+    ),
     "no-saved-result": say("'{folder}' holds no {kind} (there is no {file}): check the folder.", "kind"),
     "no-square-image": say(
         "A row of {width} numbers is not a square image in grey or in three colours: say CNN(shape=(height, width, colours)), or use Logistic() or MLP()."
@@ -133,6 +136,9 @@ SENTENCES = {
     ),
     "no-such-experiment": say("There is no experiment {name!r}{guess}; choose from {known}."),
     "no-such-method": say("There is no method {name!r}{of}{guess}; choose from {known}."),
+    "no-such-option": say(
+        "The method {method!r} has no option {option!r}{guess}; it takes {known}: write it as {method}@NAME=NUMBER."
+    ),
     "no-such-way": say("There is no way {name!r} to act on flags{guess}; choose from {known}."),
     "no-training-log": say("There is no training log '{file}': check the path."),
     "nothing-to-choose": say("The experiment {name!r} has no {what} to choose from: leave out {given}.", "name what"),
@@ -146,6 +152,7 @@ SENTENCES = {
     "other-width": say(
         "the rows have {width} coordinates, those of the test set {wanted}: use the same features everywhere.", "wanted"
     ),
+    "own-in-all": say("Data sets and methods of your own go into one experiment at a time: name it instead of 'all'."),
     "own-method-failed": say("The method {name!r} failed ({why}): correct the function that computes it."),
     "own-values-shape": say(
         "The method {name!r} gave values of shape {got}, but must give one for each of the {count} {of}s, ({count},).",

@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
-from codes import coded
+from codes import coded, parameter
 from fedbary.games import Game, exact_shapley
 from fedbary.notes import Note
-from fedbary.research.baselines.clients import METHODS, Setting, prepare
+from fedbary.research.baselines.clients import METHODS, Setting, prepare, with_options
+from fedbary.research.baselines.clients.completed import completed
+from fedbary.research.baselines.clients.reconstructed import permutations_for
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.federation import Federation
 from fedbary.research.training.models import Logistic
 from fedbary.research.training.training_log import Head, Round, TrainingLog
 
 FROM_LOG = [name for name, method in METHODS.items() if not method.retrains]
-SHAPLEY_ON_ROUNDS = ["mr", "gtg", "gtg-ti", "gtg-tib", "fedshapley", "fedshapley-gt"]
+SHAPLEY_ON_ROUNDS = ["mr", "gtg", "gtg-ti", "gtg-tib", "fedshapley", "fedshapley-gt", "comfedsv"]
 
 
 def log(clients=4, rounds=3, size=6, *, seed=0, selected=None, counts=None):
@@ -92,6 +94,94 @@ def test_gtg_oti_agrees_with_or():
     setting = Setting(log(clients=5), curved)
     truth, found = METHODS["or"].compute(setting), METHODS["gtg-oti"].compute(setting)
     assert (np.abs(found.values - truth.values) <= 5 * found.standard_errors + 0.01).all()
+
+
+def test_fedshapley_is_exact_for_few_clients_and_never_truncated_for_many():
+    few = Setting(log(clients=6, selected=[[0, 1, 2, 4], [5, 3]]), curved)
+    exact, found = METHODS["mr"].compute(few), METHODS["fedshapley"].compute(few)
+    np.testing.assert_array_equal(found.values, exact.values)
+    assert found.evaluations == exact.evaluations == 2**4 + 2**2
+    assert not found.standard_errors.any()
+    # A utility that is flat behind the first client: whoever truncates stops there.
+    many = Setting(log(clients=15, rounds=1), lambda w: np.where(np.abs(w).max(axis=1) < 9, 0.5, 0.0))
+    many = replace(many, log=replace(many.log, initial=np.full(6, 10.0)))
+    sampled = METHODS["fedshapley"].compute(many)
+    assert 15 * permutations_for(15, 0.1, 0.05) < 2**15
+    assert METHODS["gtg-ti"].compute(many).evaluations < 20 < 5_000 < sampled.evaluations < 2**15
+    assert sampled.values.sum() == pytest.approx(0.5)
+
+
+@given(seed=st.integers(0, 1000))
+def test_comfedsv_is_mr_where_everybody_trained_in_every_round(seed):
+    setting = Setting(log(clients=5, seed=seed), curved)
+    found, exact = METHODS["comfedsv"].compute(setting), METHODS["mr"].compute(setting)
+    np.testing.assert_allclose(found.values, exact.values, atol=1e-10)
+    assert not found.standard_errors.any()
+    assert found.evaluations == exact.evaluations
+
+
+@given(seed=st.integers(0, 1000), rank=st.sampled_from([1, 2]))
+def test_a_matrix_of_low_rank_is_completed_exactly(seed, rank):
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(0.5, 2.0, (6, rank)) @ rng.standard_normal((rank, 31))
+    there = rng.random(truth.shape) < 0.7
+    there[:rank], there[:, : 2 * rank] = True, True
+    found = completed(np.where(there, truth, np.nan), rank=rank)
+    np.testing.assert_array_equal(found[there], truth[there])
+    if rank == 1:
+        np.testing.assert_allclose(found, truth, atol=1e-4 * np.abs(truth).max())
+    assert np.isnan(completed(np.array([[1.0, np.nan]]))[0, 1])  # nobody knows anything of that column
+
+
+def test_comfedsv_knows_what_rounds_did_not_play_from_those_that_did():
+    """Every round's game is the first one times a number, so that the matrix has rank 1; a and b are alike."""
+    moves, gains, selected = np.array([1.0, 1.0, 4.0]), [1.0, 0.5, 0.25], [[0, 1, 2], [0, 2], [0, 2]]
+    rounds, before = [], 0.0
+    for gain, chosen in zip(gains, selected, strict=True):
+        models = before + gain * moves[chosen]
+        rounds.append(Round(chosen, models[:, None]))
+        before = models.mean()
+    setting = Setting(TrainingLog("abc", [1, 1, 1], [0.0], rounds), lambda w: w[:, 0])
+    game = shapley(3, lambda members: float(moves[list(members)].mean()) if members else 0.0)
+    found = METHODS["comfedsv"].compute(setting)
+    np.testing.assert_allclose(found.values, sum(gains) * game, atol=1e-5)
+    assert found.values[0] == pytest.approx(found.values[1], abs=1e-5)
+    assert np.isnan(found.standard_errors).all()
+    often, seldom, _ = METHODS["fedshapley"].compute(setting).values
+    assert often != pytest.approx(seldom, abs=0.05)
+
+
+def test_comfedsv_needs_a_round_of_everybody_and_samples_many_clients():
+    with pytest.raises(fb.FedbaryError, check=coded("research.no-round-of-everybody")):
+        METHODS["comfedsv"].compute(Setting(log(clients=3, selected=[[0, 1], [1, 2]]), curved))
+    many = Setting(log(clients=12, rounds=2), curved)
+    found, exact = METHODS["comfedsv"].compute(many), METHODS["mr"].compute(many)
+    assert found.values.sum() == pytest.approx(exact.values.sum())
+    assert found.evaluations < exact.evaluations / 5
+    assert np.abs(found.values - exact.values).mean() <= 2 * found.standard_errors.mean()
+    short = METHODS["comfedsv"].compute(replace(many, max_evaluations=20))
+    assert not short.converged
+    assert np.isnan(short.values).all()
+
+
+def test_later_rounds_can_count_less_and_options_are_checked():
+    setting = Setting(log(), curved)
+    whole, first = (METHODS["mr"].compute(replace(setting, log=one)) for one in (setting.log, log_of_first(setting)))
+    half = with_options("mr@decay=0.5").compute(setting)
+    np.testing.assert_allclose(with_options("mr@decay=0").compute(setting).values, first.values)
+    np.testing.assert_allclose(with_options("mr@decay=1").compute(setting).values, whole.values)
+    assert not np.allclose(half.values, whole.values)
+    assert with_options("tmr@between=0.5@decay=0.9").name == "tmr@between=0.5@decay=0.9"
+    with pytest.raises(fb.FedbaryError, check=coded("research.no-such-option")):
+        with_options("tmr@decey=0.9")
+    with pytest.raises(fb.FedbaryError, check=parameter("decay")):
+        with_options("tmr@decay=fast")
+    with pytest.raises(fb.FedbaryError, check=parameter("decay")):
+        with_options("tmr@decay=-1")
+
+
+def log_of_first(setting):
+    return replace(setting.log, rounds=setting.log.rounds[:1])
 
 
 def test_flat_rounds_score_nothing_in_tmr_and_gtg():

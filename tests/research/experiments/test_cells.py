@@ -93,4 +93,5 @@ def test_a_smoke_test_leaves_the_real_table_alone(tmp_path, log, monkeypatch):
         Experiment("squares", "powers").run(tmp_path, smoke=smoke)
     assert (tmp_path / "squares" / "table.md").read_text() == "4 records\n"
     assert (tmp_path / "squares-smoke" / "table.md").read_text() == "2 records\n"
-    assert {path.name for path in (tmp_path / "squares").iterdir()} == {"cells", "records.csv", "table.csv", "table.md"}
+    written = {"cells", "records.csv", "table.csv", "table.md", "provenance.json"}
+    assert {path.name for path in (tmp_path / "squares").iterdir()} == written

@@ -93,25 +93,6 @@ def test_what_misses_a_floor_of_detection_is_bold_and_listed():
     assert not detection.table(pd.DataFrame([missed, missed]))["fdr_missed"].any()  # two draws say little of a mean
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "timing", "boost", "point-removal"),
-        *("duplication", "privacy", "empirical-epsilon", "frontier"),
-    ],
-)
-def test_smoke_runs_complete_and_resume(name, tmp_path):
-    events = []
-    first = find(name).run(tmp_path, smoke=True, progress=events.append)
-    errors = {done.cell: done.error for done in events if done.error}
-    assert all("cleanlab" in cell for cell in errors), errors
-    assert (tmp_path / f"{name}-smoke" / "table.md").read_text().startswith("# ")
-    events.clear()
-    second = find(name).run(tmp_path, smoke=True, progress=events.append)
-    assert [done.cell for done in events if done.seconds] == list(errors)
-    pd.testing.assert_frame_equal(first, second)
-
-
 def test_a_part_of_an_experiment_may_be_looked_at_alone(tmp_path):
     events = []
     final = find("accuracy").run(tmp_path, smoke=True, only="sketch", progress=events.append)

@@ -49,8 +49,9 @@ def compare(
         str | None,
         typer.Option(
             metavar="A,B,…",
-            help="Methods to compare; --list names them. Default: sketch, worth, gtg, cgsv; mr and or for up to 14 "
-            "clients, exactfed for up to ten. With --rows: sketch, logistic, knn-shapley, lava-exact.",
+            help="Methods to compare; --list names them, and tmr@decay=0.9 sets an option of one. Default: sketch, "
+            "worth, gtg, cgsv; mr and or for up to 14 clients, exactfed for up to ten. With --rows: "
+            "sketch, logistic, knn-shapley, lava-exact.",
             show_default=False,
             autocompletion=known_methods,
         ),

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbary.cli.ui.cell_progress import cell_progress
 from fedbary.cli.ui.completion import DATASETS, EXPERIMENTS, one_of, several_of
 from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json, Output, comma_separated, refuse_file
+from fedbary.cli.ui.options import SOME_FAILED, Json, Output, comma_separated, refuse_file
 from fedbary.cli.ui.session import session
+from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     from fedbary.research.experiments import Experiment
-    from fedbary.research.experiments.cells import Done, Progress
+    from fedbary.research.experiments.cells import Progress
+    from fedbary.research.experiments.everything import Finished
+
+ALL = "all"
 
 _OWN = "Data and methods of your own"
 
@@ -26,10 +30,16 @@ _OWN = "Data and methods of your own"
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(help="Which experiment.", show_default=False, autocompletion=one_of(*EXPERIMENTS)),
+        typer.Argument(
+            help="Which experiment, or 'all' of them but those that take hours (truths).",
+            show_default=False,
+            autocompletion=one_of(*EXPERIMENTS, ALL),
+        ),
     ] = None,
     *,
-    listed: Annotated[bool, typer.Option("--list", help="Say what each experiment shows, and stop.")] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Say what each shows and how long it takes, and stop.")
+    ] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
     only: Annotated[
         str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)
@@ -75,8 +85,9 @@ def reproduce(
     """Compute a table of the documentation again, from the data to the Markdown.
 
     Without a NAME the experiments are listed. Every cell of a table is kept as soon as it is computed: the same
-    command goes on where an interrupted one stopped, and computes nothing twice. With data sets or methods of your
-    own the results have a folder of their own.
+    command goes on where an interrupted one stopped, and computes nothing twice. Beside the tables lie their
+    pictures, and a file that says which code, versions and seeds they come from. With data sets
+    or methods of your own the results have a folder of their own.
     """
     from fedbary.research.experiments import find
     from fedbary.research.experiments.extensions import Extension, extended
@@ -85,17 +96,84 @@ def reproduce(
         _list(json=json)
         return
     refuse_file(output)
+    processes = workers or _processors()
     own = Extension.read(extension, comma_separated(data), comma_separated(methods))
+    if name == ALL and own != Extension():
+        raise SettingsError("research.own-in-all")
+    if name == ALL:
+        _all(output, smoke=smoke, only=only, workers=processes, json=json)
+        return
     experiment = extended(find(name), own)
-    place, processes = experiment.folder(output, smoke=smoke), workers or _processors()
-    with _progress() as progress, on_interrupt(lambda: _finished_cells(experiment, place, smoke)):
+    place = experiment.folder(output, smoke=smoke)
+    with cell_progress() as progress, on_interrupt(lambda: _finished_cells([experiment], output, smoke)):
         table = experiment.run(output, smoke=smoke, only=only, workers=processes, progress=progress)
+    files = _files(place)
     if json:
-        files = {name: str(place / name) for name in ("table.md", "table.csv", "records.csv", "cells")}
-        write_json({"experiment": name, "smoke": smoke, "table": table, "files": files})
+        paths = {file: str(place / file) for file in files}
+        write_json({"experiment": name, "smoke": smoke, "table": table, "files": paths})
     elif not session().quiet:
         sys.stdout.write((place / "table.md").read_text(encoding="utf-8"))
-        print(f"\nwritten to {place}: table.md, table.csv, records.csv, cells/", file=sys.stderr)
+        print(f"\nwritten to {place}: {', '.join(files)}{_no_images(files)}", file=sys.stderr)
+
+
+def _all(output: Path, *, smoke: bool, only: str, workers: int, json: bool) -> None:
+    """All experiments, each with its own progress, and at the end what became of each."""
+    from contextlib import ExitStack
+
+    from fedbary.cli.ui.tables import screen, table
+    from fedbary.research.experiments import everything
+
+    experiments = everything.chosen(smoke=smoke, only=only)
+    with on_interrupt(lambda: _finished_cells(experiments, output, smoke)), ExitStack() as shown:
+
+        def progress(experiment: Experiment) -> Progress:
+            shown.close()
+            place = experiments.index(experiment) + 1
+            return shown.enter_context(cell_progress(f"{experiment.name} ({place} of {len(experiments)}) "))
+
+        done = everything.run_all(experiments, output, smoke=smoke, only=only, workers=workers, progress=progress)
+    failed = [one.experiment.name for one in done if one.error]
+    if json:
+        write_json({"smoke": smoke, "experiments": [_summary(one) for one in done], "index": str(output / "index.md")})
+    else:
+        header = ("experiment", "cells", "minutes of one core", "")
+        lines = [
+            (
+                one.experiment.name,
+                one.provenance.cells if one.provenance else "",
+                f"{one.provenance.minutes:.1f}" if one.provenance else "",
+                f"failed: {one.error}" if one.error else "" if one.provenance.complete else "not all cells",
+            )
+            for one in done
+        ]
+        screen().print(table(header, lines, numeric=header[1:3]))
+        if not session().quiet:
+            print(f"written to {output}: index.md and a folder for each", file=sys.stderr)
+    if failed:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _summary(one: Finished) -> dict[str, Any]:
+    known = one.provenance
+    return {
+        "name": one.experiment.name,
+        "folder": str(one.folder),
+        "error": one.error,
+        "seconds": known.seconds if known else None,
+        "complete": bool(known and known.complete),
+    }
+
+
+def _files(place: Path) -> list[str]:
+    """What an experiment has written, the table first."""
+    known = ["table.md", "table.csv", "records.csv", "provenance.json", "pictures.html"]
+    images = sorted(file.name for file in place.glob("*.svg"))
+    return [*(file for file in known if (place / file).is_file()), *images, "cells"]
+
+
+def _no_images(files: list[str]) -> str:
+    drawn = "pictures.html" in files and not any(file.endswith(".svg") for file in files)
+    return "; pictures as SVG files need kaleido and a Chromium, and no --smoke" if drawn else ""
 
 
 def _list(*, json: bool) -> None:
@@ -104,59 +182,23 @@ def _list(*, json: bool) -> None:
 
     known = experiments.EXPERIMENTS
     if json:
-        write_json({"experiments": [{"name": experiment.name, "shows": experiment.shows} for experiment in known]})
+        about = [
+            {"name": one.name, "shows": one.shows, "minutes": one.minutes, "part_of_all": not one.by_name}
+            for one in known
+        ]
+        write_json({"experiments": about})
     else:
-        screen().print(table(("name", "what it shows"), [(experiment.name, experiment.shows) for experiment in known]))
+        header = ("name", "what it shows", "minutes of one core")
+        lines = [(one.name, one.shows, "" if one.minutes is None else f"{one.minutes:.0f}") for one in known]
+        screen().print(table(header, lines, numeric=header[2:]))
 
 
-def _finished_cells(experiment: Experiment, place: Path, smoke: bool) -> str:
-    """What an interrupted experiment leaves, and how to go on."""
-    from fedbary.research.experiments.cells import cached_seconds
-
-    there = cached_seconds(experiment.cells(smoke), place / "cells", digest=experiment.digest)
+def _finished_cells(experiments: Sequence[Experiment], output: Path, smoke: bool) -> str:
+    """What interrupted experiments leave, and how to go on."""
+    there = [seconds for experiment in experiments for seconds in experiment.cached_seconds(output, smoke=smoke)]
     done = sum(seconds is not None for seconds in there)
+    place = experiments[0].folder(output, smoke=smoke) if len(experiments) == 1 else output
     return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().typed_command()}"
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar on a terminal; otherwise a line per cell, for the log of a run that takes hours."""
-    if not sys.stderr.isatty() or session().quiet or session().verbose:
-        yield _print_line
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (MofNCompleteColumn(), BarColumn(bar_width=24), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as display:
-        task = display.add_task("starting", total=None)
-
-        def show(done: Done) -> None:
-            _note(done)
-            display.update(task, completed=done.done, total=done.total, description=done.cell)
-            if done.error:
-                display.console.print(_line(done))
-
-        yield show
-
-
-def _print_line(done: Done) -> None:
-    _note(done)
-    if not session().quiet:
-        print(_line(done), file=sys.stderr, flush=True)
-
-
-def _note(done: Done) -> None:
-    """A cell in the log: data sets and settings of the experiment, which are no secret, and of an error its type."""
-    error = done.error.partition(":")[0]
-    session().note("cell", done=done.done, total=done.total, cell=done.cell, seconds=done.seconds, error=error)
-
-
-def _line(done: Done) -> str:
-    from fedbary.cli.ui.terminal_text import one_line
-
-    took = f"{done.seconds:.1f} s" if done.seconds else "was there"
-    return one_line(f"[{done.done}/{done.total}] {done.cell}: {f'error: {done.error}' if done.error else took}")
 
 
 def _processors() -> int:

@@ -25,7 +25,7 @@ EXPERIMENTS = (
 )  # fmt: skip
 CLIENT_METHODS = (
     "exactfed", "loo", "datasv", "mr", "tmr", "or", "gtg", "gtg-ti", "gtg-tib", "gtg-oti", "fedshapley",
-    "fedshapley-gt", "cgsv", "shapfed", "fedce", *PROTOCOLS, "worth", "worth-alone",
+    "fedshapley-gt", "comfedsv", "cgsv", "shapfed", "fedce", *PROTOCOLS, "worth", "worth-alone",
 )  # fmt: skip
 ROW_METHODS = (
     "knn-shapley", "logistic", "cleanlab", "lava", "lava-exact", "row-loo", "row-loo-loss", "tmc", "beta-shapley",

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from fedbary.protocols.interpolation.client import InterpolationClient
     from fedbary.protocols.interpolation.server import InterpolationServer
 
-Gradient = Literal["eta", "gamma", "access", "server-eta", "server-gamma"]
+Gradient = Literal["eta", "gamma", "access", "server-eta", "server-gamma", "server-target"]
+
+# Gradients for which the server scores points of η_P, and is sent them.
+SCORES_OF_ETA_P = ("server-eta", "server-gamma")
+# The published runs, and what they halve: geomloss' p = 2 costs ‖x − y‖²/2, with blur² = 0.1.
+_PUBLISHED_T = 0.5
+PUBLISHED_EPSILON = 2.0 * 0.1
 
 
 @dataclass(frozen=True)
@@ -27,9 +33,10 @@ class Interpolation:
 
     Parameters
     ----------
-    support : int
+    support : int, optional
         Points of the measure in between. A client uses fewer if it has fewer than ``support·min_group``
-        different rows, so that every point it sends averages at least ``min_group`` rows.
+        different rows, so that every point it sends averages at least ``min_group`` rows. None: as many as each client
+        has rows, which needs ``allow_reconstruction`` and one process.
     rounds : int
         Most rounds; a client whose estimate has settled stops earlier.
     t : float, optional
@@ -47,10 +54,15 @@ class Interpolation:
         Fewest different rows behind anything that leaves a party: any point of a client's.
     tolerance : float
         Stop when the last four estimates lie within this relative distance of each other.
-    gradient : {"eta", "gamma", "access", "server-eta", "server-gamma"}
+    gradient : {"eta", "gamma", "access", "server-eta", "server-gamma", "server-target"}
         Which measure the calibrated gradient of a row looks at: η_Q (the paper's best), γ, the reference
-        itself (``access``: it is sent to the clients), or the two variants in which the server scores
-        support points, which need ``allow_reconstruction`` and as many points as rows.
+        itself (``access``: it is sent to the clients), or one of three variants in which the server scores
+        support points, which need ``allow_reconstruction`` and as many points as rows: η_P towards the reference
+        (``server-eta``), η_P towards η_Q (``server-gamma``), and η_Q towards the reference (``server-target``).
+    potentials : {"exact", "sinkhorn"}
+        Where gradients come from. ``exact`` are dual potentials of optimal transport; ``sinkhorn`` are the published
+        ones, debiased and entropic with ε = 0.2 on ‖x − y‖², which is geomloss' problem for ``p=2, blur=√0.1``, whose
+        costs are half as large. They are solved to convergence, and in the unit of ``exact``: twice geomloss'.
 
     Examples
     --------
@@ -59,7 +71,7 @@ class Interpolation:
     10
     """
 
-    support: int = 100
+    support: int | None = 100
     rounds: int = 10
     t: float | None = None
     p: int = 2
@@ -68,6 +80,7 @@ class Interpolation:
     min_group: int = 5
     tolerance: float = 1e-3
     gradient: Gradient = "eta"
+    potentials: Literal["exact", "sinkhorn"] = "exact"
 
     name: ClassVar[str] = "interpolation"
     needs_reference: ClassVar[bool] = False
@@ -77,23 +90,74 @@ class Interpolation:
 
     def __post_init__(self) -> None:
         for field in ("support", "rounds", "min_group"):
-            whole(getattr(self, field), field, "Interpolation", least=1)
+            if field != "support" or self.support is not None:
+                whole(getattr(self, field), field, "Interpolation", least=1)
         if self.t is not None and not (isinstance(self.t, Real) and 0.0 < self.t < 1.0):
             raise wrong_parameter("t", "Interpolation", "strictly between 0 and 1", self.t)
         if self.p not in (1, 2):
             raise wrong_parameter("p", "Interpolation", "1 or 2", self.p)
         if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < float("inf")):
             raise wrong_parameter("tolerance", "Interpolation", "a finite number of at least 0", self.tolerance)
-        for field, allowed in (("interpolation", ("barycentric", "exact")), ("gradient", get_args(Gradient))):
+        for field, allowed in (
+            ("interpolation", ("barycentric", "exact")),
+            ("gradient", get_args(Gradient)),
+            ("potentials", ("exact", "sinkhorn")),
+        ):
             if getattr(self, field) not in allowed:
                 raise wrong_parameter(field, "Interpolation", f"one of {', '.join(allowed)}", getattr(self, field))
+        if self.potentials == "sinkhorn" and self.p != 2:
+            raise wrong_parameter("p", "Interpolation", "2 for potentials='sinkhorn'", self.p)
+        if not self.allow_reconstruction and self.support is None:
+            raise SettingsError("protocols.all-rows-are-points")
         if not self.allow_reconstruction and self.interpolation == "exact":
             raise SettingsError("protocols.exact-shows-rows")
         if not self.allow_reconstruction and self.gradient.startswith("server"):
             raise SettingsError("protocols.gradient-shows-rows", gradient=self.gradient)
 
+    @classmethod
+    def published(cls, gradient: Gradient = "eta", rounds: int = 10) -> Interpolation:
+        """The setting of the paper's own code, to compare with; the server sees every row, so it runs in one process.
+
+        As many points as rows, t = 0.5, no early stop, and gradients from debiased Sinkhorn potentials (``sinkhorn``).
+        `space` is then the paper's: raw numbers, every coordinate, and beside them mean and standard deviations of
+        each class (eq. 9, with the diagonal of the covariance), none of them scaled.
+
+        Parameters
+        ----------
+        gradient : str
+            Which measure row values look at, see `Interpolation`.
+        rounds : int
+            Rounds, all of which are run.
+
+        Returns
+        -------
+        Interpolation
+
+        Examples
+        --------
+        >>> import fedbary as fb
+        >>> fb.Interpolation.published().space(None).scaling
+        'none'
+        """
+        return cls(
+            support=None,
+            rounds=rounds,
+            t=_PUBLISHED_T,
+            tolerance=0.0,
+            allow_reconstruction=True,
+            gradient=gradient,
+            potentials="sinkhorn",
+        )
+
+    @property
+    def only_in_one_process(self) -> bool:
+        """Whether whoever runs this reads every row, so that nobody else's may be among them."""
+        return self.support is None
+
     def space(self, space: Space | None) -> Space:
         """The paper's space, where the user did not choose another."""
+        if space is None and self.support is None and self.potentials == "sinkhorn":
+            space = Space(scaling="none", projection="none")
         return (space or Space()).with_defaults(metric="euclidean", labels="gaussian")
 
     def server(

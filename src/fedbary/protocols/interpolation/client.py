@@ -13,7 +13,8 @@ from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.first_message import FirstMessage, ReleasedRows
-from fedbary.protocols.interpolation import Interpolation, draw_t
+from fedbary.protocols.interpolation import SCORES_OF_ETA_P, Interpolation, draw_t
+from fedbary.protocols.interpolation.potentials import source_potential
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed, random_points
@@ -28,7 +29,8 @@ Floats = NDArray[np.float64]
 _FARTHEST = 1e100
 # What the last message brings, where row values need one.
 _LAST_ARRAYS = {
-    "access": ("reference", "reference_weights"), "server-eta": ("scores",), "server-gamma": ("scores",)
+    "access": ("reference", "reference_weights"),
+    "server-eta": ("scores",), "server-gamma": ("scores",), "server-target": ("scores",)
 }  # fmt: skip
 
 
@@ -112,16 +114,16 @@ class InterpolationClient:
             raise ProtocolError("protocols.round-skipped", round=0, last=self._round)
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
-        if int(message.scalars["support"]) > self._policy.support:
-            raise PrivacyError(
-                "protocols.points-not-agreed", sent=int(message.scalars["support"]), agreed=self._policy.support
-            )
+        asked = int(message.scalars.get("support", len(self._table)))
+        agreed = len(self._table) if self._policy.support is None else self._policy.support
+        if asked > agreed:
+            raise PrivacyError("protocols.points-not-agreed", sent=asked, agreed=agreed)
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         released = self._released_table(schema)
         cloud = embed(released, schema)
         require_known_labels(released, schema, cloud, min_group=self._policy.min_group)
-        size = self._support_size(int(message.scalars["support"]), cloud)
+        size = self._support_size(asked, cloud)
         self._schema = schema
         self._place(cloud)
         rng = np.random.default_rng(int(message.scalars["gamma_seed"]))
@@ -164,7 +166,7 @@ class InterpolationClient:
         arrays = {"gamma": self._gamma}
         if self._policy.interpolation == "exact":
             arrays["gamma_weights"] = self._gamma_weights
-        if self._policy.gradient.startswith("server") and "eta_p" in self._measures:
+        if self._policy.gradient in SCORES_OF_ETA_P and "eta_p" in self._measures:
             arrays["eta_p"] = self._measures["eta_p"]
             arrays["eta_p_weights"] = self._measures["eta_p_weights"]
         return Reply(number, {"distance": distance, **counts}, arrays)
@@ -181,23 +183,31 @@ class InterpolationClient:
         return Reply(message.round)
 
     def _potentials(self, cloud: Points) -> Floats:
-        variant, p = self._policy.gradient, self._policy.p
-        if not {*_LAST_ARRAYS.get(variant, ())} <= self._measures.keys():
+        variant, measures = self._policy.gradient, self._measures
+        needed = _LAST_ARRAYS.get(variant, ("eta_q",) if variant == "eta" else ())
+        if not {*needed} <= measures.keys():
             raise ProtocolError("protocols.rows-before-round")
-        if variant == "gamma":
+        if variant.startswith("server"):
+            return self._scores_of_rows(cloud)
+        if variant == "gamma" and self._policy.potentials == "exact":
             # Potentials need not be unique: those of a solve from scratch depend on nothing but this γ.
-            return solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=p).target_potential
-        needed = {"eta": "eta_q", "access": "reference"}.get(variant, "scores")
-        if needed not in self._measures:
-            raise ProtocolError("protocols.rows-before-round")
-        if variant == "eta":
-            target, weights = self._measures["eta_q"], self._measures["eta_q_weights"]
-            return solve(cloud.points, target, cloud.weights, weights, p=p).source_potential
-        if variant == "access":
-            target, weights = self._measures["reference"], self._measures["reference_weights"]
-            return solve(cloud.points, target, cloud.weights, weights, p=p).source_potential
-        # The server scored η_P's points; each row takes the score of the points that it moved.
-        plan = solve(cloud.points, self._measures["eta_p"], cloud.weights, self._measures["eta_p_weights"], p=p)
+            plan = solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=self._policy.p)
+            return plan.target_potential
+        if variant == "gamma":
+            target, mass = self._gamma, self._gamma_weights
+        else:
+            name = "eta_q" if variant == "eta" else "reference"
+            target, mass = measures[name], measures[f"{name}_weights"]
+        return source_potential(self._policy, cloud.points, cloud.weights, target, mass)
+
+    def _scores_of_rows(self, cloud: Points) -> Floats:
+        """Of each row the mean of the server's scores of its points.
+
+        The j-th points of η_P and η_Q both come from γ's j-th, so that a row's share in the one is its share in the
+        other.
+        """
+        eta_p, weights = self._measures["eta_p"], self._measures["eta_p_weights"]
+        plan = solve(cloud.points, eta_p, cloud.weights, weights, p=self._policy.p)
         sums = np.zeros(cloud.distinct)
         np.add.at(sums, plan.source, plan.mass * self._measures["scores"][plan.target])
         return np.asarray(sums / cloud.weights)

@@ -7,7 +7,7 @@ from fedbary.protocols.forms import LARGEST, Exchange, Form, Number, Numbers
 from fedbary.protocols.sketch.forms import ROWS, SCHEMA
 
 # Points of a measure: more of them, each with all coordinates of a row, would not fit in memory.
-_SUPPORT = Number(1, 10**5, whole=True)
+_SUPPORT = Number(1, 10**5, whole=True, optional=True)
 _SEED = Number(0, 2**63, whole=True)
 START = Form({**SCHEMA, "support": _SUPPORT, "gamma_seed": _SEED})
 _MEASURES = {

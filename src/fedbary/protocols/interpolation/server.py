@@ -17,9 +17,10 @@ from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.forms import Form, fitting_replies
 from fedbary.protocols.host import ALONE, Host
-from fedbary.protocols.interpolation import Interpolation, draw_t
+from fedbary.protocols.interpolation import SCORES_OF_ETA_P, Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
 from fedbary.protocols.interpolation.forms import EXCHANGES
+from fedbary.protocols.interpolation.potentials import source_potential
 from fedbary.protocols.messages import (
     NO_ANSWER,
     Failure,
@@ -43,6 +44,7 @@ from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 
 Floats = NDArray[np.float64]
 
+_NEEDS_REFERENCE = ("access", "server-eta", "server-target")
 _ABSURD = 1e6
 # Solvers may miss an optimum by less than this.
 _CONTRADICTION = 1e-3
@@ -65,7 +67,7 @@ class InterpolationServer:
         seed: int,
         host: Host = ALONE,
     ) -> None:
-        if reference is None and settings.gradient in ("access", "server-eta"):
+        if reference is None and settings.gradient in _NEEDS_REFERENCE:
             raise SettingsError("protocols.gradient-without-reference", gradient=settings.gradient)
         self._settings = settings
         self._space = space
@@ -173,14 +175,14 @@ class InterpolationServer:
 
     def _start_message(self) -> Message:
         # One γ^(0) for all, and one t of the server per round: clients then differ by their data alone.
-        schema = self._schema()
+        schema, support = self._schema(), self._settings.support
         return Message(
             "start",
             0,
             {
                 "schema": schema.to_json(),
                 "fingerprint": schema.fingerprint,
-                "support": self._settings.support,
+                **({} if support is None else {"support": support}),
                 "gamma_seed": derived_seed(self._seed, "gamma"),
             },
         )
@@ -208,12 +210,13 @@ class InterpolationServer:
                 {},
                 {"reference": self._target, "reference_weights": self._target_weights},
             )
-        eta_p, weights = track.eta_p, track.eta_p_weights
-        if self._settings.gradient == "server-eta":
-            plan = solve(eta_p, self._target, weights, self._target_weights, p=self._settings.p)
-        else:
-            plan = solve(eta_p, track.sent_eta_q, weights, track.sent_eta_q_weights, p=self._settings.p)
-        return Message("scores", self._round, {}, {"scores": plan.source_potential})
+        eta_p, eta_q = (track.eta_p, track.eta_p_weights), (track.sent_eta_q, track.sent_eta_q_weights)
+        target = self._target, self._target_weights
+        scored, towards = {
+            "server-eta": (eta_p, target), "server-gamma": (eta_p, eta_q), "server-target": (eta_q, target)
+        }[self._settings.gradient]  # fmt: skip
+        scores = source_potential(self._settings, *scored, *towards)
+        return Message("scores", self._round, {}, {"scores": scores})
 
     # --- answers --------------------------------------------------------------------------------------
 
@@ -223,9 +226,6 @@ class InterpolationServer:
         if not self._active():
             self._stage = "done"
         elif self._agreement.schema is not None:
-            rng = generator(self._seed, "target")
-            self._target = random_points(rng, self._settings.support, self._schema())
-            self._target_weights = np.full(self._settings.support, 1.0 / self._settings.support)
             self._stage = "start"
 
     def _absorb_measures(self, replies: Mapping[str, Reply]) -> None:
@@ -236,6 +236,8 @@ class InterpolationServer:
                 self._tracks[name].fail(Failure.of(error))
         moving = [track for track in self._active() if not track.settled]
         if not self._fixed and moving:
+            if self._stage == "start":
+                self._draw_target(self._settings.support or max(len(track.gamma) for track in moving))
             self._move_target(moving)
             moving = [track for track in moving if track.failure is None]
         self._step_all(moving)
@@ -254,8 +256,8 @@ class InterpolationServer:
             for track in moving:
                 track.settled = True
         if self._round > self._settings.rounds or all(track.settled for track in self._active()):
-            scored = self._settings.gradient in ("access", "server-eta", "server-gamma") and self._active()
-            self._stage = "scores" if scored else "done"
+            more = self._settings.gradient not in ("eta", "gamma") and self._active()
+            self._stage = "scores" if more else "done"
         else:
             self._stage = "step"
 
@@ -264,8 +266,8 @@ class InterpolationServer:
         form = EXCHANGES[self._stage].reply
         if self._stage == "scores":
             return form
-        exact, scored = self._settings.interpolation == "exact", self._settings.gradient.startswith("server")
-        most = _MOST_EXACT_POINTS if exact else self._settings.support
+        exact, scored = self._settings.interpolation == "exact", self._settings.gradient in SCORES_OF_ETA_P
+        most = _MOST_EXACT_POINTS if exact or self._settings.support is None else self._settings.support
         needed = ["gamma_weights"] if exact else []
         needed += ["eta_p", "eta_p_weights"] if scored and self._stage == "step" else []
         return form.sized(width=self._schema().point_width, points=range(1, most + 1)).requiring(*needed)
@@ -287,7 +289,8 @@ class InterpolationServer:
                     rows=int(track.rows),
                     points=len(gamma),
                 )
-            track.eta_p, track.eta_p_weights = reply.arrays["eta_p"], reply.arrays["eta_p_weights"]
+            if self._settings.gradient in SCORES_OF_ETA_P:
+                track.eta_p, track.eta_p_weights = reply.arrays["eta_p"], reply.arrays["eta_p_weights"]
         track.sent_eta_q, track.sent_eta_q_weights = track.eta_q, track.eta_q_weights
         track.gamma, track.gamma_weights = gamma, weights
         track.client_distances.append(float(reply.scalars["distance"]))
@@ -314,6 +317,11 @@ class InterpolationServer:
                 track.eta_q, track.eta_q_weights = outcome.eta, outcome.eta_weights
             else:
                 track.fail(outcome)
+
+    def _draw_target(self, size: int) -> None:
+        """The barycenter before anything is known of it."""
+        self._target = random_points(generator(self._seed, "target"), size, self._schema())
+        self._target_weights = np.full(size, 1.0 / size)
 
     def _move_target(self, tracks: list[ClientTrack]) -> None:
         """Line 7: the barycenter's points move to the mean of where the γ_i take them."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, ProtocolError, SettingsError
@@ -24,10 +22,11 @@ from fedbary.protocols.messages import (
     reply_notes,
     text_array,
 )
-from fedbary.protocols.randomness import derived_seed, generator
+from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.claims import check_claims
 from fedbary.protocols.sketch.forms import EXCHANGES
+from fedbary.protocols.sketch.held_out import held_out_costs
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, client_numbers
 from fedbary.protocols.sketch.private_numbers import CleanRates, clean_rates
 from fedbary.protocols.sketch.scoring import fit_scoring
@@ -35,19 +34,15 @@ from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.description import check_table
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
-from fedbary.space.points import Points, cells_of_a_row, class_codes, embed, missing_share
+from fedbary.space.points import cells_of_a_row, class_codes, embed, missing_share
 from fedbary.space.row_identity import split_reference
 from fedbary.space.schema import Schema
-from fedbary.transport import solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.verdict import TOO_GOOD
 
-_EXCESS_DRAWS = 3
-# Different sizes of clients that clean rows are drawn for, each; those between get what lies between.
-_MOST_SIZES = 24
 # A private interval is widened so that it misses at most this often.
 _MISS = 0.05
 # Worth a look: less than half as far as any draw of as many rows of the reference. Honest clients of clean rows were at
@@ -135,7 +130,9 @@ class SketchServer:
             raise ProtocolError("protocols.not-finished")
         import pandas as pd
 
-        held_out = self._held_out_costs()
+        cap = self._sketch.cap if self._settings.epsilon is not None else None
+        rows = [int(numbers["rows"]) for numbers in self._answers.values()]
+        held_out = held_out_costs(self._clean, self._sketch, rows, cap=cap, seed=self._seed, over=self._map)
         history = pd.DataFrame(columns=list(HISTORY_COLUMNS))
         records = [self._record(name, held_out) for name in self._names]
         return Valuation(
@@ -293,59 +290,6 @@ class SketchServer:
             return numbers
         cells, epsilon = cells_of_a_row(self._schema), self._settings.epsilon or np.inf
         return {**numbers, **self._rates.columns(numbers, cells=cells, epsilon=epsilon)}
-
-    def _held_out_costs(self) -> dict[int, list[float]]:
-        """d_S² of a few draws of as many clean rows as each client has: what size alone costs."""
-        cap = self._sketch.cap if self._settings.epsilon is not None else None
-        rows = self._clean.rows
-        sizes = np.unique([min(int(numbers["rows"]), rows) for numbers in self._answers.values()])
-        solved = _some_sizes(sizes)
-        # All clean rows can be drawn in one way only.
-        jobs = [(int(size), draw) for size in solved for draw in range(1 if size == rows else _EXCESS_DRAWS)]
-        found = self._map(partial(_held_out_cost, self._clean, self._sketch, cap, self._seed), jobs)
-        costs: dict[int, list[float]] = {}
-        for (size, _), cost in zip(jobs, found, strict=True):
-            costs.setdefault(size, []).append(cost)
-        between = _between_sizes(costs, sizes)
-        return {int(n["rows"]): between[min(int(n["rows"]), rows)] for n in self._answers.values()}
-
-
-def _some_sizes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All sizes where they are few, else some from the least to the largest, in equal ratios."""
-    if len(sizes) <= _MOST_SIZES:
-        return sizes
-    wanted = np.geomspace(sizes[0], sizes[-1], _MOST_SIZES)
-    return np.unique(sizes[np.abs(sizes - wanted[:, None]).argmin(axis=1)])
-
-
-def _between_sizes(costs: Mapping[int, list[float]], sizes: NDArray[np.int64]) -> dict[int, list[float]]:
-    """Costs at all sizes, from those at some: fewer rows cost more, in proportion to one over their number.
-
-    Examples
-    --------
-    >>> found = _between_sizes({10: [3.0, 5.0], 30: [0.0, 2.0]}, np.array([10, 15, 30]))
-    >>> np.round(found[15], 9).tolist()
-    [1.5, 3.5]
-    """
-    known = np.array(sorted(costs, reverse=True))
-    most = max(map(len, costs.values()), default=1)
-    draws = np.array([np.resize(np.sort(costs[size]), most) for size in known.tolist()])
-    found = {}
-    for size in map(int, sizes):
-        if size in costs:
-            found[size] = costs[size]
-        else:
-            found[size] = [float(np.interp(1.0 / size, 1.0 / known, column)) for column in draws.T]
-    return found
-
-
-def _held_out_cost(clean: Points, sketch: SketchPoints, cap: float | None, seed: int, job: tuple[int, int]) -> float:
-    """d_S² of a draw of clean rows."""
-    size, draw = job
-    rng = generator(seed, "excess", size, draw)
-    rows = rng.choice(clean.rows, min(size, clean.rows), replace=False)
-    points = clean.points[clean.point_of_row[rows]]
-    return solve(points, sketch.points, None, sketch.weights, cap=cap).cost
 
 
 def _slack(numbers: Mapping[str, float]) -> float:

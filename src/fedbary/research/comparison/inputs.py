@@ -27,15 +27,18 @@ def tables_of(
     return client_tables(clients, target), target
 
 
-def check_methods(methods: Sequence[str], truth: str | None, known: Collection[str], *, of: str = "") -> list[str]:
-    """The methods and the truth, each once; refuses names that are not ``known``."""
+def check_methods(
+    methods: Sequence[str], truth: str | None, known: Collection[str], *, of: str = "", options: bool = False
+) -> list[str]:
+    """The methods and the truth, each once; refuses names that are not ``known``, with options behind ``@`` or not."""
     if isinstance(methods, str):
         raise wrong_parameter("methods", "compare_rows" if of else "compare_clients", "a list of names", methods)
     named = [*methods] if truth is None else [*methods, truth]
     if not named:
         raise SettingsError("research.no-method-given")
     for name in named:
-        if name not in known:
-            guess = did_you_mean(name, known)
+        bare = str(name).partition("@")[0] if options else name
+        if bare not in known:
+            guess = did_you_mean(bare, known)
             raise SettingsError("research.no-such-method", name=str(name), of=of, guess=guess, known=", ".join(known))
     return list(dict.fromkeys(named))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary import __version__
+from fedbary.data.registry import BROKEN_PLUG_IN
 from fedbary.data.table import Table
-from fedbary.errors import DataError, FedbaryError
+from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.notes import Note
 from fedbary.research.comparison.client_comparison import Comparison
 from fedbary.research.comparison.inputs import check_methods, tables_of
@@ -21,7 +22,7 @@ from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     from fedbary.api import Data
-    from fedbary.research.baselines.clients import Prepared
+    from fedbary.research.baselines.clients import Method, Prepared
     from fedbary.research.training.fedavg_settings import FedAvg
     from fedbary.research.training.federation import Federation
     from fedbary.research.training.models import Model
@@ -60,8 +61,9 @@ def compare_clients(
     methods : sequence of str, optional
         Names from `fedbary.research.baselines.clients.METHODS` (``exactfed``, ``gtg``, ``mr``, …) and from
         `fedbary.research.comparison.PROTOCOL_METHODS` (``sketch``, ``cards``, ``interpolation``, ``triangle``, whose
-        value is 1/distance; ``worth``, also without a reference). Default: sketch, worth, gtg, cgsv; mr and or for up
-        to 14 clients, exactfed for up to ten. `fedbary.research.register_client_method` adds one of your own.
+        value is 1/distance; ``worth``, also without a reference). Options stand behind a method's name:
+        ``"tmr@decay=0.9"``. `fedbary.research.register_client_method` adds one of your own. Default: sketch, worth,
+        gtg, cgsv; mr and or for up to 14 clients, exactfed for up to ten.
     truth : str, optional
         The method that the others are measured by; it is computed, too. Default: exactfed, where it is compared.
     model : optional
@@ -90,10 +92,11 @@ def compare_clients(
     >>> list(result.summary()["method"])
     ['mr', 'worth']
     """
-    from fedbary.research.baselines.clients import METHODS, prepare
+    from fedbary.research.baselines.clients import prepare
 
     tell = progress or (lambda _: None)
     chosen = chosen_methods(methods, truth, len(clients))
+    training_methods, failed = _training_methods(chosen)
     tables, target = tables_of(clients, reference)
     cache = ResultCache(
         folder,
@@ -106,7 +109,7 @@ def compare_clients(
     prepared: Prepared | None = None
     notes: list[Note] = []
     untrained: Note | None = None
-    if any(name in METHODS for name in chosen):
+    if training_methods:
         try:
             federation, notes = _federation(tables, target)
             prepared = prepare(
@@ -123,16 +126,18 @@ def compare_clients(
         except FedbaryError as error:
             untrained = error.note
     scores: dict[str, ClientScores] = {}
-    failed: dict[str, Note] = {}
     for name in chosen:
-        if name in METHODS and untrained is not None:
+        if name in failed:
+            continue
+        method = training_methods.get(name)
+        if method is not None and untrained is not None:
             failed[name] = untrained
             continue
         try:
-            tell(METHODS[name].title if name in METHODS else name)
+            tell(name if method is None else method.title)
             scores[name] = cache.get(
                 name,
-                partial(_scores, name, prepared, tables, target, seed),
+                partial(_scores, name, method, prepared, tables, target=target, seed=seed),
                 save=lambda found, place: found.save(place / _SCORES),
                 load=lambda place: ClientScores.load(place / _SCORES),
             )
@@ -158,19 +163,50 @@ def chosen_methods(methods: Sequence[str] | None, truth: str | None, clients: in
     if methods is None:
         exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
         methods = ["sketch", "worth", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
-    return check_methods(methods, truth, [*METHODS.offered(), *PROTOCOL_METHODS])
+    return check_methods(methods, truth, [*METHODS.offered(), *PROTOCOL_METHODS], options=True)
+
+
+def _training_methods(names: Sequence[str]) -> tuple[dict[str, Method], dict[str, Note]]:
+    """Those that train among the methods, and why a plug-in cannot be used: the others go on."""
+    found: dict[str, Method] = {}
+    failed: dict[str, Note] = {}
+    for name in names:
+        try:
+            if (method := _training_method(name)) is not None:
+                found[name] = method
+        except SettingsError as error:
+            if error.code not in BROKEN_PLUG_IN:
+                raise
+            failed[name] = error.note
+    return found, failed
+
+
+def _training_method(name: str) -> Method | None:
+    """The method that trains, with the options behind its name; None for one of our protocols, which has none here."""
+    from fedbary.research.baselines.clients import METHODS, with_options
+
+    bare, _, option = name.partition("@")
+    if bare in METHODS:
+        return with_options(name)
+    if option:
+        raise SettingsError("research.no-such-option", method=bare, option=option, guess="", known="none")
+    return None
 
 
 def _scores(
-    name: str, prepared: Prepared | None, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int
+    name: str,
+    method: Method | None,
+    prepared: Prepared | None,
+    tables: Mapping[str, Table | FedbaryError],
+    *,
+    target: Table,
+    seed: int,
 ) -> ClientScores:
     """One method's scores, of those that train or of our protocols."""
-    from fedbary.research.baselines.clients import METHODS
-
-    if name not in METHODS:
+    if method is None:
         return protocol_scores(name, tables, target, seed=seed)
     assert prepared is not None
-    return METHODS[name].compute(prepared.setting).among(tuple(tables))
+    return replace(method.compute(prepared.setting), method=name).among(tuple(tables))
 
 
 def _cached_log(cache: ResultCache) -> TrainingLog | None:

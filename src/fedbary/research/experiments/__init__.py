@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from importlib import import_module
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fedbary.checks import did_you_mean
 from fedbary.errors import SettingsError
-from fedbary.research.experiments.cells import Compute, Progress, run_cells
+from fedbary.research.experiments import drawn, origin, stored
+from fedbary.research.experiments.cells import Compute, Progress, cached_seconds, run_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,13 +25,16 @@ class Experiment:
 
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
     ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
-    Cells that are timed run ``alone``, one after the other in this process. ``client_methods``: each of its cells
-    computes every method that values clients, whoever brought it.
+    Cells that are timed run ``alone``, one after the other in this process. ``minutes`` of one core were measured for
+    the whole table, where it has been computed. What takes hours is run only ``by_name``, not as one of all. With
+    ``client_methods`` each of its cells computes every method that values clients, whoever brought it.
     """
 
     name: str
     shows: str
     alone: bool = False
+    minutes: float | None = None
+    by_name: bool = False
     client_methods: bool = False
 
     @property
@@ -53,13 +59,17 @@ class Experiment:
         return ""
 
     def facts(self, table: pd.DataFrame) -> dict[str, float]:
-        """The numbers of the table that pages quote, by name."""
+        """The numbers of the table that pages quote, by name, as far as the table has them."""
         found: dict[str, float] = self.module.facts(table) if hasattr(self.module, "facts") else {}
-        return found
+        return {name: float(number) for name, number in found.items() if isfinite(number)}
 
     def folder(self, output: Path, *, smoke: bool) -> Path:
         """Where its files are; a smoke test never overwrites the real table."""
         return output / (f"{self.name}-smoke" if smoke else self.name)
+
+    def cached_seconds(self, output: Path, *, smoke: bool) -> list[float | None]:
+        """How long each cell took that is there already; None where it is missing."""
+        return cached_seconds(self.cells(smoke), self.folder(output, smoke=smoke) / "cells", digest=self.digest)
 
     def run(
         self,
@@ -70,7 +80,7 @@ class Experiment:
         workers: int = 1,
         progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """Compute the cells; ``records.csv``, ``table.csv``, ``table.md`` and pictures are written beside them.
+        """Compute the cells; tables, pictures and ``provenance.json`` are written beside them.
 
         ``only`` cells that are called something with this text are part of it, for a look at what has changed.
         """
@@ -82,19 +92,38 @@ class Experiment:
         records = run_cells(
             cells, self.compute, folder / "cells", workers=processes, progress=progress, digest=self.digest
         )
-        final: pd.DataFrame = module.table(records)
+        final = stored.rounded(module.table(records))
         records.to_csv(folder / "records.csv", index=False)
-        final.to_csv(folder / "table.csv", index=False)
+        failed = "error" in records and bool((records["error"].fillna("") != "").any())
+        seeds = {cell.seed for cell in cells if hasattr(cell, "seed")}
+        seconds = cached_seconds(cells, folder / "cells", digest=self.digest)
+        stored.write(
+            folder,
+            final,
+            stored.Provenance(
+                command=self.command(smoke=smoke, only=only),
+                cells=len(cells),
+                seeds=len(seeds),
+                seconds=round(sum(each for each in seconds if each is not None), 3),
+                cores=processes,
+                commit=origin.commit(),
+                versions=origin.versions(),
+                complete=not only and not failed,
+            ),
+        )
         (folder / "table.md").write_text(module.markdown(final), encoding="utf-8")
-        pictures = module.pictures(final) if hasattr(module, "pictures") else []
-        if drawn := [picture for picture in pictures if len(picture.table)]:
-            from fedbary.views.plots.page import chart_page
-
-            (folder / "pictures.html").write_text(chart_page(*drawn), encoding="utf-8")
+        drawn.draw(folder, module.pictures(final) if hasattr(module, "pictures") else [], images=not smoke)
         return final
+
+    def command(self, *, smoke: bool = False, only: str = "") -> str:
+        """What computes it on the command line."""
+        options = [*(["--smoke"] if smoke else []), *(["--only", only] if only else [])]
+        return shlex.join(["fedbary", "reproduce", self.name, *options])
 
 
 EXPERIMENTS = (
+    Experiment("toy", "Three Gaussians: the federated barycenter beside one with access to the data, by round."),
+    Experiment("bounds", "Theorem 1 along the rounds, and Theorem 2's bound of the validation loss."),
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
     Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),
     Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
@@ -110,7 +139,9 @@ EXPERIMENTS = (
         "Every method beside retraining on all coalitions, in ten kinds of federations.",
         client_methods=True,
     ),
-    Experiment("truths", "What retraining on all coalitions says, stored for fidelity: hours of one core."),
+    Experiment(
+        "truths", "What retraining on all coalitions says, stored for fidelity: hours of one core.", by_name=True
+    ),
     Experiment("robustness", "What up to four lying clients of ten do to the others, with robust weights and without."),
     Experiment("worth", "How much of the worth is left with guarded, narrow and private cards."),
     Experiment(

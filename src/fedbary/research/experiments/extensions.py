@@ -8,6 +8,7 @@ one's own in the registry, because the file that registers them is run in every 
 from __future__ import annotations
 
 import hashlib
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -132,6 +133,13 @@ class Extended(Experiment):
         """Where its files are; the tables of this package are not overwritten."""
         place = super().folder(output, smoke=smoke)
         return place.with_name(place.name.replace(self.name, f"{self.name}-{self.extension.name}", 1))
+
+    def command(self, *, smoke: bool = False, only: str = "") -> str:
+        """What computes it on the command line."""
+        own = {"--with": self.extension.file and Path(self.extension.file).name}
+        own |= {"--data": ",".join(self.extension.data), "--methods": ",".join(self.extension.methods)}
+        options = [word for option, given in own.items() if given for word in (option, given)]
+        return f"{super().command(smoke=smoke, only=only)} {shlex.join(options)}"
 
     def _refuse_nothing(self, there: Collection[str], what: str, option: str) -> None:
         if not there:

@@ -57,10 +57,11 @@ class SplitDataset:
         return found
 
     def client(self, rows: Rows, kind: str, share: float, *, sigma: float = 1.0, seed: int) -> Spoilt:
-        """A client of these rows with a share of wrong labels, or of rows with noise of sigma.
+        """A client of these rows with a share of wrong labels, or of rows with noise.
 
         Wrong ``labels`` are any other class, wrong ``pairs`` the next one, ``confusions`` the class that looks most
-        alike. Noise is measured by the spread of the whole pool: a client of few classes is not spared.
+        alike. Noise on ``features`` is sigma times the spread of the whole pool, so that a client of few classes is not
+        spared; ``standard`` noise is N(0, sigma²) on the numbers as they are.
         """
         clean, rng = self.pool.take(rows), np.random.default_rng([seed, 1])  # not the one that drew the rows
         if kind == "confusions":
@@ -75,6 +76,8 @@ class SplitDataset:
             )
             return Spoilt(table, clean.labels, mask)
         chosen = rng.permutation(len(rows)) < round(share * len(rows))
+        if kind == "standard":
+            return Spoilt(_standard_noise(clean, chosen, sigma, rng), clean.labels, chosen)
         both = concat([clean, _noisy_pool(self, sigma).take(rows)])
         return Spoilt(both.take(np.arange(len(rows)) + len(rows) * chosen), clean.labels, chosen)
 
@@ -92,6 +95,13 @@ def forget_data() -> None:
     """Load data sets again: one of them may have changed."""
     split_dataset.cache_clear()
     _all_rows.cache_clear()
+
+
+def _standard_noise(table: Table, chosen: npt.NDArray[np.bool_], sigma: float, rng: np.random.Generator) -> Table:
+    columns = {name: column.copy() for name, column in table.columns.items()}
+    for column in columns.values():
+        column[chosen] += sigma * rng.standard_normal((int(chosen.sum()), *column.shape[1:]), dtype=column.dtype)
+    return table.replace(columns=columns)
 
 
 @lru_cache(maxsize=2)

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+
+TABLE, PROVENANCE = "table.csv", "provenance.json"
+# What a page shows is far from the seventh digit; more would only make the files larger.
+DIGITS = 7
+# Columns of texts, and of values of several types, each of which is written as JSON.
+TEXT, MIXED = "text", "mixed"
+# An empty cell is an empty text, so that a missing one needs a word.
+NO_TEXT = "NaN"
 
 
 @dataclass(frozen=True)
@@ -28,7 +37,7 @@ class Provenance:
     commit, versions
         The code that computed it.
     complete
-        Whether all cells are in it.
+        Whether all cells are in it, each without an error.
     """
 
     command: str
@@ -40,23 +49,71 @@ class Provenance:
     versions: dict[str, str]
     complete: bool = True
 
+    @property
+    def minutes(self) -> float:
+        """Minutes of one core."""
+        return self.seconds / 60.0
+
+
+def rounded(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with as many digits as are kept, so that what is printed now is what is printed from the file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rounded(pd.DataFrame({"share": [1 / 3], "alpha": ["0.1"]})).to_dict("records")
+    [{'share': 0.3333333, 'alpha': '0.1'}]
+    """
+    numbers = [str(name) for name in table if table[name].dtype.kind == "f"]
+    return table.assign(**{name: [float(f"{number:.{DIGITS}g}") for number in table[name]] for name in numbers})
+
 
 def write(folder: Path, table: pd.DataFrame, provenance: Provenance) -> None:
     """Keep a table with what is needed to read it as it was."""
-    table.to_csv(folder / "table.csv", index=False)
-    kept = {**asdict(provenance), "columns": {str(name): str(kind) for name, kind in table.dtypes.items()}}
-    (folder / "provenance.json").write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    kinds = {str(name): _kind(table[name]) for name in table}
+    plain = table.assign(
+        **{name: [_cell(value, kind) for value in table[name]] for name, kind in kinds.items() if kind in (TEXT, MIXED)}
+    )
+    plain.to_csv(folder / TABLE, index=False)
+    kept = {**asdict(provenance), "columns": kinds}
+    (folder / PROVENANCE).write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def read(folder: Path) -> tuple[pd.DataFrame, Provenance]:
-    """The table as it was written: texts that look like numbers stay texts."""
+    """The table as it was written: texts that look like numbers stay texts, and whole numbers whole."""
     import pandas as pd
 
-    kept = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-    columns = kept.pop("columns")
-    table = pd.read_csv(
-        folder / "table.csv",
-        dtype={name: "str" if kind == "object" else kind for name, kind in columns.items()},
-        float_precision="round_trip",
-    )
-    return table, Provenance(**kept)
+    kept = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
+    kinds = kept.pop("columns")
+    texts = pd.read_csv(folder / TABLE, dtype=str, keep_default_na=False)
+    return texts.assign(**{name: _column(texts[name], kind) for name, kind in kinds.items()}), Provenance(**kept)
+
+
+def _column(texts: pd.Series, kind: str) -> pd.Series:
+    """A column of its own type. Python reads the numbers, to the last digit: how pandas does depends on its version."""
+    import pandas as pd
+
+    if kind == TEXT:
+        return texts.mask(texts == NO_TEXT)
+    if kind == MIXED:
+        return pd.Series([json.loads(cell) for cell in texts], dtype=object)
+    if kind == "bool":
+        return texts == "True"
+    number = float if kind.startswith("float") else int
+    return pd.Series([number(cell or "nan") for cell in texts], dtype=kind)
+
+
+def _kind(column: pd.Series) -> str:
+    """The type of a column: that of NumPy, or what it holds where that says too little."""
+    if column.dtype.kind in "biuf":
+        return str(column.dtype)
+    return TEXT if all(isinstance(value, str) for value in column.dropna()) else MIXED
+
+
+def _cell(value: Any, kind: str) -> str:
+    missing = value is None or (isinstance(value, float) and isnan(value))
+    if kind == MIXED:
+        return json.dumps(None if missing else value.item() if hasattr(value, "item") else value)
+    if not missing and value == NO_TEXT:
+        raise ValueError(f"a text of a table may not be {NO_TEXT!r}")
+    return NO_TEXT if missing else str(value)

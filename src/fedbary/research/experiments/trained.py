@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,9 @@ from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.federation import Federation
 from fedbary.valuation.scores import ClientScores
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -28,12 +33,30 @@ Bools = NDArray[np.bool_]
 _POOLED = dict(C=0.01, max_iter=30, tol=1e-3)
 
 
-class Trained:
-    """Clients, and two disjoint sets of test rows: the first judges all methods, the other the ceiling."""
+# Where every client trains in every round these are MR, to the last digit.
+_SAME_AS_MR = ("fedshapley", "comfedsv")
 
-    def __init__(self, tables: Mapping[str, Table], test: Table, other: Table, *, rounds: int, seed: int) -> None:
+
+def draw_seed(cell: DataclassInstance) -> int:
+    """The seed of what methods sample in a cell, such as permutations: another one for each draw of each case.
+
+    With the same permutations in all cases, errors that are chance would look like a trait of the method.
+    """
+    content = json.dumps([type(cell).__name__, asdict(cell)], sort_keys=True)
+    return int.from_bytes(hashlib.sha256(content.encode()).digest()[:4])
+
+
+class Trained:
+    """Clients, and two disjoint sets of test rows: the first judges all methods, the other the ceiling.
+
+    ``seed`` is that of the training, ``sampling`` that of what methods sample.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Table], test: Table, other: Table, *, rounds: int, seed: int, sampling: int
+    ) -> None:
         training = FedAvg(rounds=rounds, seed=seed)
-        self._prepared = prepare(Federation.from_tables(tables, test), training=training, seed=seed, threads=1)
+        self._prepared = prepare(Federation.from_tables(tables, test), training=training, seed=sampling, threads=1)
         self._weights = _WeightCache(self._prepared.setting)
         # As a client of the same federation the other rows are scaled like those that the models were trained on.
         self._other = Federation.from_tables({"other": other}, test).clients[0]
@@ -52,9 +75,10 @@ class Trained:
         judged = replace(self._prepared.setting, evaluate=judge.accuracy, retrain=self._weights.cached)
         return METHODS["exactfed"].compute(judged)
 
-    def others(self) -> dict[str, ClientScores]:
-        """Every method but exactFed."""
-        return {name: method.compute(self._prepared.setting) for name, method in METHODS.items() if name != "exactfed"}
+    def others(self, *without: str) -> dict[str, ClientScores]:
+        """Every method but exactFed, and but those that are MR where all clients train in all rounds, as here."""
+        left_out = {"exactfed", *_SAME_AS_MR, *without}
+        return {name: METHODS[name].compute(self._prepared.setting) for name in METHODS if name not in left_out}
 
     def pooled(self) -> tuple[ClientScores, ClientScores]:
         """Shapley value of a logistic regression fitted to a coalition's rows in one place; and its ceiling."""

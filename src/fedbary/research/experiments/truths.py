@@ -23,7 +23,7 @@ from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.scenarios import SCENARIOS, scenario
 from fedbary.research.experiments.tables import markdown_table, number
-from fedbary.research.experiments.trained import Trained
+from fedbary.research.experiments.trained import Trained, draw_seed
 from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ class Drawn:
 
     def trained(self, cell: Cell) -> Trained:
         """Where everything that trains is computed."""
-        return Trained(self.clients, self.test, self.other, rounds=cell.rounds, seed=cell.seed)
+        return Trained(
+            self.clients, self.test, self.other, rounds=cell.rounds, seed=cell.seed, sampling=draw_seed(cell)
+        )
 
 
 def cells(smoke: bool) -> list[Cell]:

@@ -1,5 +1,6 @@
 """Pictures of results: objects with `.plot()`, `.frame()` and `.save()`, the same for reports, experiments and docs."""
 
+from fedbary.views.plots.bars import bars
 from fedbary.views.plots.client_map import client_map
 from fedbary.views.plots.client_plots import convergence, qualities, shapley_values, shares
 from fedbary.views.plots.curves import curves
@@ -7,9 +8,11 @@ from fedbary.views.plots.display import Display
 from fedbary.views.plots.method_plots import method_aurocs, method_likeness, method_shares
 from fedbary.views.plots.plan import transport_plan
 from fedbary.views.plots.row_plots import label_pairs, row_map, value_histogram
+from fedbary.views.plots.scatter import scatter
 
 __all__ = [
     "Display",
+    "bars",
     "client_map",
     "convergence",
     "curves",
@@ -19,6 +22,7 @@ __all__ = [
     "method_shares",
     "qualities",
     "row_map",
+    "scatter",
     "shapley_values",
     "shares",
     "transport_plan",

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fedbary.views.plots.display import Display
-from fedbary.views.plots.look import CYCLE, DASHES, as_text, empty_figure, finite
+from fedbary.views.plots.look import CYCLE, DASHES, as_text, finite
+from fedbary.views.plots.panels import panel_figure, panel_values
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-_MARKS = ("circle", "diamond", "square", "x", "cross", "triangle-up")
+MARKS = ("circle", "diamond", "square", "x", "cross", "triangle-up")
 
 
 def curves(
@@ -43,23 +44,8 @@ def curves(
     said = labels or {}
 
     def draw(table: pd.DataFrame) -> Figure:
-        from plotly.subplots import make_subplots
-
-        panels = [None] if panel is None else list(dict.fromkeys(table[panel]))
-        figure = make_subplots(
-            rows=1,
-            cols=len(panels),
-            shared_yaxes=True,
-            horizontal_spacing=0.03,
-            subplot_titles=None if panel is None else [as_text(part) for part in panels],
-        )
-        base = empty_figure()
-        figure.update_layout(template="none")
-        figure.update_layout(**{key: base.layout[key] for key in ("font", "paper_bgcolor", "plot_bgcolor", "legend")})
-        figure.update_layout(height=400, margin={"t": 70, "r": 16, "b": 48, "l": 60}, legend_y=1.1)
-        figure.update_xaxes(base.layout.xaxis, title_text=said.get(x, x))
-        figure.update_yaxes(base.layout.yaxis, title_text="")
-        figure.update_yaxes(title_text=said.get(y, y), col=1)
+        panels = panel_values(table, panel)
+        figure = panel_figure(panels, x=said.get(x, x), y=said.get(y, y))
         ticks = list(dict.fromkeys(table[x]))
         for place, line in enumerate(dict.fromkeys(table[by])):
             for column, part in enumerate(panels, start=1):
@@ -89,6 +75,6 @@ def _line(x: Sequence[float | None], y: Sequence[float | None], name: str, place
         x=list(x),
         y=list(y),
         line={"color": colour, "dash": DASHES[place // len(CYCLE) % len(DASHES)]},
-        marker={"symbol": _MARKS[place % len(_MARKS)], "size": 8, "color": colour},
+        marker={"symbol": MARKS[place % len(MARKS)], "size": 8, "color": colour},
         hovertemplate="%{y:.4g}<extra>%{fullData.name}</extra>",
     )

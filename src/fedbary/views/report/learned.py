@@ -163,7 +163,12 @@ def _triangle(settings: Mapping[str, Any]) -> Learned:
 
 
 def _server(settings: Mapping[str, Any], exposed: bool, with_reference: bool) -> tuple[str, ...]:
-    points = f"up to {settings['support']} interpolated points a round"
+    support = settings.get("support")
+    points = (
+        "one interpolated point a round for each row"
+        if support is None
+        else (f"up to {support} interpolated points a round")
+    )
     behind = "" if exposed else f", each averaging at least {settings['min_group']} different rows"
     agreed = (
         "Each client's column names, means and variances, and its frequent categories and classes: "
@@ -215,4 +220,4 @@ def _limits(exposed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _scores(settings: Mapping[str, Any]) -> bool:
-    return str(settings.get("gradient", "")).startswith("server")
+    return settings.get("gradient") in ("server-eta", "server-gamma")

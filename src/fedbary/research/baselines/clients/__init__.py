@@ -4,7 +4,7 @@
 """
 
 from fedbary.research.baselines.clients.client_game import Setting
-from fedbary.research.baselines.clients.methods import METHODS, Method
+from fedbary.research.baselines.clients.methods import METHODS, Method, with_options
 from fedbary.research.baselines.clients.prepare import Prepared, prepare
 
-__all__ = ["METHODS", "Method", "Prepared", "Setting", "prepare"]
+__all__ = ["METHODS", "Method", "Prepared", "Setting", "prepare", "with_options"]

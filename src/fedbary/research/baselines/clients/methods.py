@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from fedbary.checks import did_you_mean, number
 from fedbary.data.registry import Registry, first_line
-from fedbary.errors import FedbaryError, SettingsError
+from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
 from fedbary.research.baselines.clients.client_game import Setting
+from fedbary.research.baselines.clients.completed import comfedsv
 from fedbary.research.baselines.clients.gradients import cgsv, fedce, shapfed
 from fedbary.research.baselines.clients.reconstructed import (
     fedshapley,
@@ -35,8 +38,21 @@ class Method:
     name: str
     title: str
     does: str
-    compute: Callable[[Setting], ClientScores]
+    compute: Callable[..., ClientScores]
     retrains: bool = False
+
+    @property
+    def options(self) -> Mapping[str, float]:
+        """The numbers that may be chosen, with their defaults: keywords of its function.
+
+        Examples
+        --------
+        >>> dict(METHODS["tmr"].options)
+        {'between': 0.01, 'decay': 1.0}
+        """
+        taken = inspect.signature(self.compute).parameters.values()
+        chosen = [one for one in taken if one.kind is one.KEYWORD_ONLY and isinstance(one.default, int | float)]
+        return {one.name: one.default for one in chosen}
 
 
 _BUILT_IN: dict[str, Method] = {
@@ -52,13 +68,14 @@ _BUILT_IN: dict[str, Method] = {
         Method("gtg-ti", "GTG-Ti", "MR by permutations truncated within rounds", gtg_ti),
         Method("gtg-tib", "GTG-Tib", "MR by permutations truncated within and between rounds", gtg_tib),
         Method("gtg-oti", "GTG-OTi", "OR by permutations truncated within", gtg_oti),
-        Method("fedshapley", "FedShapley", "MR among selected clients, by permutations", fedshapley),
+        Method("fedshapley", "FedShapley", "MR among selected clients; permutations if over 14", fedshapley),
         Method(
             "fedshapley-gt",
             "FedShapley (group testing)",
             "MR among selected clients, by group testing",
             partial(fedshapley, how="group-testing"),
         ),
+        Method("comfedsv", "ComFedSV", "MR, completed where clients were not selected", comfedsv),
         Method("cgsv", "CGSV", "cosine of a client's updates with everybody's; no test set", cgsv),
         Method("shapfed", "ShapFed", "the same per class, in the last layer; no test set", shapfed),
         Method("fedce", "FedCE", "how different a client is, and how badly the others do on its rows", fedce),
@@ -93,3 +110,30 @@ def _own_scores(name: str, compute: Callable[[Setting], Any], setting: Setting) 
 
 
 METHODS: Registry[Method] = Registry("fedbary.client_methods", _BUILT_IN, own_client_method)
+
+
+def with_options(text: str) -> Method:
+    """A method by its name and, behind ``@``, options that are not the defaults.
+
+    Examples
+    --------
+    >>> with_options("tmr@decay=0.9").name
+    'tmr@decay=0.9'
+    """
+    name, *choices = text.split("@")
+    method = METHODS[name]
+    given: dict[str, float] = {}
+    for choice in choices:
+        option, _, value = choice.partition("=")
+        if option not in method.options:
+            known = ", ".join(method.options) or "none"
+            guess = did_you_mean(option, method.options)
+            raise SettingsError("research.no-such-option", method=name, option=option, guess=guess, known=known)
+        kind = type(method.options[option])
+        try:
+            given[option] = kind(value)
+        except ValueError:
+            whole = "a whole number" if kind is int else "a number"
+            raise wrong_parameter(option, name, whole, value) from None
+        number(given[option], option, name, zero=True)
+    return replace(method, name=text, compute=partial(method.compute, **given)) if given else method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -69,15 +70,52 @@ def gtg_oti(setting: Setting, *, within: float = 0.001) -> ClientScores:
     return _at_the_end("gtg-oti", setting, _sampled(setting, within, guided=False))
 
 
-def fedshapley(setting: Setting, *, how: Literal["permutations", "group-testing"] = "permutations") -> ClientScores:
-    """FedShapley (Wang et al. 2020): every round's game among its selected clients, sampled; 0 for the others."""
-    if how == "permutations":
-        return _rounds("fedshapley", setting, _sampled(setting, 0.0, guided=False))
+def fedshapley(
+    setting: Setting,
+    *,
+    how: Literal["permutations", "group-testing"] = "permutations",
+    epsilon: float = 0.1,
+    delta: float = 0.05,
+) -> ClientScores:
+    """FedShapley (Wang et al. 2020): every round's game among its selected clients; 0 for the others.
+
+    By as many random permutations as `permutations_for` says, none of them truncated; or exactly where all 2^m
+    coalitions are fewer evaluations than that: up to 14 selected clients with the defaults. Or by group testing.
+    """
 
     def solve(game: Game, number: int) -> Estimate:
-        return group_testing_shapley(game, seed=_seed(setting, number))
+        seed = _seed(setting, number)
+        if how == "group-testing":
+            return group_testing_shapley(game, seed=seed)
+        count = permutations_for(len(game), epsilon, delta)
+        if 2 ** len(game) <= count * len(game):
+            return _exactly(game, number)
+        return permutation_shapley(game, seed=seed, stop=MaxPermutations(count))
 
-    return _rounds("fedshapley-gt", setting, solve)
+    return _rounds("fedshapley" if how == "permutations" else "fedshapley-gt", setting, solve)
+
+
+def permutations_for(players: int, epsilon: float, delta: float) -> int:
+    """2/ε²·ln(2m/δ) permutations of m players: all values within ε with probability 1 − δ (Wang et al. 2020).
+
+    By Hoeffding's inequality, for utilities between 0 and 1, such as accuracies.
+
+    Examples
+    --------
+    >>> permutations_for(14, 0.1, 0.05), 14 * permutations_for(14, 0.1, 0.05) >= 2**14
+    (1266, True)
+    >>> 15 * permutations_for(15, 0.1, 0.05) < 2**15
+    True
+    """
+    return math.ceil(2.0 / epsilon**2 * math.log(2.0 * players / delta))
+
+
+def round_game(setting: Setting, number: int, budget: Budget) -> Game:
+    """The game of a round: the models of the clients that it selected, averaged by their rows."""
+    log = setting.log
+    played = log.rounds[number]
+    counts = log.counts[played.selected].astype(float)
+    return _averaging_game(setting, played.selected, counts, played.models, empty=log.before(number), budget=budget)
 
 
 def _rounds(method: str, setting: Setting, solve: Solve, *, between: float = 0.0, decay: float = 1.0) -> ClientScores:
@@ -91,8 +129,7 @@ def _rounds(method: str, setting: Setting, solve: Solve, *, between: float = 0.0
             notes.append(Note("research.later-rounds-count-zero", {"played": number, "rounds": len(log.rounds)}))
             missing += len(log.rounds) - number
             break
-        counts = log.counts[played.selected].astype(float)
-        game = _averaging_game(setting, played.selected, counts, played.models, empty=log.before(number), budget=budget)
+        game = round_game(setting, number, budget)
         estimate = _unless_flat(game, number, solve, between)
         budget.spent += game.evaluations
         if estimate is not None and np.isnan(estimate.values).any():
@@ -159,6 +196,8 @@ def _exactly(game: Game, number: int) -> Estimate:  # noqa: ARG001 - every round
 
 
 def _sampled(setting: Setting, truncation: float, *, guided: bool) -> Solve:
+    """GTG's sampling and its stop."""
+
     def solve(game: Game, number: int) -> Estimate:
         return permutation_shapley(
             game, seed=_seed(setting, number), truncation=truncation, guided=guided, stop=_GTG_STOP
