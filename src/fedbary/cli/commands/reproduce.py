@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbary.cli.ui.cell_progress import cell_progress
-from fedbary.cli.ui.completion import EXPERIMENTS, one_of
+from fedbary.cli.ui.completion import DATASETS, EXPERIMENTS, one_of, several_of
 from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import SOME_FAILED, Json, Output, refuse_file
+from fedbary.cli.ui.options import SOME_FAILED, Json, Output, comma_separated, refuse_file
 from fedbary.cli.ui.session import session
+from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     from fedbary.research.experiments import Experiment
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from fedbary.research.experiments.everything import Finished
 
 ALL = "all"
+
+_OWN = "Data and methods of your own"
 
 
 def reproduce(
@@ -39,6 +42,35 @@ def reproduce(
     only: Annotated[
         str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)
     ] = "",
+    extension: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            metavar="FILE.py",
+            help="A Python file that registers data sets or methods of your own.",
+            show_default=False,
+            rich_help_panel=_OWN,
+        ),
+    ] = None,
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="Data sets instead of the experiment's.",
+            show_default=False,
+            autocompletion=several_of(*DATASETS),
+            rich_help_panel=_OWN,
+        ),
+    ] = "",
+    methods: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="Methods to compare. Default: the experiment's, and those of --with.",
+            show_default=False,
+            rich_help_panel=_OWN,
+        ),
+    ] = "",
     output: Output = Path("fedbary-reproduce"),
     workers: Annotated[
         int | None,
@@ -52,19 +84,24 @@ def reproduce(
 
     Without a NAME the experiments are listed. Every cell of a table is kept as soon as it is computed: the same
     command goes on where an interrupted one stopped, and computes nothing twice. Beside the tables lie their
-    pictures, and a file that says which code, versions and seeds they come from.
+    pictures, and a file that says which code, versions and seeds they come from. With data sets
+    or methods of your own the results have a folder of their own.
     """
     from fedbary.research.experiments import find
+    from fedbary.research.experiments.extensions import Extension, extended
 
     if name is None or listed:
         _list(json=json)
         return
     refuse_file(output)
     processes = workers or _processors()
+    own = Extension.read(extension, comma_separated(data), comma_separated(methods))
+    if name == ALL and own != Extension():
+        raise SettingsError("research.own-in-all")
     if name == ALL:
         _all(output, smoke=smoke, only=only, workers=processes, json=json)
         return
-    experiment = find(name)
+    experiment = extended(find(name), own)
     place = experiment.folder(output, smoke=smoke)
     with cell_progress() as progress, on_interrupt(lambda: _finished_cells([experiment], output, smoke)):
         table = experiment.run(output, smoke=smoke, only=only, workers=processes, progress=progress)
@@ -151,13 +188,7 @@ def _list(*, json: bool) -> None:
 
 def _finished_cells(experiments: Sequence[Experiment], output: Path, smoke: bool) -> str:
     """What interrupted experiments leave, and how to go on."""
-    from fedbary.research.experiments.cells import cached_seconds
-
-    there = [
-        seconds
-        for experiment in experiments
-        for seconds in cached_seconds(experiment.cells(smoke), experiment.folder(output, smoke=smoke) / "cells")
-    ]
+    there = [seconds for experiment in experiments for seconds in experiment.cached_seconds(output, smoke=smoke)]
     done = sum(seconds is not None for seconds in there)
     place = experiments[0].folder(output, smoke=smoke) if len(experiments) == 1 else output
     return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().typed_command()}"
