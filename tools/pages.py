@@ -23,6 +23,7 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("results", "paper")
 LARGEST = 1_000_000
+WIDTH = 120
 PLACEHOLDER = re.compile(r"\{\{\s*([\w-]+)\.(\w+)\s*(?::([^}\s]*))?\s*\}\}")
 BLOCK = re.compile(r"(<!-- from docs/sources/([\w-]+)\.md -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 NAVIGATION = re.compile(r"(# Tables, by tools/pages.py\n)(?: +- results/[\w-]+\.md\n)*( +# End of tables)")
@@ -137,7 +139,7 @@ class Site:
     def page(self, source: Path) -> str:
         """A whole page; a section whose table has not been stored says only that."""
         parts = re.split(r"^(?=## )", self._read(source), flags=re.MULTILINE)
-        made = "".join(self._section(part, source) for part in parts)
+        made = wrapped("".join(self._section(part, source) for part in parts))
         return f"{made.rstrip()}\n\n<!-- made by tools/pages.py from docs/sources/{source.name} -->\n"
 
     def block(self, name: str, before: str) -> str:
@@ -146,7 +148,7 @@ class Site:
         if not source.is_file():
             raise PageError(f"there is no docs/sources/{name}.md")
         try:
-            return f"\n{self.filled(self._read(source), source).strip()}\n\n"
+            return f"\n{wrapped(self.filled(self._read(source), source)).strip()}\n\n"
         except NotStoredError:
             return before
 
@@ -210,6 +212,24 @@ def result_page(experiment: Experiment, table: pd.DataFrame, provenance: Provena
         f"[As CSV](stored/{experiment.name}/{stored.TABLE}). [Summary](../results.md)."
     )
     return f"{title}\n\n{origin}\n{body}"
+
+
+def wrapped(text: str) -> str:
+    """Paragraphs in lines of one length: numbers are shorter than their names."""
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if part.startswith("```") else _wrapped_prose(part) for part in parts)
+
+
+def _wrapped_prose(text: str) -> str:
+    paragraphs = text.split("\n\n")
+    for place, paragraph in enumerate(paragraphs):
+        if re.match(r"\n*[\w`*\[]", paragraph) and not re.search(r"^(\||[-*+] |\d+\. )", paragraph, re.MULTILINE):
+            # A number at the end of a sentence would begin a list where it begins a line.
+            words = re.sub(r" (\d+\.)(?= |$)", "\u00a0\\1", " ".join(paragraph.split()))
+            lines = textwrap.fill(words, WIDTH, break_long_words=False, break_on_hyphens=False)
+            opening, closing = re.match(r"\n*", paragraph)[0], re.search(r"\n*$", paragraph)[0]
+            paragraphs[place] = opening + lines.replace("\u00a0", " ") + closing
+    return "\n\n".join(paragraphs)
 
 
 def typed_decimals(text: str) -> list[str]:

@@ -146,3 +146,13 @@ def test_new_tables_come_into_the_navigation(small):
     navigation = "nav:\n      # Tables, by tools/pages.py\n      - results/gone.md\n      # End of tables\n"
     (small.root / "mkdocs.yml").write_text(navigation, encoding="utf-8")
     assert small.made()[small.root / "mkdocs.yml"] == navigation.replace("gone", "accuracy")
+
+
+def test_paragraphs_are_wrapped_and_nothing_else_is():
+    long = "word " * 24 + "1. And goes on."
+    table, code = "| a | " + "b " * 80 + "|", "```text\n" + "x " * 90 + "\n```"
+    made = pages.wrapped(f"# Title\n\n{long}\n\n{table}\n\n{code}\n\n- one\n- two\n")
+    paragraph = made.split("\n\n")[1]
+    assert " ".join(paragraph.split()) == " ".join(long.split())
+    assert all(len(line) <= pages.WIDTH and not line.startswith("1.") for line in paragraph.splitlines())
+    assert made.endswith(f"\n\n{table}\n\n{code}\n\n- one\n- two\n")
