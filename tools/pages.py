@@ -9,7 +9,8 @@
 
 Sources are Markdown in which ``{{ experiment.fact:.3f }}`` stands for a number that the experiment's ``facts(table)``
 returns (``cells``, ``seeds`` and ``minutes`` are known of each), ``{{ paper.key }}`` for one that the paper prints. As
-long as a table has not been stored, its page and its blocks keep what they said, and its section of a page says so.
+long as a table has not been stored, its page and its blocks keep what they said, and its section of a page says so;
+a section that quotes several tables has dashes in place of the missing numbers.
 ``{{ tables }}`` stands for the list of all tables, which is in the navigation of mkdocs.yml, too.
 
 ``--check`` says what differs and writes nothing. ``--store FOLDER ...`` first takes over finished experiments, and
@@ -147,46 +148,58 @@ class Site:
         source = self.docs / "sources" / f"{name}.md"
         if not source.is_file():
             raise PageError(f"there is no docs/sources/{name}.md")
-        try:
-            return f"\n{wrapped(self.filled(self._read(source), source)).strip()}\n\n"
-        except NotStoredError:
-            return before
+        text = self._read(source)
+        made = wrapped(self.filled(text, source)).strip()
+        return before if self.not_stored(text) else f"\n{made}\n\n"
 
     def filled(self, text: str, source: Path) -> str:
-        """The text with numbers in place of what names them."""
+        """The text with numbers in place of what names them; a dash for each whose table has not been stored."""
 
         def number(found: re.Match[str]) -> str:
-            name, fact, shape = found[1], found[2], found[3] or "g"
-            if name not in self.facts:
-                if name in {experiment.name for experiment in EXPERIMENTS}:
-                    raise NotStoredError(name)
-                raise PageError(f"docs/sources/{source.name}: there is no experiment {name!r} ({found[0]})")
-            if fact not in self.facts[name]:
-                raise PageError(f"docs/sources/{source.name}: {name} has no fact {fact!r} ({found[0]})")
-            try:
-                said = format(self.facts[name][fact], shape)
-            except ValueError as error:
-                raise PageError(f"docs/sources/{source.name}: {found[0]}: {error}") from error
+            if found[1] not in self.facts:
+                return "–"
+            said = format(self.facts[found[1]][found[2]], found[3] or "g")
             return said.replace("-", "−").replace("%", " %")
 
+        if problems := [problem for found in PLACEHOLDER.finditer(text) if (problem := self._problem(found))]:
+            raise PageError("\n".join(f"docs/sources/{source.name}: {problem}" for problem in problems))
         made = PLACEHOLDER.sub(number, text.replace("{{ tables }}", self.all_tables()))
         if unknown := re.search(r"\{\{.*?\}\}|\{\{", made):
-            raise PageError(
-                f"docs/sources/{source.name}: {unknown[0]} is no fact such as {{{{ verdict.seen_mean:.3f }}}}"
-            )
+            raise PageError(f"docs/sources/{source.name}: {unknown[0]} is not {{{{ experiment.fact:.3f }}}}")
         return made
+
+    def _problem(self, found: re.Match[str]) -> str:
+        """What is wrong with a placeholder; a table that has not been stored is no problem yet."""
+        name, fact, shape = found[1], found[2], found[3] or "g"
+        if name not in self.facts:
+            known = name in {experiment.name for experiment in EXPERIMENTS}
+            return "" if known else f"there is no experiment {name!r} ({found[0]})"
+        if fact not in self.facts[name]:
+            return f"{name} has no fact {fact!r} ({found[0]})"
+        try:
+            format(self.facts[name][fact], shape)
+        except ValueError as error:
+            return f"{found[0]}: {error}"
+        return ""
+
+    def not_stored(self, text: str) -> list[str]:
+        """Experiments that a text quotes and whose tables have not been stored."""
+        quoted = dict.fromkeys(found[1] for found in PLACEHOLDER.finditer(text))
+        return [name for name in quoted if name not in self.facts]
 
     def missing(self) -> list[str]:
         """Experiments whose tables have not been stored."""
         return [experiment.name for experiment in EXPERIMENTS if experiment.name not in self.tables]
 
     def _section(self, text: str, source: Path) -> str:
-        try:
-            return self.filled(text, source)
-        except NotStoredError as error:
-            title = text.partition("\n")[0]
-            before = f" [As it was before](results/{error.name}.md)." if error.name in self.shown() else ""
-            return f"{title}\n\nThis table has not been stored yet: `fedbary reproduce {error.name}`.{before}\n\n"
+        """A section, with dashes for some of its numbers; if there would be nothing else, a sentence instead."""
+        filled, missing = self.filled(text, source), self.not_stored(text)
+        quoted = {found[1] for found in PLACEHOLDER.finditer(text)} - {"paper"}
+        if not missing or len(missing) < len(quoted):
+            return filled
+        title, name = text.partition("\n")[0], missing[0]
+        before = f" [As it was before](results/{name}.md)." if name in self.shown() else ""
+        return f"{title}\n\nThis table has not been stored yet: `fedbary reproduce {name}`.{before}\n\n"
 
     def _read(self, source: Path) -> str:
         text = source.read_text(encoding="utf-8")

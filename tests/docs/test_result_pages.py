@@ -97,6 +97,17 @@ def test_numbers_of_a_source_are_put_in(small):
     assert "| 100 | 0.035 |" in page
 
 
+def test_a_section_of_several_tables_has_dashes_for_what_is_missing(small):
+    source(small, "paper", "# Paper\n\n| {{ accuracy.cells:.0f }} | {{ verdict.seen_mean:.3f }} |\n")
+    assert small.made()[small.docs / "paper.md"].startswith("# Paper\n\n| 60 | – |\n")
+
+
+def test_all_that_is_wrong_is_said_at_once(small):
+    source(small, "results", "# Results\n\n{{ accuracy.one }} {{ accuracy.two }}\n")
+    with pytest.raises(pages.PageError, match=r"(?s)'one'.*'two'"):
+        small.made()
+
+
 def test_a_block_of_a_page_is_filled_or_left_as_it_was(small):
     page = small.root / "README.md"
     marked = "before\n<!-- from docs/sources/{}.md -->\nold\n<!-- end -->\nafter\n"
