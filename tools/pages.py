@@ -25,7 +25,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,11 +37,10 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 from fedbary.research.experiments import EXPERIMENTS, Experiment, find, stored
 from fedbary.research.experiments.paper import SAYS
 from fedbary.research.experiments.stored import Provenance
+from result_pictures import PICTURES
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from fedbary.views.plots import Display
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("results", "paper")
@@ -187,6 +186,14 @@ class Site:
         quoted = dict.fromkeys(found[1] for found in PLACEHOLDER.finditer(text))
         return [name for name in quoted if name not in self.facts]
 
+    def draw(self, name: str) -> Path:
+        """Draw a picture of docs/images again."""
+        experiment, picture, width, height = PICTURES[name]
+        if experiment not in self.tables:
+            raise NotStoredError(experiment)
+        display = picture(self.tables[experiment][0])
+        return display.save(self.docs / "images" / f"{name}.svg", width=width, height=height)
+
     def missing(self) -> list[str]:
         """Experiments whose tables have not been stored."""
         return [experiment.name for experiment in EXPERIMENTS if experiment.name not in self.tables]
@@ -266,50 +273,6 @@ def store(site: Site, folder: Path, commit: str = "") -> str:
     return "; ".join(said)
 
 
-def skew(table: pd.DataFrame) -> Display:
-    from fedbary.research.experiments.detection import skew_picture
-
-    shown = ["sketch crossfit", "sketch split", "logistic", "cleanlab", "KNN-Shapley", "paper γ"]
-    table = table[table["method"].isin(shown) & table["dataset"].isin(["fashion-mnist", "cifar10-embeddings"])]
-    table = table[table["clients"].isna() & (table["block"] == table["dataset"])]
-    table = table.sort_values("method", key=lambda names: names.map(shown.index), kind="stable")
-    return skew_picture(table, "labels 10 %")
-
-
-def fidelity(table: pd.DataFrame) -> Display:
-    shown = ["exactfed", "loo", "datasv", "mr", "gtg", "fedshapley", "cgsv", "sketch", "interpolation"]
-    worth = ["worth", "worth, game alone", "worth, guarded"]
-    return named("fidelity", "fidelity")(table[table["method"].isin([*shown, *worth])])
-
-
-def named(picture: str, experiment: str) -> Callable[[pd.DataFrame], Display]:
-    """The picture whose name begins so, among those that an experiment draws."""
-
-    def chosen(table: pd.DataFrame) -> Display:
-        drawn: list[Display] = find(experiment).module.pictures(table)
-        return next(one for one in drawn if one.name.startswith(picture))
-
-    return chosen
-
-
-# Name of the file, experiment, how it is drawn, width and height.
-PICTURES: dict[str, tuple[str, Callable[[pd.DataFrame], Display], int, int]] = {
-    "skew": ("detection", skew, 900, 400),
-    "cards-against-references": ("cards", named("cards-against-references", "cards"), 1000, 380),
-    "frontier": ("frontier", named("frontier", "frontier"), 1000, 380),
-    "fidelity-against-time": ("fidelity", fidelity, 1000, 420),
-    "verdict": ("verdict", named("verdict", "verdict"), 1000, 380),
-}
-
-
-def draw(site: Site, name: str) -> Path:
-    """Draw a picture of docs/images again."""
-    experiment, picture, width, height = PICTURES[name]
-    if experiment not in site.tables:
-        raise NotStoredError(experiment)
-    return picture(site.tables[experiment][0]).save(site.docs / "images" / f"{name}.svg", width=width, height=height)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="Say what differs, and write nothing.")
@@ -334,7 +297,7 @@ def main() -> None:
     if asked.pictures:
         for name in PICTURES:
             try:
-                print(draw(site, name).relative_to(ROOT))
+                print(site.draw(name).relative_to(ROOT))
             except NotStoredError as error:
                 print(f"docs/images/{name}.svg is as it was: {error}")
     if asked.check and differ:

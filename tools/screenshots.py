@@ -24,6 +24,7 @@ import numpy as np
 
 import fedbary as fb
 import pages
+import result_pictures
 from chromium import QUIET, found
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def experiment(name: str) -> Callable[[Shoot, Path], None]:
     """A picture of an experiment, from its stored table."""
 
     def draw(_: Shoot, __: Path) -> None:
-        pages.draw(pages.Site(ROOT), name)
+        pages.Site(ROOT).draw(name)
 
     return draw
 
@@ -213,7 +214,7 @@ PICTURES: dict[str, Callable[[Shoot, Path], None]] = {
     "report-100-clients": many,
     "report-hostile-names": hostile,
     "terminal": terminal,
-    **{name: experiment(name) for name in pages.PICTURES},
+    **{name: experiment(name) for name in result_pictures.PICTURES},
     "rows-as-points": rows_as_points,
     "plan": plan,
     "client-map": near_and_clean,
