@@ -20,11 +20,12 @@ from fedbary.errors import as_note
 from fedbary.notes import Note
 from fedbary.research.baselines.logistic import Classifier
 from fedbary.research.baselines.row_methods import ROW_METHODS
-from fedbary.research.experiments import spoilt_federations
+from fedbary.research.experiments import detection_facts, spoilt_federations
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import NOISES, Rows, SplitDataset, Spoilt, split_dataset
 from fedbary.research.experiments.judged_rows import judged
 from fedbary.research.experiments.last_consensus import last_consensus
+from fedbary.research.experiments.open_methods import OpenMethods
 from fedbary.research.experiments.spoilt_federations import FederationCell
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots, stacked
 
@@ -211,6 +212,11 @@ def _behind(few: pd.DataFrame, method: str, other: str) -> tuple[list[str], int]
     return [f"{row['dataset']}, {row['noise']}, α = {row['alpha']} ({row['by']:.3f})" for row in found], len(gap)
 
 
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """What pages quote: how well labels are found, by whom, with which rate of false discoveries."""
+    return detection_facts.facts(final)
+
+
 def pictures(final: pd.DataFrame) -> list[Display]:
     """AUROC by the better score against label skew, a panel for each data set."""
     final = final[final["clients"].isna()]
@@ -322,7 +328,7 @@ def _logistic(draw: Draw) -> Outcome:
     return {name: classifier.values(client) for name, client in draw.tables.items()}
 
 
-METHODS: dict[str, Callable[[Draw], Outcome]] = {
+_COMPARED: dict[str, Callable[[Draw], Outcome]] = {
     "sketch split": _valued("Sketch", calibration="split", lower="triangle"),
     "sketch crossfit": _valued("Sketch", calibration="crossfit", lower="triangle"),
     "sketch proved": _valued("Sketch", calibration="split", lower="triangle", adapt=False),
@@ -334,6 +340,7 @@ METHODS: dict[str, Callable[[Draw], Outcome]] = {
     "KNN-Shapley": _baseline("knn-shapley"),
     "logistic": _logistic,
 }
+METHODS = OpenMethods(_COMPARED, _baseline)
 OURS = ("sketch split", "sketch crossfit", "sketch proved")
 # Methods that are tried with fewer reference rows, and one that needs none: it says the same of the same clients.
 FEW_METHODS, WITHOUT_REFERENCE = (*OURS, "logistic"), "cleanlab"

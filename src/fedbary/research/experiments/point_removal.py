@@ -26,6 +26,7 @@ from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.comparison.measures import auroc
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Spoilt, split_dataset
+from fedbary.research.experiments.open_methods import OpenMethods
 from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.space.labels import class_names
 from fedbary.space.points import features
@@ -367,7 +368,7 @@ LEAN: dict[str, Values] = {
     "ame": _baseline(ame_values, updates=UPDATES, space=FEW),
     "beta-shapley": _baseline(beta_shapley_values, permutations=PERMUTATIONS, space=FEW),
 }
-METHODS: dict[str, Values] = {
+_COMPARED: dict[str, Values] = {
     "random": lambda draw, _: np.zeros(len(draw.client.mask)),
     "oracle": lambda draw, _: -draw.client.mask.astype(float),
     "sketch": _protocol(fb.Sketch),
@@ -378,6 +379,7 @@ METHODS: dict[str, Values] = {
     **{name: _baseline(method.compute) for name, method in ROW_METHODS.items() if name not in LEAN},
     **LEAN,
 }
+METHODS = OpenMethods(_COMPARED, lambda name: _baseline(ROW_METHODS[name].compute))
 # What the paper compares; then what is compared in its setting here.
 RIVALS = ("lava", "published", "row-loo", "knn-shapley")
 COMPARED = ("random", "oracle", *RIVALS, "interpolation", "sketch", "cards")
