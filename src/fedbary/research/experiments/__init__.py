@@ -25,21 +25,24 @@ class Experiment:
 
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
     ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
-    Cells that are timed run ``alone``, one after the other in this process. ``minutes`` of one core were measured for
-    the whole table, where it has been computed. With ``client_methods`` each of its cells computes every method that
-    values clients, whoever brought it.
+    Cells that are timed run ``alone``, one after the other in this process. With ``client_methods`` each of its cells
+    computes every method that values clients, whoever brought it.
     """
 
     name: str
     shows: str
     alone: bool = False
-    minutes: float | None = None
     client_methods: bool = False
 
     @property
     def module(self) -> ModuleType:
         """Where it is written down."""
         return import_module(f"{__name__}.{self.name.replace('-', '_')}")
+
+    @property
+    def minutes(self) -> float | None:
+        """Minutes of one core that the table of the documentation took, where there is one."""
+        return stored.minutes().get(self.name)
 
     def cells(self, smoke: bool) -> list[Any]:
         """What it computes, one after the other."""
