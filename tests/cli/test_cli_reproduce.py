@@ -84,7 +84,6 @@ def three(monkeypatch, tmp_path):
         Experiment("timed", "How long.", alone=True),
         Experiment("broken", "Nothing."),
         Experiment("squares", "Squares."),
-        Experiment("hours", "Is never run.", by_name=True),
     )
     monkeypatch.setattr(everything, "EXPERIMENTS", experiments)
 
@@ -118,11 +117,9 @@ def test_only_experiments_with_such_cells_are_part_of_all(fedbary):
     assert "no such text" in err
 
 
-def test_the_list_says_how_long_each_takes_and_the_help_what_is_not_part_of_all(fedbary, monkeypatch):
+def test_the_list_says_how_long_each_takes(fedbary, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert "minutes of one core" in fedbary("reproduce", "--list")[1]
-    assert [experiment.name for experiment in EXPERIMENTS if experiment.by_name] == ["truths"]
-    assert "(truths)" in fedbary("reproduce", "--help")[1]
 
 
 def test_there_is_an_example(fedbary):

@@ -1,4 +1,4 @@
-"""Fidelity: stored truths are those that are computed, and claims say what they find."""
+"""Fidelity: truths are what was trained, and facts and pictures are means over all cases."""
 
 from __future__ import annotations
 
@@ -12,47 +12,40 @@ from fedbary.research.experiments.truths import TRUTHS, Cell
 SMALL = Cell("digits", 3, "case 4", 0, 60, 150, 2)
 
 
-def test_stored_truths_come_back_as_they_were_computed(tmp_path, monkeypatch):
-    whole = Cell("digits", 3, "case 4", 0)
-    monkeypatch.setattr(truths, "FILE", tmp_path / "truths.csv")
-    truths._stored.cache_clear()
-    assert truths.stored(whole) is None
-    records = pd.DataFrame([{**vars(whole), **record} for record in truths.compute(SMALL)])
-    truths.table(records).to_csv(truths.FILE, index=False)
-    truths._stored.cache_clear()
-    found = truths.stored(whole)
-    assert found is not None
+def test_truths_are_shapley_values_of_what_was_trained():
+    """They add up to what all clients together gain, and a ceiling is the same game on other rows."""
+    found = truths.truths(truths.draw(SMALL).trained(SMALL))
     assert list(found) == list(TRUTHS)
-    expected = truths.computed(truths.draw(SMALL).trained(SMALL))
     for name in TRUTHS:
-        assert found[name].clients == expected[name].clients
-        assert found[name].values == pytest.approx(expected[name].values, abs=1e-8)
-    assert truths.stored(SMALL) is None  # other rows and rounds: another federation
-    assert "digits, N = 3" in truths.markdown(truths.table(records))
-    truths._stored.cache_clear()
+        assert found[name].clients == ("client_1", "client_2", "client_3")
+        assert found[name].evaluations == 8
+        assert 0.0 < found[name].values.sum() < 1.0
+    assert not np.array_equal(found["pooled"].values, found["pooled" + truths.CEILING].values)
 
 
-def test_the_claims_say_what_was_missed():
-    def line(federation, case, method, **numbers):
-        unknown = dict.fromkeys(fidelity.METRICS, np.nan)
-        return {"federation": federation, "case": case, "method": method, **unknown, **numbers}
+def test_facts_and_pictures_are_taken_from_the_means():
+    def line(case, method, **numbers):
+        place = {"dataset": "fashion-mnist", "clients": 10, "seed": 0}
+        return place | {"case": case, "method": method} | dict.fromkeys(fidelity.METRICS, np.nan) | numbers
 
-    here = "fashion-mnist, N = 10"
-    lines = [
-        line(here, "mean", "worth", spearman=0.9, pooled_spearman=0.7),
-        line(here, "mean", "worth, game alone", seconds=0.1),
-        line(here, "mean", "exactfed", seconds=9.0),
-        line(here, "flips", "worth", pooled_spearman=0.9),
-        line(here, "flips", "pooled ceiling", pooled_spearman=0.95),
-        line(here, "pairs", "worth", pooled_spearman=0.1),
-        line(here, "pairs", "pooled ceiling", pooled_spearman=0.2),
+    records = [
+        line("flips", "worth", pooled_spearman=0.9, spearman=0.8, seconds=2.0),
+        line("pairs", "worth", pooled_spearman=0.1, spearman=0.6, seconds=4.0),
+        line("flips", "pooled ceiling", pooled_spearman=0.95),
+        line("pairs", "pooled ceiling", pooled_spearman=0.2),
+        line("flips", "worth, game alone", seconds=0.1),
+        line("flips", "exactfed", seconds=9.0),
+        line("flips", "worth, ε = 8", spearman=0.3),
     ]
-    former, knowable, quick = fidelity.claims(pd.DataFrame(lines))
-    assert "0.90 (0.48), 0.70 (0.74), **missed**" in former
-    assert "over the 1 cases" in knowable
-    assert "0.900" in knowable
-    assert "1/90" in quick
-    assert "missed" not in knowable + quick
+    final = fidelity.table(pd.DataFrame(records))
+    found = fidelity.facts(final)
+    assert found["pooled_fashion_10_worth"] == pytest.approx(0.5)
+    assert found["exactfed_fashion_10_worth_epsilon_8"] == pytest.approx(0.3)
+    assert found["slower_fashion_10_exactfed"] == pytest.approx(90.0)
+    assert (found["knowable"], found["pooled_knowable_worth"]) == (1.0, pytest.approx(0.9))
+    pooled, exact = fidelity.pictures(final)
+    assert pooled.frame()["seconds"].tolist() == exact.frame()["seconds"].tolist() == [3.0]
+    assert pooled.plot().layout.xaxis.type == "log"
 
 
 @pytest.mark.parametrize("name", ["exact", "guarded", "guarded, 24 public coordinates", "ε = 8, 24 public coordinates"])

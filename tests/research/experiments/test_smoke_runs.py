@@ -7,7 +7,7 @@ import pytest
 
 from fedbary.research.experiments import EXPERIMENTS, find, stored
 
-NAMES = [experiment.name for experiment in EXPERIMENTS if not experiment.by_name]
+NAMES = [experiment.name for experiment in EXPERIMENTS]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -31,15 +31,13 @@ def reproduce(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Which experiment, or 'all' of them but those that take hours (truths).",
+            help="Which experiment, or 'all' of them.",
             show_default=False,
             autocompletion=one_of(*EXPERIMENTS, ALL),
         ),
     ] = None,
     *,
-    listed: Annotated[
-        bool, typer.Option("--list", help="Say what each shows and how long it takes, and stop.")
-    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Say what each shows and how long it takes.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
     only: Annotated[
         str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)
@@ -137,20 +135,18 @@ def _all(output: Path, *, smoke: bool, only: str, workers: int, json: bool) -> N
         write_json({"smoke": smoke, "experiments": [_summary(one) for one in done], "index": str(output / "index.md")})
     else:
         header = ("experiment", "cells", "minutes of one core", "")
-        lines = [
-            (
-                one.experiment.name,
-                one.provenance.cells if one.provenance else "",
-                f"{one.provenance.minutes:.1f}" if one.provenance else "",
-                f"failed: {one.error}" if one.error else "" if one.provenance.complete else "not all cells",
-            )
-            for one in done
-        ]
-        screen().print(table(header, lines, numeric=header[1:3]))
+        screen().print(table(header, map(_summary_line, done), numeric=header[1:3]))
         if not session().quiet:
             print(f"written to {output}: index.md and a folder for each", file=sys.stderr)
     if failed:
         raise typer.Exit(SOME_FAILED)
+
+
+def _summary_line(one: Finished) -> tuple[object, ...]:
+    if one.provenance is None:
+        return one.experiment.name, "", "", f"failed: {one.error}"
+    whole = "" if one.provenance.complete else "not all cells"
+    return one.experiment.name, one.provenance.cells, f"{one.provenance.minutes:.1f}", whole
 
 
 def _summary(one: Finished) -> dict[str, Any]:
@@ -182,10 +178,7 @@ def _list(*, json: bool) -> None:
 
     known = experiments.EXPERIMENTS
     if json:
-        about = [
-            {"name": one.name, "shows": one.shows, "minutes": one.minutes, "part_of_all": not one.by_name}
-            for one in known
-        ]
+        about = [{"name": one.name, "shows": one.shows, "minutes": one.minutes} for one in known]
         write_json({"experiments": about})
     else:
         header = ("name", "what it shows", "minutes of one core")

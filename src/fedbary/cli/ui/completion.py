@@ -19,7 +19,7 @@ DATASETS = (
     "dry-bean",
 )  # fmt: skip
 EXPERIMENTS = (
-    "detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "fidelity", "truths",
+    "detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "fidelity",
     "robustness", "worth", "timing", "boost",
     "point-removal", "privacy", "frontier", "empirical-epsilon", "duplication",
 )  # fmt: skip

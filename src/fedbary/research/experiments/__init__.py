@@ -26,15 +26,14 @@ class Experiment:
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
     ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
     Cells that are timed run ``alone``, one after the other in this process. ``minutes`` of one core were measured for
-    the whole table, where it has been computed. What takes hours is run only ``by_name``, not as one of all. With
-    ``client_methods`` each of its cells computes every method that values clients, whoever brought it.
+    the whole table, where it has been computed. With ``client_methods`` each of its cells computes every method that
+    values clients, whoever brought it.
     """
 
     name: str
     shows: str
     alone: bool = False
     minutes: float | None = None
-    by_name: bool = False
     client_methods: bool = False
 
     @property
@@ -124,7 +123,9 @@ class Experiment:
 EXPERIMENTS = (
     Experiment("toy", "Three Gaussians: the federated barycenter beside one with access to the data, by round."),
     Experiment("bounds", "Theorem 1 along the rounds, and Theorem 2's bound of the validation loss."),
+    Experiment("support-rounds", "Distance and order of clients by the number of points and of rounds."),
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
+    Experiment("gradients", "Rows with a positive gradient, and spoilt rows among them: the paper's five variants."),
     Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),
     Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
@@ -138,9 +139,6 @@ EXPERIMENTS = (
         "fidelity",
         "Every method beside retraining on all coalitions, in ten kinds of federations.",
         client_methods=True,
-    ),
-    Experiment(
-        "truths", "What retraining on all coalitions says, stored for fidelity: hours of one core.", by_name=True
     ),
     Experiment("robustness", "What up to four lying clients of ten do to the others, with robust weights and without."),
     Experiment("worth", "How much of the worth is left with guarded, narrow and private cards."),

@@ -20,7 +20,7 @@ from fedbary.errors import as_note
 from fedbary.notes import Note
 from fedbary.research.baselines.logistic import Classifier
 from fedbary.research.baselines.row_methods import ROW_METHODS
-from fedbary.research.experiments import spoilt_federations
+from fedbary.research.experiments import detection_facts, spoilt_federations
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import NOISES, Rows, SplitDataset, Spoilt, split_dataset
 from fedbary.research.experiments.judged_rows import judged
@@ -210,6 +210,11 @@ def _behind(few: pd.DataFrame, method: str, other: str) -> tuple[list[str], int]
     gap = (auroc[other] - auroc[method]).dropna()
     found = gap[gap > 0].reset_index(name="by").to_dict("records")
     return [f"{row['dataset']}, {row['noise']}, α = {row['alpha']} ({row['by']:.3f})" for row in found], len(gap)
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """What pages quote: how well labels are found, by whom, with which rate of false discoveries."""
+    return detection_facts.facts(final)
 
 
 def pictures(final: pd.DataFrame) -> list[Display]:

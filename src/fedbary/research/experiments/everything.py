@@ -30,7 +30,7 @@ def chosen(*, smoke: bool, only: str = "") -> list[Experiment]:
     found = [
         experiment
         for experiment in sorted(EXPERIMENTS, key=lambda experiment: experiment.alone)
-        if not experiment.by_name and any(only in str(cell) for cell in experiment.cells(smoke))
+        if any(only in str(cell) for cell in experiment.cells(smoke))
     ]
     if not found:
         raise SettingsError("research.no-such-cell", name="all", only=only)

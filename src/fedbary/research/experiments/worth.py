@@ -24,6 +24,7 @@ from fedbary.protocols.cards.worth import Judge, play_worth, public_directions, 
 from fedbary.research.comparison import agreement
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.tables import mean_and_spread, pivots
+from fedbary.research.experiments.trained import draw_seed
 from fedbary.research.experiments.truths import Cell, cells, draw, truths
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names
@@ -71,10 +72,10 @@ VARIANTS = {
 def compute(cell: Cell) -> list[Record]:
     """Agreement of every variant with both truths."""
     drawn = draw(cell)
-    true = truths(cell, drawn)
+    true = truths(drawn.trained(cell))
     records = []
     for name, variant in VARIANTS.items():
-        scores, products = played(variant, drawn.clients, drawn.test, seed=cell.seed)
+        scores, products = played(variant, drawn.clients, drawn.test, seed=draw_seed(cell))
         pooled = agreement(scores, true["pooled"])
         records.append(
             {

@@ -24,10 +24,12 @@ def scatter(
     name: str = "scatter",
     title: str = "",
     labels: dict[str, str] | None = None,
+    logarithmic: bool = False,
 ) -> Display:
     """Column ``y`` against column ``x`` as points, a mark for each value of ``by``, a panel for each of ``panel``.
 
-    ``y`` may hold names, which then stand one below the other in the order of the table.
+    ``y`` may hold names, which then stand one below the other in the order of the table. The scale of ``x`` may be
+    ``logarithmic``.
 
     Examples
     --------
@@ -50,13 +52,20 @@ def scatter(
             figure.update_yaxes(tickvals=list(range(len(names))), ticktext=[as_text(name) for name in names])
             figure.update_yaxes(autorange="reversed")
             figure.update_layout(height=bar_rows(len(names)) + 60)
+        if logarithmic:
+            figure.update_xaxes(type="log")
         for place, group in enumerate(dict.fromkeys(table[by])):
             shown = False
             for column, part in enumerate(panels, start=1):
                 mine = table[(table[by] == group) & (True if part is None else table[panel] == part)]
                 if mine.empty:
                     continue
-                mark = {"symbol": MARKS[place % len(MARKS)], "size": 7, "color": CYCLE[place % len(CYCLE)]}
+                # With more groups than colours, no two have both colour and mark in common.
+                mark = {
+                    "symbol": MARKS[(place + place // len(CYCLE)) % len(MARKS)],
+                    "size": 7,
+                    "color": CYCLE[place % len(CYCLE)],
+                }
                 figure.add_trace(
                     Scatter(
                         name=as_text(group),
