@@ -19,8 +19,8 @@ DATASETS = (
     "dry-bean",
 )  # fmt: skip
 EXPERIMENTS = (
-    "toy", "bounds", "support-rounds", "no-validation", "detection", "gradients", "cards", "verdict", "accuracy", "ranking",
-    "five-cases", "fidelity", "robustness", "worth", "timing", "boost", "point-removal", "privacy", "frontier",
+    "toy", "bounds", "support-rounds", "no-validation", "detection", "gradients", "cards", "verdict", "accuracy",
+    "ranking", "five-cases", "fidelity", "robustness", "worth", "timing", "boost", "point-removal", "privacy", "frontier",
     "empirical-epsilon", "duplication",
 )  # fmt: skip
 CLIENT_METHODS = (
