@@ -127,6 +127,7 @@ EXPERIMENTS = (
     Experiment("toy", "Three Gaussians: the federated barycenter beside one with access to the data, by round."),
     Experiment("bounds", "Theorem 1 along the rounds, and Theorem 2's bound of the validation loss."),
     Experiment("support-rounds", "Distance and order of clients by the number of points and of rounds."),
+    Experiment("no-validation", "Without validation rows: how far a noisy client of five stands out."),
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
     Experiment("gradients", "Rows with a positive gradient, and spoilt rows among them: the paper's five variants."),
     Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),
