@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from pages import place
+from performance_page import place
 from workloads import Took, measured
 
 HERE = Path(__file__).resolve().parent.parent

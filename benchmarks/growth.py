@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pages import place
+from performance_page import place
 from workloads import Took, measured
 
 Line = tuple[str, float, tuple[str, ...]]

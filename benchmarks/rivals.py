@@ -36,7 +36,7 @@ from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.federation import Federation
 from fedbary.research.training.models import Logistic
-from pages import place
+from performance_page import place
 
 CLIENTS = 5
 DATA = ("dry-bean", "cifar10-embeddings", "fashion-mnist")

@@ -37,10 +37,10 @@ def test_every_table_has_its_place_on_the_page():
 
 def test_a_table_takes_the_place_of_the_last_one(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import pages
+    import performance_page
 
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- rows -->\n\nold\n\n<!-- end of rows -->\nafter\n")
-    monkeypatch.setattr(pages, "PAGE", page)
-    pages.place("rows", "new\n")
+    monkeypatch.setattr(performance_page, "PAGE", page)
+    performance_page.place("rows", "new\n")
     assert page.read_text() == "before\n<!-- rows -->\n\nnew\n\n<!-- end of rows -->\nafter\n"

@@ -17,6 +17,7 @@ EXAMPLES = (
     "private_answers",
     "clean_and_train",
     "compare_row_methods",
+    "own_method",
     "numbers_as_labels",
     "stop_and_resume",
     "nvflare_sites",

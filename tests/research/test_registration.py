@@ -98,6 +98,14 @@ def test_methods_of_installed_packages_are_listed_and_used(fedbary, install):
     assert "The plug-in 'cracked' of own_rows 1.0 cannot be used" in out
 
 
+def test_a_broken_client_method_takes_no_other_down(install):
+    pytest.importorskip("torch")
+    install("own_clients", "", {"fedbary.client_methods": {"cracked": "own_clients:missing"}})
+    found = fb.compare_clients({"ann": ROWS, "bob": ROWS}, ROWS, methods=["cracked", "cgsv"])
+    assert found.failed["cracked"].code == "settings.plug-in-broken"
+    assert list(found.scores) == ["cgsv"]
+
+
 def test_an_unknown_name_is_still_unknown():
     with pytest.raises(SettingsError, check=coded("research.no-such-method")):
         fb.compare_rows({"ann": ROWS}, ROWS, methods=["mine"])

@@ -11,6 +11,10 @@ from fedbary.errors import SettingsError, wrong_parameter
 
 Item = TypeVar("Item")
 
+BROKEN_PLUG_IN = ("settings.plug-in-broken", "settings.plug-in-twice")
+# They mean something where names are listed, or given with options.
+_MARKS = ",@"
+
 
 class Registry(Mapping[str, Item], Generic[Item]):
     """A mapping that can be added to, by `register` or by an entry point of an installed package.
@@ -44,8 +48,8 @@ class Registry(Mapping[str, Item], Generic[Item]):
 
     def register(self, name: str, brought: Any, *, taken: Collection[str] = ()) -> None:
         """Add an item, or replace one that was added before; names of this package stay what they are."""
-        if not isinstance(name, str) or not name or "," in name or name != name.strip():
-            raise wrong_parameter("name", "register", "a text without commas or blanks around it", name)
+        if not isinstance(name, str) or not name or set(_MARKS) & set(name) or name != name.strip():
+            raise wrong_parameter("name", "register", "a text without commas, @ and blanks around it", name)
         if name in self._built_in or name in taken:
             raise SettingsError("settings.name-taken", name=name)
         self._added[name] = self._read(name, brought)
@@ -77,6 +81,18 @@ class Registry(Mapping[str, Item], Generic[Item]):
             yield
         finally:
             self._only = before
+
+    def compared(self, usual: Collection[str]) -> list[str]:
+        """The names that it is narrowed to, or else these usual ones and all that were added.
+
+        Examples
+        --------
+        >>> shapes = Registry("fedbary.doctest", {"cube": 6, "dice": 6}, lambda name, sides: sides)
+        >>> shapes.register("prism", 5)
+        >>> shapes.compared(["cube"])
+        ['cube', 'prism']
+        """
+        return list(dict.fromkeys([*usual, *self._added]) if self._only is None else self._only)
 
     def __getitem__(self, name: str) -> Item:
         if name in self._built_in:

@@ -14,6 +14,7 @@ SENTENCES = {
         "The coalitions have shape {shape} and type {dtype}, but must be True or False for each coalition and client, (coalitions, {clients}).",
         "shape dtype clients",
     ),
+    "clients-failed": say("{method} could not value all clients: {why}"),
     "code-of-no-class": say(
         "the code {code} stands for no class, as there are {classes}: number the classes 0, 1, …, or name them all.",
         "classes",
@@ -22,6 +23,8 @@ SENTENCES = {
         "The codes have shape {shape} and type {dtype}, but must be one whole number for each of the {rows} rows: number the classes 0, 1, …"
     ),
     "every-row-flagged": say("each of its {rows} rows is flagged"),
+    "extension-failed": say("'{file}' cannot be run ([[line {line}: ]]{why}): correct it."),
+    "extension-unreadable": say("'{file}' cannot be read ({why}): name a Python file."),
     "features-and-labels-differ": say(
         "features of shape {features} do not fit labels of shape {labels}: pass (rows, coordinates) and one label for each row."
     ),
@@ -139,6 +142,7 @@ SENTENCES = {
     ),
     "no-such-way": say("There is no way {name!r} to act on flags{guess}; choose from {known}."),
     "no-training-log": say("There is no training log '{file}': check the path."),
+    "nothing-to-choose": say("The experiment {name!r} has no {what} to choose from: leave out {given}.", "name what"),
     "no-way-given": say("No way to act on flags was given: name at least one of {known}.", "known"),
     "node-replied-twice": say("a node replied twice."),
     "not-a-training-log": say("'{file}' is not a training log ({why}): write it with TrainingLog.save."),
@@ -149,6 +153,7 @@ SENTENCES = {
     "other-width": say(
         "the rows have {width} coordinates, those of the test set {wanted}: use the same features everywhere.", "wanted"
     ),
+    "own-in-all": say("Data sets and methods of your own go into one experiment at a time: name it instead of 'all'."),
     "own-method-failed": say("The method {name!r} failed ({why}): correct the function that computes it."),
     "own-values-shape": say(
         "The method {name!r} gave values of shape {got}, but must give one for each of the {count} {of}s, ({count},).",

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbary.cli.ui.cell_progress import cell_progress
-from fedbary.cli.ui.completion import EXPERIMENTS, one_of
+from fedbary.cli.ui.completion import DATASETS, EXPERIMENTS, one_of, several_of
 from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import SOME_FAILED, Json, Output, refuse_file
+from fedbary.cli.ui.options import SOME_FAILED, Json, Output, comma_separated, refuse_file
 from fedbary.cli.ui.session import session
+from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:
     from fedbary.research.experiments import Experiment
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from fedbary.research.experiments.everything import Finished
 
 ALL = "all"
+
+_OWN = "Data and methods of your own"
 
 
 def reproduce(
@@ -34,12 +37,39 @@ def reproduce(
         ),
     ] = None,
     *,
-    listed: Annotated[
-        bool, typer.Option("--list", help="Say what each shows and how long it takes, and stop.")
-    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Say what each shows and how long it takes.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
     only: Annotated[
         str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)
+    ] = "",
+    extension: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            metavar="FILE.py",
+            help="A Python file that registers data sets or methods of your own.",
+            show_default=False,
+            rich_help_panel=_OWN,
+        ),
+    ] = None,
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="Data sets instead of the experiment's.",
+            show_default=False,
+            autocompletion=several_of(*DATASETS),
+            rich_help_panel=_OWN,
+        ),
+    ] = "",
+    methods: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="Methods to compare. Default: the experiment's, and those of --with.",
+            show_default=False,
+            rich_help_panel=_OWN,
+        ),
     ] = "",
     output: Output = Path("fedbary-reproduce"),
     workers: Annotated[
@@ -54,19 +84,24 @@ def reproduce(
 
     Without a NAME the experiments are listed. Every cell of a table is kept as soon as it is computed: the same
     command goes on where an interrupted one stopped, and computes nothing twice. Beside the tables lie their
-    pictures, and a file that says which code, versions and seeds they come from.
+    pictures, and a file that says which code, versions and seeds they come from. With data sets
+    or methods of your own the results have a folder of their own.
     """
     from fedbary.research.experiments import find
+    from fedbary.research.experiments.extensions import Extension, extended
 
     if name is None or listed:
         _list(json=json)
         return
     refuse_file(output)
     processes = workers or _processors()
+    own = Extension.read(extension, comma_separated(data), comma_separated(methods))
+    if name == ALL and own != Extension():
+        raise SettingsError("research.own-in-all")
     if name == ALL:
         _all(output, smoke=smoke, only=only, workers=processes, json=json)
         return
-    experiment = find(name)
+    experiment = extended(find(name), own)
     place = experiment.folder(output, smoke=smoke)
     with cell_progress() as progress, on_interrupt(lambda: _finished_cells([experiment], output, smoke)):
         table = experiment.run(output, smoke=smoke, only=only, workers=processes, progress=progress)
@@ -100,20 +135,18 @@ def _all(output: Path, *, smoke: bool, only: str, workers: int, json: bool) -> N
         write_json({"smoke": smoke, "experiments": [_summary(one) for one in done], "index": str(output / "index.md")})
     else:
         header = ("experiment", "cells", "minutes of one core", "")
-        lines = [
-            (
-                one.experiment.name,
-                one.provenance.cells if one.provenance else "",
-                f"{one.provenance.minutes:.1f}" if one.provenance else "",
-                f"failed: {one.error}" if one.error else "" if one.provenance.complete else "not all cells",
-            )
-            for one in done
-        ]
-        screen().print(table(header, lines, numeric=header[1:3]))
+        screen().print(table(header, map(_summary_line, done), numeric=header[1:3]))
         if not session().quiet:
             print(f"written to {output}: index.md and a folder for each", file=sys.stderr)
     if failed:
         raise typer.Exit(SOME_FAILED)
+
+
+def _summary_line(one: Finished) -> tuple[object, ...]:
+    if one.provenance is None:
+        return one.experiment.name, "", "", f"failed: {one.error}"
+    whole = "" if one.provenance.complete else "not all cells"
+    return one.experiment.name, one.provenance.cells, f"{one.provenance.minutes:.1f}", whole
 
 
 def _summary(one: Finished) -> dict[str, Any]:
@@ -155,13 +188,7 @@ def _list(*, json: bool) -> None:
 
 def _finished_cells(experiments: Sequence[Experiment], output: Path, smoke: bool) -> str:
     """What interrupted experiments leave, and how to go on."""
-    from fedbary.research.experiments.cells import cached_seconds
-
-    there = [
-        seconds
-        for experiment in experiments
-        for seconds in cached_seconds(experiment.cells(smoke), experiment.folder(output, smoke=smoke) / "cells")
-    ]
+    there = [seconds for experiment in experiments for seconds in experiment.cached_seconds(output, smoke=smoke)]
     done = sum(seconds is not None for seconds in there)
     place = experiments[0].folder(output, smoke=smoke) if len(experiments) == 1 else output
     return f"interrupted: {done} of {len(there)} cells are kept in {place}; go on with\n  {session().typed_command()}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary import __version__
+from fedbary.data.registry import BROKEN_PLUG_IN
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.notes import Note
@@ -96,7 +97,7 @@ def compare_clients(
 
     tell = progress or (lambda _: None)
     chosen = chosen_methods(methods, truth, len(clients))
-    training_methods = {name: method for name in chosen if (method := _training_method(name)) is not None}
+    training_methods, failed = _training_methods(chosen)
     tables, target = tables_of(clients, reference)
     cache = ResultCache(
         folder,
@@ -126,8 +127,9 @@ def compare_clients(
         except FedbaryError as error:
             untrained = error.note
     scores: dict[str, ClientScores] = {}
-    failed: dict[str, Note] = {}
     for name in chosen:
+        if name in failed:
+            continue
         method = training_methods.get(name)
         if method is not None and untrained is not None:
             failed[name] = untrained
@@ -163,6 +165,21 @@ def chosen_methods(methods: Sequence[str] | None, truth: str | None, clients: in
         exact = ["mr", "or"] if clients <= _FEW_CLIENTS else []
         methods = ["sketch", "worth", "gtg", *exact, "cgsv"] + (["exactfed"] if clients <= 10 else [])
     return check_methods(methods, truth, [*METHODS.offered(), *PROTOCOL_METHODS], options=True)
+
+
+def _training_methods(names: Sequence[str]) -> tuple[dict[str, Method], dict[str, Note]]:
+    """Those that train among the methods, and why a plug-in cannot be used: the others go on."""
+    found: dict[str, Method] = {}
+    failed: dict[str, Note] = {}
+    for name in names:
+        try:
+            if (method := _training_method(name)) is not None:
+                found[name] = method
+        except SettingsError as error:
+            if error.code not in BROKEN_PLUG_IN:
+                raise
+            failed[name] = error.note
+    return found, failed
 
 
 def _training_method(name: str) -> Method | None:

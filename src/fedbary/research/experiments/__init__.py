@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fedbary.checks import did_you_mean
 from fedbary.errors import SettingsError
 from fedbary.research.experiments import drawn, origin, stored
-from fedbary.research.experiments.cells import Progress, cached_seconds, run_cells
+from fedbary.research.experiments.cells import Compute, Progress, cached_seconds, run_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,24 +25,40 @@ class Experiment:
 
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
     ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
-    Cells that are timed run ``alone``, one after the other in this process. ``minutes`` of one core were measured for
-    the whole table, where it has been computed.
+    Cells that are timed run ``alone``, one after the other in this process. With ``client_methods`` each of its cells
+    computes every method that values clients, whoever brought it.
     """
 
     name: str
     shows: str
     alone: bool = False
-    minutes: float | None = None
+    client_methods: bool = False
 
     @property
     def module(self) -> ModuleType:
         """Where it is written down."""
         return import_module(f"{__name__}.{self.name.replace('-', '_')}")
 
+    @property
+    def minutes(self) -> float | None:
+        """Minutes of one core that the table of the documentation took, where there is one."""
+        return stored.minutes().get(self.name)
+
     def cells(self, smoke: bool) -> list[Any]:
         """What it computes, one after the other."""
         cells: list[Any] = self.module.cells(smoke)
         return cells
+
+    @property
+    def compute(self) -> Compute[Any]:
+        """The records of a cell."""
+        compute: Compute[Any] = self.module.compute
+        return compute
+
+    @property
+    def digest(self) -> str:
+        """What its cells depend on besides themselves and the code of this package."""
+        return ""
 
     def facts(self, table: pd.DataFrame) -> dict[str, float]:
         """The numbers of the table that pages quote, by name, as far as the table has them."""
@@ -52,6 +68,10 @@ class Experiment:
     def folder(self, output: Path, *, smoke: bool) -> Path:
         """Where its files are; a smoke test never overwrites the real table."""
         return output / (f"{self.name}-smoke" if smoke else self.name)
+
+    def cached_seconds(self, output: Path, *, smoke: bool) -> list[float | None]:
+        """How long each cell took that is there already; None where it is missing."""
+        return cached_seconds(self.cells(smoke), self.folder(output, smoke=smoke) / "cells", digest=self.digest)
 
     def run(
         self,
@@ -71,12 +91,14 @@ class Experiment:
         cells = [cell for cell in self.cells(smoke) if only in str(cell)]
         if not cells:
             raise SettingsError("research.no-such-cell", name=self.name, only=only)
-        records = run_cells(cells, module.compute, folder / "cells", workers=processes, progress=progress)
+        records = run_cells(
+            cells, self.compute, folder / "cells", workers=processes, progress=progress, digest=self.digest
+        )
         final = stored.rounded(module.table(records))
         records.to_csv(folder / "records.csv", index=False)
         failed = "error" in records and bool((records["error"].fillna("") != "").any())
         seeds = {cell.seed for cell in cells if hasattr(cell, "seed")}
-        seconds = cached_seconds(cells, folder / "cells")
+        seconds = cached_seconds(cells, folder / "cells", digest=self.digest)
         stored.write(
             folder,
             final,
@@ -104,17 +126,31 @@ class Experiment:
 EXPERIMENTS = (
     Experiment("toy", "Three Gaussians: the federated barycenter beside one with access to the data, by round."),
     Experiment("bounds", "Theorem 1 along the rounds, and Theorem 2's bound of the validation loss."),
+    Experiment("support-rounds", "Distance and order of clients by the number of points and of rounds."),
+    Experiment("no-validation", "Without validation rows: how far a noisy client of five stands out."),
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
+    Experiment("gradients", "Rows with a positive gradient, and spoilt rows among them: the paper's five variants."),
     Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),
     Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
-    Experiment("five-cases", "The paper's five cases: every method that trains, and our protocols, beside exactFed."),
-    Experiment("fidelity", "Every method beside retraining on all coalitions, in ten kinds of federations."),
+    Experiment(
+        "five-cases",
+        "The paper's five cases: every method that trains, and our protocols, beside exactFed.",
+        client_methods=True,
+    ),
+    Experiment(
+        "fidelity",
+        "Every method beside retraining on all coalitions, in ten kinds of federations.",
+        client_methods=True,
+    ),
     Experiment("robustness", "What up to four lying clients of ten do to the others, with robust weights and without."),
     Experiment("worth", "How much of the worth is left with guarded, narrow and private cards."),
     Experiment(
-        "timing", "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours.", alone=True
+        "timing",
+        "The paper's Table 2: how long methods take for 5 to 100 clients, as ratios to ours.",
+        alone=True,
+        client_methods=True,
     ),
     Experiment("boost", "How much better a federated model becomes without flagged rows, or without bad clients."),
     Experiment(

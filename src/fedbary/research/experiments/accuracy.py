@@ -13,6 +13,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.fact_names import fact_name
 from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import mean_and_spread, pivots
 
@@ -96,6 +97,16 @@ def markdown(final: pd.DataFrame) -> str:
     return "# Accuracy of the distance\n\nMean ± standard deviation over seeds.\n\n" + pivots(
         final, by="dataset", down=["S"], across="protocol", titles=titles
     )
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """``error_sketch_100_low`` and ``…_high``: relative errors over data sets; ``coverage_least`` of all intervals."""
+    found = {"coverage_least": float(final["coverage"].min())}
+    for (protocol, support), group in final.groupby(["protocol", "S"], sort=False):
+        errors = group["relative_error"]
+        found[fact_name("error", protocol, support, "low")] = float(errors.min())
+        found[fact_name("error", protocol, support, "high")] = float(errors.max())
+    return found
 
 
 def pictures(final: pd.DataFrame) -> list[Display]:

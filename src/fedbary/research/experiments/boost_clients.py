@@ -24,7 +24,7 @@ from fedbary.research.training.models import CNN
 if TYPE_CHECKING:
     import pandas as pd
 
-SPREAD = "70 % in three of six clients"
+SETTING, SPREAD = "clients", "70 % in three of six clients"
 WAYS = ("all", "1/distance", "weighted", "selected", "oracle")
 CHOICE = ("bad_weight", "right")
 
@@ -34,6 +34,7 @@ class Chosen:
     """Every way of acting on one draw of six clients."""
 
     seed: int
+    setting: str = SETTING
     dataset: str = "fashion-mnist"
     noise: str = "labels"
     spread: str = SPREAD
@@ -95,6 +96,16 @@ def compute(cell: Chosen) -> list[Record]:
             record["bad_weight"] = sum(weights[way].get(name, 0.0) for name in bad)
         records.append(record | ({"right": right} if way == "selected" else {}))
     return records
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """Accuracy and weight of the bad clients by way of acting, and how often exactly they were left out."""
+    known: dict[str, float] = {}
+    for row in final.to_dict("records"):
+        way = f"clients_{str(row['how']).replace('/', '_over_')}"
+        known |= {f"{way}_accuracy": row["accuracy"], f"{way}_gain": row["gain"]}
+        known |= {f"{way}_bad_weight": row["bad_weight"], f"{way}_right": row["right"]}
+    return known
 
 
 def markdown(final: pd.DataFrame) -> str:

@@ -236,7 +236,7 @@ def pictures(final: pd.DataFrame) -> list[Display]:
     second = final[final["theorem"] == 2]
     if len(second):
         points = second[(second["share"] != loss_bound.ALL) & (second["strength"] == 1.0)]
-        points = points.assign(noise=[loss_bound.NOISES[noise] for noise in points["noise"]])
+        points = points.assign(noise=points["noise"].map(loss_bound.NOISES))
         shown.append(
             scatter(
                 points[["dataset", "noise", "share", "distance", "validation_loss"]].reset_index(drop=True),

@@ -7,6 +7,7 @@ Every client has 300 rows, every tenth with a wrong label. The rows of the same 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,8 +123,26 @@ def _ahead(final: pd.DataFrame) -> str:
 
 
 def _count(wide: pd.DataFrame, one: str, other: str) -> str:
+    ahead, compared = _ahead_of(wide, one, other)
+    return f"{ahead} of {compared}"
+
+
+def _ahead_of(wide: pd.DataFrame, one: str, other: str) -> tuple[int, int]:
     both = wide[[one, other]].dropna()
-    return f"{int((both[one] > both[other]).sum())} of {len(both)}"
+    return int((both[one] > both[other]).sum()), len(both)
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """``cards_5_ahead_100`` of ``cards_5_beside_100`` settings, and ``clean_1000_ahead_50`` the other way round."""
+    wide = final.pivot_table(index=["dataset", "alpha"], columns="judge", values="label_score", sort=False)
+    found: dict[str, float] = {}
+    for cards, rows in product(CLIENTS, REFERENCES):
+        judges = f"{cards} cards", f"{rows} reference rows"
+        if all(judge in wide for judge in judges):
+            ahead, compared = _ahead_of(wide, *judges)
+            found |= {f"cards_{cards}_ahead_{rows}": ahead, f"cards_{cards}_beside_{rows}": compared}
+            found[f"clean_{rows}_ahead_{cards}"] = _ahead_of(wide, *reversed(judges))[0]
+    return found
 
 
 def pictures(final: pd.DataFrame) -> list[Display]:

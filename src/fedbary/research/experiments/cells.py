@@ -54,6 +54,7 @@ def run_cells(
     *,
     workers: int = 1,
     progress: Progress | None = None,
+    digest: str = "",
 ) -> pd.DataFrame:
     """Compute what is missing, several cells at a time, and return the records of all.
 
@@ -69,6 +70,8 @@ def run_cells(
         Processes, each with one thread for linear algebra.
     progress : callable, optional
         Called after every cell.
+    digest : str
+        What the records depend on besides the cells and the code of this package.
 
     Returns
     -------
@@ -78,20 +81,20 @@ def run_cells(
     import pandas as pd
 
     folder.mkdir(parents=True, exist_ok=True)
-    done = {cell: stored for cell in cells if (stored := _load(folder, cell)) is not None}
+    done = {cell: stored for cell in cells if (stored := _load(_path(folder, cell, digest))) is not None}
     missing = [cell for cell in cells if cell not in done]
     for number, (cell, stored) in enumerate(done.items(), start=1):
         _report(progress, number, len(cells), cell, stored | {"seconds": 0.0})
-    for number, (cell, stored) in enumerate(_computed(missing, compute, folder, workers), start=len(done) + 1):
+    for number, (cell, stored) in enumerate(_computed(missing, compute, folder, workers, digest), start=len(done) + 1):
         done[cell] = stored
         _report(progress, number, len(cells), cell, stored)
     records = [{**asdict(cell), **record} for cell in cells for record in done[cell]["records"]]
     return pd.DataFrame.from_records(records)
 
 
-def cached_seconds(cells: Sequence[Cell], folder: Path) -> list[float | None]:
+def cached_seconds(cells: Sequence[Cell], folder: Path, *, digest: str = "") -> list[float | None]:
     """How long each cell took that is there already; None where it is missing."""
-    found = [_load(folder, cell) for cell in cells]
+    found = [_load(_path(folder, cell, digest)) for cell in cells]
     return [None if stored is None else float(stored["seconds"]) for stored in found]
 
 
@@ -114,17 +117,20 @@ def code_digest() -> str:
 
 
 def _computed(
-    cells: Sequence[Cell], compute: Compute[Cell], folder: Path, workers: int
+    cells: Sequence[Cell], compute: Compute[Cell], folder: Path, workers: int, digest: str
 ) -> Iterable[tuple[Cell, Record]]:
+    paths = [_path(folder, cell, digest) for cell in cells]
     if workers == 1 or len(cells) < 2:
-        yield from ((cell, _compute_and_store(cell, compute, folder)[1]) for cell in cells)
+        yield from (_compute_and_store(cell, compute, path) for cell, path in zip(cells, paths, strict=True))
         return
     from joblib import Parallel, delayed, parallel_config
 
     with parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
         with _ignoring_interrupts():
-            computed = parallel(delayed(_compute_and_store)(cell, compute, folder) for cell in cells)
+            computed = parallel(
+                delayed(_compute_and_store)(cell, compute, path) for cell, path in zip(cells, paths, strict=True)
+            )
         yield from computed
 
 
@@ -141,7 +147,7 @@ def _ignoring_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _compute_and_store(cell: Cell, compute: Compute[Cell], folder: Path) -> tuple[Cell, Record]:
+def _compute_and_store(cell: Cell, compute: Compute[Cell], path: Path) -> tuple[Cell, Record]:
     """In a worker: the cell's records, written before anybody is told."""
     from threadpoolctl import threadpool_limits
 
@@ -153,12 +159,11 @@ def _compute_and_store(cell: Cell, compute: Compute[Cell], folder: Path) -> tupl
             records = [{"error": f"{type(error).__name__}: {error}"}]
     stored = {"cell": asdict(cell), "seconds": round(time.perf_counter() - started, 3), "records": records}
     text = json.dumps(stored, indent=1)
-    write_atomically(_path(folder, cell), lambda draft: draft.write_text(text, encoding="utf-8"))
+    write_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
     return cell, stored
 
 
-def _load(folder: Path, cell: DataclassInstance) -> Record | None:
-    path = _path(folder, cell)
+def _load(path: Path) -> Record | None:
     if not path.is_file():
         return None
     try:
@@ -168,8 +173,8 @@ def _load(folder: Path, cell: DataclassInstance) -> Record | None:
     return None if _error(stored) else stored
 
 
-def _path(folder: Path, cell: DataclassInstance) -> Path:
-    content = json.dumps([code_digest(), type(cell).__name__, asdict(cell)], sort_keys=True)
+def _path(folder: Path, cell: DataclassInstance, digest: str) -> Path:
+    content = json.dumps([code_digest() + digest, type(cell).__name__, asdict(cell)], sort_keys=True)
     return folder / f"{hashlib.sha256(content.encode()).hexdigest()[:20]}.json"
 
 

@@ -21,6 +21,7 @@ from fedbary.protocols.sketch.answer import relaxed_cost
 from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, released_sums, units_per_row
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.fact_names import fact_name
 from fedbary.research.experiments.tables import markdown_table
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 from fedbary.transport.cost import cost_matrix
@@ -158,6 +159,15 @@ def markdown(final: pd.DataFrame) -> str:
         "products of matrices, and in the integers that are released. The measured ε is a Clopper–Pearson lower bound "
         "(95 %) from 2,500 answers of each table.\n\n" + markdown_table(header, lines) + "\n"
     )
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """``measured_eps_1``: the most that was measured; ``above``: games that found more than is claimed; ``floats``."""
+    most = {
+        fact_name("measured", f"ε = {epsilon:g}"): part.max() for epsilon, part in final.groupby("epsilon")["measured"]
+    }
+    above = (final["measured"] > final["epsilon"]).sum()
+    return most | {"above": above, "floats": final["floats"].max(), "integers": final["integers"].max()}
 
 
 def _mean_in_floats(rows: fb.Table, schema: Schema, sketch: SketchPoints) -> float:

@@ -91,6 +91,12 @@ def split_dataset(dataset: str, reference_rows: int, *, seed: int) -> SplitDatas
     return SplitDataset(reference, table.take(order[reference_rows:]))
 
 
+def forget_data() -> None:
+    """Load data sets again: one of them may have changed."""
+    split_dataset.cache_clear()
+    _all_rows.cache_clear()
+
+
 def _standard_noise(table: Table, chosen: npt.NDArray[np.bool_], sigma: float, rng: np.random.Generator) -> Table:
     columns = {name: column.copy() for name, column in table.columns.items()}
     for column in columns.values():

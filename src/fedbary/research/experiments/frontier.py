@@ -20,6 +20,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.fact_names import fact_name
 from fedbary.research.experiments.federations import SplitDataset, Spoilt, split_dataset
 from fedbary.research.experiments.spoilt_federations import auroc
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
@@ -31,6 +32,8 @@ from fedbary.space.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fedbary.views.plots import Display
 
 EPSILONS = (0.0, 16.0, 8.0, 4.0, 2.0, 1.0)  # 0 stands for none
 DELTA = 1e-6
@@ -143,6 +146,48 @@ def markdown(final: pd.DataFrame) -> str:
         + _floors(final)
         + pivots(final, by="dataset", down=["coordinates", "rows"], across="epsilon", titles=titles)
     )
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """``auroc_dry_bean_all_300_eps_8``, ``own_spearman_…``, …: every number, by data set, coordinates, rows and ε."""
+    return {
+        fact_name(metric, *(row[key] for key in KEYS)): float(row[metric])
+        for row in final.to_dict("records")
+        for metric in METRICS
+    }
+
+
+def pictures(final: pd.DataFrame) -> list[Display]:
+    """AUROC against ε, a line for each number of rows, a panel for each data set."""
+    from fedbary.views.plots import curves
+
+    places = zip(final["dataset"], final["coordinates"], strict=True)
+    shown = final[[_drawn(final, dataset) == coordinates for dataset, coordinates in places]]
+    datasets = list(dict.fromkeys(final["dataset"]))
+    place = shown["dataset"].map(lambda dataset: (dataset == SYNTHETIC, datasets.index(dataset)))
+    shown = shown.assign(place=place).sort_values(["place", "rows"], ascending=[True, False], kind="stable")
+    shown = shown.assign(
+        client=[f"{rows:,} rows a client" for rows in shown["rows"]],
+        epsilon=shown["epsilon"].str.removeprefix("ε = ").replace({"no ε": "none"}),
+    )
+    return [
+        curves(
+            shown[["dataset", "client", "epsilon", "auroc"]].reset_index(drop=True),
+            x="epsilon",
+            y="auroc",
+            by="client",
+            panel="dataset",
+            name="frontier",
+            title="What ε costs: wrong labels that ten clients find by cards, not one of them clean.",
+            labels={"epsilon": "ε of every client", "auroc": "AUROC of wrong labels"},
+        )
+    ]
+
+
+def _drawn(final: pd.DataFrame, dataset: str) -> str:
+    """The coordinates that are shown of a data set: 32, or the first that there are."""
+    there = [str(kept) for kept in final.loc[final["dataset"] == dataset, "coordinates"]]
+    return "32" if "32" in there else there[0]
 
 
 def _floors(final: pd.DataFrame) -> str:

@@ -183,7 +183,7 @@ def markdown(final: pd.DataFrame) -> str:
     parts += [markdown_table(header, rows), "", _linear(final[final["share"] == ALL])]
     places = zip(sides["dataset"], sides["strength"], strict=True)
     shown = sides.assign(
-        noise=[NOISES[noise] for noise in sides["noise"]],
+        noise=sides["noise"].map(NOISES),
         block=[f"{dataset}, C = {strength:g}" for dataset, strength in places],
     )
     titles = {

@@ -23,6 +23,7 @@ from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.fact_names import fact_name
 from fedbary.research.experiments.federations import split_dataset
 from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.space.points import cells_of_a_row
@@ -179,6 +180,22 @@ def markdown(final: pd.DataFrame) -> str:
         ),
     ]
     return "\n".join([*parts, "", *errors(final, ["dataset", "noise", "rows"])]).rstrip() + "\n"
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """``quality_dry_bean_labels_500_eps_1``, ``advantage_eps_1``, ``bound_eps_1``, …; ranges at 500 rows and ε = 1."""
+    found = {
+        fact_name(measure, row["dataset"], row["noise"], row["rows"], f"ε = {row['epsilon']:g}"): row[measure]
+        for row in final.to_dict("records")
+        for measure in ("quality", "distance")
+    }
+    for epsilon, group in final.groupby("epsilon", sort=False):
+        found[fact_name("advantage", f"ε = {epsilon:g}")] = group["advantage"].mean()
+        found[fact_name("bound", f"ε = {epsilon:g}")] = np.tanh(float(str(epsilon)) / 2.0)
+    usual = final[(final["rows"] == 500) & (final["epsilon"] == 1.0)]
+    for measure in ("quality", "distance"):
+        found |= {f"{measure}_least": usual[measure].min(), f"{measure}_most": usual[measure].max()}
+    return found
 
 
 def _pivot(group: pd.DataFrame, measure: str) -> str:

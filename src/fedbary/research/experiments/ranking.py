@@ -135,6 +135,22 @@ def markdown(final: pd.DataFrame) -> str:
     return text + (f"\n{wrong_label_shares.markdown(final[without])}" if without.any() else "")
 
 
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """``quality_least``, ``distance_no_skew_most``, …: ranges of correlations; ``cards_…``: without a reference."""
+    final = final.reindex(columns=[*dict.fromkeys([*final.columns, "sizes", "method"])])
+    without = final["method"].notna()
+    found: dict[str, float] = {}
+    for metric, group in final[~without].groupby("ranked_by", sort=False):
+        level = group[group["alpha"] == "∞"]
+        for name, part in (
+            (f"{metric}", group),
+            (f"{metric}_no_skew", level),
+            (f"{metric}_skew", group.drop(level.index)),
+        ):
+            found |= {f"{name}_least": part["spearman"].min(), f"{name}_most": part["spearman"].max()}
+    return found | (wrong_label_shares.facts(final[without]) if without.any() else {})
+
+
 def _clients(cell: Cell, data: SplitDataset, federation: Federation) -> Iterator[fb.Table]:
     sizes = np.full(cell.clients, cell.equal_rows)
     if federation.sizes == "mixed":  # in an order that has nothing to do with the noise

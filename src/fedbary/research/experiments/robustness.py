@@ -135,6 +135,19 @@ def markdown(final: pd.DataFrame) -> str:
     return "\n".join([*parts, *errors(final, ["dataset", "lie"])]).rstrip() + "\n"
 
 
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """The most that liars cost with robust weights, and with plain sums of ``exact`` cards and of those with ε."""
+    lying, forged = final[final["liars"] > 0], final["lie"] == "forged card"
+    return {
+        "settings": len(lying),
+        "lost_most": lying["lost"].max(),
+        "nobody_lost_most": final.loc[final["liars"] == 0, "lost"].max(),
+        "missed": final["robust_missed"].sum(),
+        "plain_forged_exact": final.loc[forged & (final["epsilon"] == 0), "lost_plain"].max(),
+        "plain_forged_eps": final.loc[forged & (final["epsilon"] > 0), "lost_plain"].max(),
+    }
+
+
 def _drawn(cell: Cell) -> tuple[dict[str, Spoilt], Table]:
     """The clients, of whom the first lie, and public rows."""
     data = split_dataset(cell.dataset, PUBLIC_ROWS, seed=cell.seed)

@@ -23,6 +23,8 @@ from fedbary.valuation.verdict import Advice, Opinion
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.views.plots import Display
+
 # How many rows there are, for a reference and a pool of clients.
 DATASETS = {
     "digits": 1797,
@@ -210,28 +212,87 @@ def _floors(final: pd.DataFrame) -> str:
 
 
 def _floors_of(promised: pd.DataFrame) -> list[list[str]]:
+    titles = {
+        "seen": f"bad client seen, at least {SEEN:.2f}",
+        "few": f"{FEW}, {FEW_FLOOR_FROM} reference rows, at least {FEW_SEEN:.2f}",
+        "clean": f"any clean client seen, at most {CLEAN_SEEN:.2f}",
+        "clean_clients": "so many of the clean clients",
+        "off": f"wrong labels off on average, at most {WRONG_LABELS_OFF:.2f}",
+    }
+    rows = []
+    for name, (cells, metric, worst) in _promises(promised).items():
+        if len(known := cells[metric].dropna()):
+            missed = str(int(cells[f"{metric}_missed"].sum())) if f"{metric}_missed" in cells else "–"
+            rows.append([titles[name], str(len(known)), number(known.mean()), number(worst), missed])
+    return rows
+
+
+def _promises(promised: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, str, float]]:
+    """For each promise its cells, the number that it is about, and the worst of these."""
     few = promised[(promised["fault"] == FEW) & (promised["reference_rows"] >= FEW_FLOOR_FROM)]
     many, clean = promised[~promised["fault"].isin([FEW, NONE])], promised[promised["fault"] == NONE]
     labels = promised[promised["fault"].isin(LABELS)]
     off = labels.assign(off=labels["wrong_labels_off"].abs(), off_missed=labels["wrong_labels_missed"])
-    rows = [
-        _floor(f"bad client seen, at least {SEEN:.2f}", many, "seen", many["seen"].min()),
-        _floor(f"{FEW}, {FEW_FLOOR_FROM} reference rows, at least {FEW_SEEN:.2f}", few, "seen", few["seen"].min()),
-        _floor(f"any clean client seen, at most {CLEAN_SEEN:.2f}", clean, "seen", clean["seen"].max()),
-        _floor("so many of the clean clients", clean, "clients_seen", clean["clients_seen"].max()),
-        _floor(f"wrong labels off on average, at most {WRONG_LABELS_OFF:.2f}", off, "off", off["off"].max()),
+    return {
+        "seen": (many, "seen", many["seen"].min()),
+        "few": (few, "seen", few["seen"].min()),
+        "clean": (clean, "seen", clean["seen"].max()),
+        "clean_clients": (clean, "clients_seen", clean["clients_seen"].max()),
+        "off": (off, "off", off["off"].max()),
+    }
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """``seen_mean``, ``few_worst``, ``without_clean_missed``, …: each promise, with a reference and ``without`` one."""
+    promised = final[_promised(final)]
+    without = promised["reference_rows"] == NO_REFERENCE
+    found: dict[str, float] = {}
+    for prefix, part in (("", promised[~without]), ("without_", promised[without])):
+        for name, (cells, metric, worst) in _promises(part).items():
+            missed = cells[f"{metric}_missed"].sum() if f"{metric}_missed" in cells else np.nan
+            known = cells[metric].dropna()
+            numbers = {"cells": len(known), "mean": known.mean(), "worst": worst, "missed": missed}
+            found |= {f"{prefix}{name}_{key}": float(value) for key, value in numbers.items()}
+        of_skew = part[(part["fault"] == NONE) & (part["alpha"] == "∞")]["seen"]
+        found[f"{prefix}clean_worst_no_skew"] = float(of_skew.max())
+    few = final[(final["fault"] == FEW) & (final["reference_rows"] == REFERENCES[0])]["seen"]
+    return found | {
+        "few_small_least": float(few.min()),
+        "few_small_most": float(few.max()),
+        "seen_floor": SEEN,
+        "few_floor": FEW_SEEN,
+        "clean_floor": CLEAN_SEEN,
+    }
+
+
+def pictures(final: pd.DataFrame) -> list[Display]:
+    """How often each kind of bad client is seen, and any clean one, against the rows of the reference."""
+    from fedbary.views.plots import curves
+
+    rows = sorted(final["reference_rows"].unique())
+    mean = final.groupby(["alpha", "fault", "reference_rows"], sort=False)["seen"].mean().reset_index()
+    shown = mean.sort_values("reference_rows", key=lambda column: column.map(rows.index), kind="stable")
+    shown = shown.assign(
+        skew="Dirichlet α = " + shown["alpha"],
+        reference=[str(count) if count else "none" for count in shown["reference_rows"]],
+        fault=shown["fault"].replace({NONE: "a clean client"}),
+    )
+    return [
+        curves(
+            shown[["skew", "fault", "reference", "seen"]].reset_index(drop=True),
+            x="reference",
+            y="seen",
+            by="fault",
+            panel="skew",
+            name="verdict",
+            title="How often the verdict sees one bad client of five, by what is wrong with it, mean of all data sets.",
+            labels={"reference": "reference rows", "seen": "share of runs"},
+        )
     ]
-    return [row for row in rows if row[1] != "0"]
 
 
 def _promised(final: pd.DataFrame) -> pd.Series:
     return (final["reference_rows"] >= FLOOR_FROM) | (final["reference_rows"] == NO_REFERENCE)
-
-
-def _floor(what: str, cells: pd.DataFrame, metric: str, worst: float) -> list[str]:
-    known = cells[metric].dropna()
-    missed = str(int(cells[f"{metric}_missed"].sum())) if f"{metric}_missed" in cells else "–"
-    return [what, str(len(known)), number(known.mean()), number(worst), missed]
 
 
 def _judged(results: Mapping[str, fb.Valuation]) -> list[Record]:

@@ -150,6 +150,24 @@ def markdown(final: pd.DataFrame) -> str:
     )
 
 
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """Of cards with labels replaced at random, and of the distance of the protocol before them."""
+    cards = final[(final["method"] == CARDS) & (final["noise"] == KINDS["labels"])]
+    before = final[final["method"].str.endswith("distance") & (final["noise"] == KINDS["labels"])]
+    skewed = cards["alpha"] == "0.1"
+    return {
+        "cards_least": cards["spearman"].min(),
+        "cards_most": cards["spearman"].max(),
+        "cards_cells": len(cards),
+        "cards_off_mean": cards.loc[~skewed, "off"].mean(),
+        "cards_off_mean_skewed": cards.loc[skewed, "off"].mean(),
+        "cards_off_worst_skewed": cards.loc[skewed, "off"].max(),
+        "cards_not_last": float((cards["random_last"] < 1.0).sum()),
+        "consensus_least": before["spearman"].min(),
+        "consensus_most": before["spearman"].max(),
+    }
+
+
 def _floors(ours: pd.DataFrame) -> str:
     """What is promised of labels replaced at random, and how often it holds."""
     random = ours[ours["noise"] == KINDS["labels"]]

@@ -48,10 +48,14 @@ def curves(
         figure = panel_figure(panels, x=said.get(x, x), y=said.get(y, y))
         ticks = list(dict.fromkeys(table[x]))
         for place, line in enumerate(dict.fromkeys(table[by])):
+            first = True
             for column, part in enumerate(panels, start=1):
                 mine = table[(table[by] == line) & (True if part is None else table[panel] == part)]
+                if mine.empty:
+                    continue
                 across = finite(mine[x]) if "x" in logarithmic else [ticks.index(value) for value in mine[x]]
-                figure.add_trace(_line(across, finite(mine[y]), str(line), place, first=column == 1), 1, column)
+                figure.add_trace(_line(across, finite(mine[y]), str(line), place, first=first), 1, column)
+                first = False
         if "x" in logarithmic:
             figure.update_xaxes(type="log")
         else:
