@@ -4,11 +4,13 @@
 
 - docs/results/NAME.md, the whole table of each experiment, from docs/results/stored/NAME;
 - docs/results.md and docs/paper.md, from docs/sources;
+- how long each took, for `fedbary reproduce --list`;
 - what stands between ``<!-- from docs/sources/X.md -->`` and ``<!-- end -->`` in README.md and docs.
 
 Sources are Markdown in which ``{{ experiment.fact:.3f }}`` stands for a number that the experiment's ``facts(table)``
 returns (``cells``, ``seeds`` and ``minutes`` are known of each), ``{{ paper.key }}`` for one that the paper prints. As
 long as a table has not been stored, its page and its blocks keep what they said, and its section of a page says so.
+``{{ tables }}`` stands for the list of all tables, which is in the navigation of mkdocs.yml, too.
 
 ``--check`` says what differs and writes nothing. ``--store FOLDER ...`` first takes over finished experiments, and
 ``--commit`` names the code where the machine that computed them had no repository. ``--pictures`` also draws
@@ -21,7 +23,8 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -42,8 +45,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("results", "paper")
 LARGEST = 1_000_000
+WIDTH = 120
 PLACEHOLDER = re.compile(r"\{\{\s*([\w-]+)\.(\w+)\s*(?::([^}\s]*))?\s*\}\}")
 BLOCK = re.compile(r"(<!-- from docs/sources/([\w-]+)\.md -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+NAVIGATION = re.compile(r"(# Tables, by tools/pages.py\n)(?: +- results/[\w-]+\.md\n)*( +# End of tables)")
 # In sources, decimals are typed only as settings: α = 0.1.
 DECIMAL = re.compile(r"(?<![\w.])(?<![αεδλtqp] [=≥≤<>] )\d+\.\d+(?![\w.]*\.\d)")
 NOT_PROSE = re.compile(
@@ -105,12 +110,36 @@ class Site:
         for page in self._with_blocks():
             text = pages.get(page) or page.read_text(encoding="utf-8")
             pages[page] = BLOCK.sub(lambda found: found[1] + self.block(found[2], found[3]) + found[4], text)
+        if (navigation := self.root / "mkdocs.yml").is_file():
+            listed = "".join(f"      - results/{name}.md\n" for name in self.shown(pages))
+            pages[navigation] = NAVIGATION.sub(
+                lambda found: found[1] + listed + found[2], navigation.read_text(encoding="utf-8")
+            )
+        took = "".join(f"{name},{provenance.minutes:.1f}\n" for name, (_, provenance) in self.tables.items())
+        pages[self.root / stored.MINUTES.relative_to(ROOT)] = f"experiment,minutes\n{took}"
         return pages
+
+    def shown(self, pages: Collection[Path] = ()) -> list[str]:
+        """Experiments that have a page, or get one."""
+        folder = self.docs / "results"
+        return [
+            experiment.name
+            for experiment in EXPERIMENTS
+            if (page := folder / f"{experiment.name}.md") in pages or experiment.name in self.tables or page.is_file()
+        ]
+
+    def all_tables(self) -> str:
+        """Every experiment with a page, what it shows, and how long it took."""
+        lines = ["| table | what it shows | minutes of one core |", "| --- | --- | --- |"]
+        for name in self.shown():
+            minutes = f"{self.tables[name][1].minutes:.0f}" if name in self.tables else "–"
+            lines.append(f"| [{name}](results/{name}.md) | {find(name).shows} | {minutes} |")
+        return "\n".join(lines)
 
     def page(self, source: Path) -> str:
         """A whole page; a section whose table has not been stored says only that."""
         parts = re.split(r"^(?=## )", self._read(source), flags=re.MULTILINE)
-        made = "".join(self._section(part, source) for part in parts)
+        made = wrapped("".join(self._section(part, source) for part in parts))
         return f"{made.rstrip()}\n\n<!-- made by tools/pages.py from docs/sources/{source.name} -->\n"
 
     def block(self, name: str, before: str) -> str:
@@ -119,7 +148,7 @@ class Site:
         if not source.is_file():
             raise PageError(f"there is no docs/sources/{name}.md")
         try:
-            return f"\n{self.filled(self._read(source), source).strip()}\n\n"
+            return f"\n{wrapped(self.filled(self._read(source), source)).strip()}\n\n"
         except NotStoredError:
             return before
 
@@ -140,7 +169,12 @@ class Site:
                 raise PageError(f"docs/sources/{source.name}: {found[0]}: {error}") from error
             return said.replace("-", "−").replace("%", " %")
 
-        return PLACEHOLDER.sub(number, text)
+        made = PLACEHOLDER.sub(number, text.replace("{{ tables }}", self.all_tables()))
+        if unknown := re.search(r"\{\{.*?\}\}|\{\{", made):
+            raise PageError(
+                f"docs/sources/{source.name}: {unknown[0]} is no fact such as {{{{ verdict.seen_mean:.3f }}}}"
+            )
+        return made
 
     def missing(self) -> list[str]:
         """Experiments whose tables have not been stored."""
@@ -151,7 +185,8 @@ class Site:
             return self.filled(text, source)
         except NotStoredError as error:
             title = text.partition("\n")[0]
-            return f"{title}\n\nThis table has not been stored yet: `fedbary reproduce {error.name}`.\n\n"
+            before = f" [As it was before](results/{error.name}.md)." if error.name in self.shown() else ""
+            return f"{title}\n\nThis table has not been stored yet: `fedbary reproduce {error.name}`.{before}\n\n"
 
     def _read(self, source: Path) -> str:
         text = source.read_text(encoding="utf-8")
@@ -179,6 +214,24 @@ def result_page(experiment: Experiment, table: pd.DataFrame, provenance: Provena
     return f"{title}\n\n{origin}\n{body}"
 
 
+def wrapped(text: str) -> str:
+    """Paragraphs in lines of one length: numbers are shorter than their names."""
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if part.startswith("```") else _wrapped_prose(part) for part in parts)
+
+
+def _wrapped_prose(text: str) -> str:
+    paragraphs = text.split("\n\n")
+    for place, paragraph in enumerate(paragraphs):
+        if re.match(r"\n*[\w`*\[]", paragraph) and not re.search(r"^(\||[-*+] |\d+\. )", paragraph, re.MULTILINE):
+            # A number at the end of a sentence would begin a list where it begins a line.
+            words = re.sub(r" (\d+\.)(?= |$)", "\u00a0\\1", " ".join(paragraph.split()))
+            lines = textwrap.fill(words, WIDTH, break_long_words=False, break_on_hyphens=False)
+            opening, closing = re.match(r"\n*", paragraph)[0], re.search(r"\n*$", paragraph)[0]
+            paragraphs[place] = opening + lines.replace("\u00a0", " ") + closing
+    return "\n\n".join(paragraphs)
+
+
 def typed_decimals(text: str) -> list[str]:
     """Decimals in prose that no placeholder has put there."""
     return [found[0] for found in DECIMAL.finditer(NOT_PROSE.sub("", text))]
@@ -194,7 +247,7 @@ def store(site: Site, folder: Path, commit: str = "") -> str:
     place.mkdir(parents=True, exist_ok=True)
     stored.write(place, table, provenance)
     size = (place / stored.TABLE).stat().st_size
-    said = [f"{experiment.name}: {size / 1000:.0f} kB, minutes={provenance.minutes:.1f}"]
+    said = [f"{experiment.name}: {size / 1000:.0f} kB, {provenance.minutes:.1f} minutes of one core"]
     said += [f"that is more than {LARGEST / 1000:.0f} kB"] if size > LARGEST else []
     said += [] if provenance.complete else ["not complete"]
     return "; ".join(said)
@@ -208,6 +261,12 @@ def skew(table: pd.DataFrame) -> Display:
     table = table[table["clients"].isna() & (table["block"] == table["dataset"])]
     table = table.sort_values("method", key=lambda names: names.map(shown.index), kind="stable")
     return skew_picture(table, "labels 10 %")
+
+
+def fidelity(table: pd.DataFrame) -> Display:
+    shown = ["exactfed", "loo", "datasv", "mr", "gtg", "fedshapley", "cgsv", "sketch", "interpolation"]
+    worth = ["worth", "worth, game alone", "worth, guarded"]
+    return named("fidelity", "fidelity")(table[table["method"].isin([*shown, *worth])])
 
 
 def named(picture: str, experiment: str) -> Callable[[pd.DataFrame], Display]:
@@ -225,7 +284,7 @@ PICTURES: dict[str, tuple[str, Callable[[pd.DataFrame], Display], int, int]] = {
     "skew": ("detection", skew, 900, 400),
     "cards-against-references": ("cards", named("cards-against-references", "cards"), 1000, 380),
     "frontier": ("frontier", named("frontier", "frontier"), 1000, 380),
-    "fidelity-against-time": ("fidelity", named("fidelity", "fidelity"), 1000, 420),
+    "fidelity-against-time": ("fidelity", fidelity, 1000, 420),
     "verdict": ("verdict", named("verdict", "verdict"), 1000, 380),
 }
 

@@ -14,6 +14,7 @@ SENTENCES = {
         "The coalitions have shape {shape} and type {dtype}, but must be True or False for each coalition and client, (coalitions, {clients}).",
         "shape dtype clients",
     ),
+    "clients-failed": say("{method} could not value all clients: {why}"),
     "code-of-no-class": say(
         "the code {code} stands for no class, as there are {classes}: number the classes 0, 1, …, or name them all.",
         "classes",
