@@ -36,8 +36,8 @@ def method(monkeypatch, name, compute, *, retrains=False):
     monkeypatch.setattr(timed_methods, "METHODS", {name: Method(name, name, "", compute, retrains=retrains)})
 
 
-def scores(evaluations, seconds):
-    return ClientScores("x", (), np.zeros(0), np.zeros(0), evaluations=evaluations, seconds=seconds)
+def scores(evaluations, seconds, converged=False):
+    return ClientScores("x", (), np.zeros(0), np.zeros(0), evaluations, seconds, converged)
 
 
 def test_a_quick_call_is_made_several_times_and_the_quickest_counts(clock):
@@ -60,6 +60,11 @@ def test_a_method_whose_time_is_up_is_extrapolated_from_its_evaluations(clock, m
     method(monkeypatch, "exactfed", lambda _: (clock(4.0), scores(8, 20.0))[1], retrains=True)
     found = timed_method("exactfed", setting(5), rounds=10, patience=20.0)
     assert found == {"method": "exactfed", "seconds": 16.0, "evaluations": 32.0, "estimated": True}
+
+
+def test_a_method_that_is_done_just_when_its_time_is_up_has_its_own_time(clock, monkeypatch):
+    method(monkeypatch, "exactfed", lambda _: (clock(4.0), scores(32, 21.0, converged=True))[1], retrains=True)
+    assert not timed_method("exactfed", setting(5), rounds=10, patience=20.0)["estimated"]
 
 
 def test_a_sampled_method_that_has_done_more_than_it_needs_is_not_made_quicker(clock, monkeypatch):

@@ -44,7 +44,7 @@ def timed_method(name: str, setting: Setting, *, rounds: int, patience: float) -
     made = 0.0
     try:
         found, seconds = seconds_of(lambda: METHODS[name].compute(setting), patience=patience)
-        if found.seconds < patience or needed(name, len(setting.clients), rounds) is None:
+        if found.converged or found.seconds < patience or needed(name, len(setting.clients), rounds) is None:
             return {"method": name, "seconds": seconds, "evaluations": found.evaluations, "estimated": False}
         made = float(found.evaluations)
         each = seconds / max(made, 1.0)
