@@ -91,16 +91,17 @@ def cells(smoke: bool) -> list[Cell]:
 
 
 def _gradients(dataset: str, noise: str, setting: str) -> tuple[Gradient, ...]:
-    """Which gradients are looked at: wide points cost four times as much, and exact potentials are there to compare."""
-    wide, images_spoilt = dataset == DATASETS[-1], noise in (SHUFFLED, NORMAL)
+    """Which gradients are looked at: wide points cost six times as much, and exact potentials are there to compare."""
+    wide = dataset == DATASETS[-1]
     if setting == DEFAULT:
         return OF_THE_CLIENT
     if setting == EXACT:
-        return ("eta",) if images_spoilt else ()
+        return ("eta",) if noise == NORMAL else ()
     if setting == NO_CLASSES:
         return ("eta", "access") if noise == LABELS and not wide else ()
     if wide:
-        return ("eta", "access", "server-target") if images_spoilt else ()
+        few: dict[str, tuple[Gradient, ...]] = {NORMAL: ("eta", "access", "server-target"), SHUFFLED: ("eta",)}
+        return few.get(noise, ())
     return OF_THE_CLIENT if noise == SIGMA else tuple(DISTANCES)
 
 
