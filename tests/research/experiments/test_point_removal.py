@@ -10,15 +10,10 @@ from fedbary.research.baselines.row_methods import ROW_METHODS
 from fedbary.research.experiments import point_removal
 from fedbary.research.experiments.federations import Spoilt
 from fedbary.research.experiments.point_removal import (
-    COMPARED,
     HARDER,
-    LEAN,
-    METHODS,
     PAPER,
-    RIVALS,
     STEPS,
     Cell,
-    Draw,
     Judge,
     against_random,
     area,
@@ -32,6 +27,7 @@ from fedbary.research.experiments.point_removal import (
     removal_order,
     table,
 )
+from fedbary.research.experiments.removal_methods import COMPARED, LEAN, METHODS, RIVALS, Draw
 
 
 def test_the_worst_go_first_and_equals_in_random_order():
