@@ -4,11 +4,14 @@
 
 - docs/results/NAME.md, the whole table of each experiment, from docs/results/stored/NAME;
 - docs/results.md and docs/paper.md, from docs/sources;
+- how long each took, for `fedbary reproduce --list`;
 - what stands between ``<!-- from docs/sources/X.md -->`` and ``<!-- end -->`` in README.md and docs.
 
 Sources are Markdown in which ``{{ experiment.fact:.3f }}`` stands for a number that the experiment's ``facts(table)``
 returns (``cells``, ``seeds`` and ``minutes`` are known of each), ``{{ paper.key }}`` for one that the paper prints. As
-long as a table has not been stored, its page and its blocks keep what they said, and its section of a page says so.
+long as a table has not been stored, its page and its blocks keep what they said, and its section of a page says so;
+a section that quotes several tables has dashes in place of the missing numbers.
+``{{ tables }}`` stands for the list of all tables, which is in the navigation of mkdocs.yml, too.
 
 ``--check`` says what differs and writes nothing. ``--store FOLDER ...`` first takes over finished experiments, and
 ``--commit`` names the code where the machine that computed them had no repository. ``--pictures`` also draws
@@ -21,7 +24,8 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,17 +37,18 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 from fedbary.research.experiments import EXPERIMENTS, Experiment, find, stored
 from fedbary.research.experiments.paper import SAYS
 from fedbary.research.experiments.stored import Provenance
+from result_pictures import PICTURES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.views.plots import Display
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("results", "paper")
 LARGEST = 1_000_000
+WIDTH = 120
 PLACEHOLDER = re.compile(r"\{\{\s*([\w-]+)\.(\w+)\s*(?::([^}\s]*))?\s*\}\}")
 BLOCK = re.compile(r"(<!-- from docs/sources/([\w-]+)\.md -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+NAVIGATION = re.compile(r"(# Tables, by tools/pages.py\n)(?: +- results/[\w-]+\.md\n)*( +# End of tables)")
 # In sources, decimals are typed only as settings: α = 0.1.
 DECIMAL = re.compile(r"(?<![\w.])(?<![αεδλtqp] [=≥≤<>] )\d+\.\d+(?![\w.]*\.\d)")
 NOT_PROSE = re.compile(
@@ -105,12 +110,36 @@ class Site:
         for page in self._with_blocks():
             text = pages.get(page) or page.read_text(encoding="utf-8")
             pages[page] = BLOCK.sub(lambda found: found[1] + self.block(found[2], found[3]) + found[4], text)
+        if (navigation := self.root / "mkdocs.yml").is_file():
+            listed = "".join(f"      - results/{name}.md\n" for name in self.shown(pages))
+            pages[navigation] = NAVIGATION.sub(
+                lambda found: found[1] + listed + found[2], navigation.read_text(encoding="utf-8")
+            )
+        took = "".join(f"{name},{provenance.minutes:.1f}\n" for name, (_, provenance) in self.tables.items())
+        pages[self.root / stored.MINUTES.relative_to(ROOT)] = f"experiment,minutes\n{took}"
         return pages
+
+    def shown(self, pages: Collection[Path] = ()) -> list[str]:
+        """Experiments that have a page, or get one."""
+        folder = self.docs / "results"
+        return [
+            experiment.name
+            for experiment in EXPERIMENTS
+            if (page := folder / f"{experiment.name}.md") in pages or experiment.name in self.tables or page.is_file()
+        ]
+
+    def all_tables(self) -> str:
+        """Every experiment with a page, what it shows, and how long it took."""
+        lines = ["| table | what it shows | minutes of one core |", "| --- | --- | --- |"]
+        for name in self.shown():
+            minutes = f"{self.tables[name][1].minutes:.0f}" if name in self.tables else "–"
+            lines.append(f"| [{name}](results/{name}.md) | {find(name).shows} | {minutes} |")
+        return "\n".join(lines)
 
     def page(self, source: Path) -> str:
         """A whole page; a section whose table has not been stored says only that."""
         parts = re.split(r"^(?=## )", self._read(source), flags=re.MULTILINE)
-        made = "".join(self._section(part, source) for part in parts)
+        made = wrapped("".join(self._section(part, source) for part in parts))
         return f"{made.rstrip()}\n\n<!-- made by tools/pages.py from docs/sources/{source.name} -->\n"
 
     def block(self, name: str, before: str) -> str:
@@ -118,40 +147,66 @@ class Site:
         source = self.docs / "sources" / f"{name}.md"
         if not source.is_file():
             raise PageError(f"there is no docs/sources/{name}.md")
-        try:
-            return f"\n{self.filled(self._read(source), source).strip()}\n\n"
-        except NotStoredError:
-            return before
+        text = self._read(source)
+        made = wrapped(self.filled(text, source)).strip()
+        return before if self.not_stored(text) else f"\n{made}\n\n"
 
     def filled(self, text: str, source: Path) -> str:
-        """The text with numbers in place of what names them."""
+        """The text with numbers in place of what names them; a dash for each whose table has not been stored."""
 
         def number(found: re.Match[str]) -> str:
-            name, fact, shape = found[1], found[2], found[3] or "g"
-            if name not in self.facts:
-                if name in {experiment.name for experiment in EXPERIMENTS}:
-                    raise NotStoredError(name)
-                raise PageError(f"docs/sources/{source.name}: there is no experiment {name!r} ({found[0]})")
-            if fact not in self.facts[name]:
-                raise PageError(f"docs/sources/{source.name}: {name} has no fact {fact!r} ({found[0]})")
-            try:
-                said = format(self.facts[name][fact], shape)
-            except ValueError as error:
-                raise PageError(f"docs/sources/{source.name}: {found[0]}: {error}") from error
+            if found[1] not in self.facts:
+                return "–"
+            said = format(self.facts[found[1]][found[2]], found[3] or "g")
             return said.replace("-", "−").replace("%", " %")
 
-        return PLACEHOLDER.sub(number, text)
+        if problems := [problem for found in PLACEHOLDER.finditer(text) if (problem := self._problem(found))]:
+            raise PageError("\n".join(f"docs/sources/{source.name}: {problem}" for problem in problems))
+        made = PLACEHOLDER.sub(number, text.replace("{{ tables }}", self.all_tables()))
+        if unknown := re.search(r"\{\{.*?\}\}|\{\{", made):
+            raise PageError(f"docs/sources/{source.name}: {unknown[0]} is not {{{{ experiment.fact:.3f }}}}")
+        return made
+
+    def _problem(self, found: re.Match[str]) -> str:
+        """What is wrong with a placeholder; a table that has not been stored is no problem yet."""
+        name, fact, shape = found[1], found[2], found[3] or "g"
+        if name not in self.facts:
+            known = name in {experiment.name for experiment in EXPERIMENTS}
+            return "" if known else f"there is no experiment {name!r} ({found[0]})"
+        if fact not in self.facts[name]:
+            return f"{name} has no fact {fact!r} ({found[0]})"
+        try:
+            format(self.facts[name][fact], shape)
+        except ValueError as error:
+            return f"{found[0]}: {error}"
+        return ""
+
+    def not_stored(self, text: str) -> list[str]:
+        """Experiments that a text quotes and whose tables have not been stored."""
+        quoted = dict.fromkeys(found[1] for found in PLACEHOLDER.finditer(text))
+        return [name for name in quoted if name not in self.facts]
+
+    def draw(self, name: str) -> Path:
+        """Draw a picture of docs/images again."""
+        experiment, picture, width, height = PICTURES[name]
+        if experiment not in self.tables:
+            raise NotStoredError(experiment)
+        display = picture(self.tables[experiment][0])
+        return display.save(self.docs / "images" / f"{name}.svg", width=width, height=height)
 
     def missing(self) -> list[str]:
         """Experiments whose tables have not been stored."""
         return [experiment.name for experiment in EXPERIMENTS if experiment.name not in self.tables]
 
     def _section(self, text: str, source: Path) -> str:
-        try:
-            return self.filled(text, source)
-        except NotStoredError as error:
-            title = text.partition("\n")[0]
-            return f"{title}\n\nThis table has not been stored yet: `fedbary reproduce {error.name}`.\n\n"
+        """A section, with dashes for some of its numbers; if there would be nothing else, a sentence instead."""
+        filled, missing = self.filled(text, source), self.not_stored(text)
+        quoted = {found[1] for found in PLACEHOLDER.finditer(text)} - {"paper"}
+        if not missing or len(missing) < len(quoted):
+            return filled
+        title, name = text.partition("\n")[0], missing[0]
+        before = f" [As it was before](results/{name}.md)." if name in self.shown() else ""
+        return f"{title}\n\nThis table has not been stored yet: `fedbary reproduce {name}`.{before}\n\n"
 
     def _read(self, source: Path) -> str:
         text = source.read_text(encoding="utf-8")
@@ -179,6 +234,24 @@ def result_page(experiment: Experiment, table: pd.DataFrame, provenance: Provena
     return f"{title}\n\n{origin}\n{body}"
 
 
+def wrapped(text: str) -> str:
+    """Paragraphs in lines of one length: numbers are shorter than their names."""
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if part.startswith("```") else _wrapped_prose(part) for part in parts)
+
+
+def _wrapped_prose(text: str) -> str:
+    paragraphs = text.split("\n\n")
+    for place, paragraph in enumerate(paragraphs):
+        if re.match(r"\n*[\w`*\[]", paragraph) and not re.search(r"^(\||[-*+] |\d+\. )", paragraph, re.MULTILINE):
+            # A number at the end of a sentence would begin a list where it begins a line.
+            words = re.sub(r" (\d+\.)(?= |$)", "\u00a0\\1", " ".join(paragraph.split()))
+            lines = textwrap.fill(words, WIDTH, break_long_words=False, break_on_hyphens=False)
+            opening, closing = re.match(r"\n*", paragraph)[0], re.search(r"\n*$", paragraph)[0]
+            paragraphs[place] = opening + lines.replace("\u00a0", " ") + closing
+    return "\n\n".join(paragraphs)
+
+
 def typed_decimals(text: str) -> list[str]:
     """Decimals in prose that no placeholder has put there."""
     return [found[0] for found in DECIMAL.finditer(NOT_PROSE.sub("", text))]
@@ -194,48 +267,10 @@ def store(site: Site, folder: Path, commit: str = "") -> str:
     place.mkdir(parents=True, exist_ok=True)
     stored.write(place, table, provenance)
     size = (place / stored.TABLE).stat().st_size
-    said = [f"{experiment.name}: {size / 1000:.0f} kB, minutes={provenance.minutes:.1f}"]
+    said = [f"{experiment.name}: {size / 1000:.0f} kB, {provenance.minutes:.1f} minutes of one core"]
     said += [f"that is more than {LARGEST / 1000:.0f} kB"] if size > LARGEST else []
     said += [] if provenance.complete else ["not complete"]
     return "; ".join(said)
-
-
-def skew(table: pd.DataFrame) -> Display:
-    from fedbary.research.experiments.detection import skew_picture
-
-    shown = ["sketch crossfit", "sketch split", "logistic", "cleanlab", "KNN-Shapley", "paper γ"]
-    table = table[table["method"].isin(shown) & table["dataset"].isin(["fashion-mnist", "cifar10-embeddings"])]
-    table = table[table["clients"].isna() & (table["block"] == table["dataset"])]
-    table = table.sort_values("method", key=lambda names: names.map(shown.index), kind="stable")
-    return skew_picture(table, "labels 10 %")
-
-
-def named(picture: str, experiment: str) -> Callable[[pd.DataFrame], Display]:
-    """The picture whose name begins so, among those that an experiment draws."""
-
-    def chosen(table: pd.DataFrame) -> Display:
-        drawn: list[Display] = find(experiment).module.pictures(table)
-        return next(one for one in drawn if one.name.startswith(picture))
-
-    return chosen
-
-
-# Name of the file, experiment, how it is drawn, width and height.
-PICTURES: dict[str, tuple[str, Callable[[pd.DataFrame], Display], int, int]] = {
-    "skew": ("detection", skew, 900, 400),
-    "cards-against-references": ("cards", named("cards-against-references", "cards"), 1000, 380),
-    "frontier": ("frontier", named("frontier", "frontier"), 1000, 380),
-    "fidelity-against-time": ("fidelity", named("fidelity", "fidelity"), 1000, 420),
-    "verdict": ("verdict", named("verdict", "verdict"), 1000, 380),
-}
-
-
-def draw(site: Site, name: str) -> Path:
-    """Draw a picture of docs/images again."""
-    experiment, picture, width, height = PICTURES[name]
-    if experiment not in site.tables:
-        raise NotStoredError(experiment)
-    return picture(site.tables[experiment][0]).save(site.docs / "images" / f"{name}.svg", width=width, height=height)
 
 
 def main() -> None:
@@ -262,7 +297,7 @@ def main() -> None:
     if asked.pictures:
         for name in PICTURES:
             try:
-                print(draw(site, name).relative_to(ROOT))
+                print(site.draw(name).relative_to(ROOT))
             except NotStoredError as error:
                 print(f"docs/images/{name}.svg is as it was: {error}")
     if asked.check and differ:

@@ -1,7 +1,7 @@
 """Make every picture of README and docs again: `make screenshots`, or `python tools/screenshots.py NAME ...` for some.
 
-Each picture is a real thing: a report of a real run in Debian's Chromium, a real terminal. Everything is seeded and
-made in a temporary folder; only docs/images/ is written.
+Each picture is a real thing: a report of a real run in Debian's Chromium, a real terminal, a stored table of an
+experiment. Everything is seeded and made in a temporary folder; only docs/images/ is written.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 
 import numpy as np
-import pandas as pd
 
 import fedbary as fb
+import pages
+import result_pictures
 from chromium import QUIET, found
 
 if TYPE_CHECKING:
@@ -139,25 +140,13 @@ def terminal(shoot: Shoot, folder: Path) -> None:
     shoot(path, "terminal", width=800, height=1000)
 
 
-def skew(_: Shoot, __: Path) -> None:
-    """AUROC against label skew, from the published table of `fedbary reproduce detection`."""
-    from fedbary.research.experiments.detection import skew_picture
+def experiment(name: str) -> Callable[[Shoot, Path], None]:
+    """A picture of an experiment, from its stored table."""
 
-    shown = ["sketch crossfit", "sketch split", "logistic", "cleanlab", "KNN-Shapley", "paper γ"]
-    titles = {"AUROC of": "auroc", "AUROC by": "channel"}
-    table = published(ROOT / "docs" / "results" / "detection.md", titles, ["noise", "alpha"], "method")
-    table = table[table["method"].isin(shown) & table["dataset"].isin(["fashion-mnist", "cifar10-embeddings"])]
-    table = table.sort_values("method", key=lambda names: names.map(shown.index), kind="stable")
-    skew_picture(table, "labels 10 %").save(IMAGES / "skew.svg", width=900, height=400)
+    def draw(_: Shoot, __: Path) -> None:
+        pages.Site(ROOT).draw(name)
 
-
-def cards_against_references(_: Shoot, __: Path) -> None:
-    """AUROC of cards against the number of clients, from the published table of `fedbary reproduce cards`."""
-    from fedbary.research.experiments.cards import picture
-
-    titles = {"mean AUROC of wrong labels by label score": "label_score"}
-    table = published(ROOT / "docs" / "results" / "cards.md", titles, ["alpha"], "judge")
-    picture(table).save(IMAGES / "cards-against-references.svg", width=1000, height=380)
+    return draw
 
 
 def rows_as_points(_: Shoot, __: Path) -> None:
@@ -186,29 +175,6 @@ def near_and_clean(_: Shoot, __: Path) -> None:
 
 def row_values(_: Shoot, __: Path) -> None:
     fb.plots.value_histogram(demo().rows("clinic_d")).save(IMAGES / "row-values.svg", height=320)
-
-
-def published(path: Path, titles: dict[str, str], down: list[str], across: str) -> pd.DataFrame:
-    """The tables of a results page whose bold titles begin in one of these ways, each with the name of its metric."""
-    found: dict[tuple[str, ...], dict[str, float]] = {}
-    dataset, metric, header = "", "", []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            dataset = line[3:].strip()
-        elif line.startswith("**"):
-            metric = next((name for title, name in titles.items() if line[2:].startswith(title)), "")
-            header = []
-        elif line.startswith("|") and metric:
-            cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]
-            if not header:
-                header = cells
-            elif not cells[0].startswith("---"):
-                for column, cell in zip(header[len(down) :], cells[len(down) :], strict=True):
-                    number = np.nan if cell == "–" else float(cell.split("±")[0].strip("* "))
-                    found.setdefault((dataset, *cells[: len(down)], column), {})[metric] = number
-    keys = ["dataset", *down, across]
-    rows = [dict(zip(keys, key, strict=True)) | numbers for key, numbers in found.items()]
-    return pd.DataFrame(rows).reindex(columns=[*keys, *titles.values()])
 
 
 class Shoot:
@@ -248,8 +214,7 @@ PICTURES: dict[str, Callable[[Shoot, Path], None]] = {
     "report-100-clients": many,
     "report-hostile-names": hostile,
     "terminal": terminal,
-    "skew": skew,
-    "cards-against-references": cards_against_references,
+    **{name: experiment(name) for name in result_pictures.PICTURES},
     "rows-as-points": rows_as_points,
     "plan": plan,
     "client-map": near_and_clean,
@@ -272,7 +237,11 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(QUIET))
         for name in wanted:
             with tempfile.TemporaryDirectory() as folder:
-                PICTURES[name](Shoot(browser), Path(folder))
+                try:
+                    PICTURES[name](Shoot(browser), Path(folder))
+                except pages.NotStoredError as error:
+                    print(f"docs/images/{name} is as it was: {error}", flush=True)
+                    continue
             print(f"docs/images/{name}", flush=True)
 
 

@@ -56,8 +56,8 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """All pages, README first."""
-    return [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+    """All pages, README first; what tools/pages.py makes them from is none."""
+    return [ROOT / "README.md", *(page for page in sorted(ROOT.glob("docs/**/*.md")) if page.parent.name != "sources")]
 
 
 def blocks(page: Path) -> Iterator[Block]:

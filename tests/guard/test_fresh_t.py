@@ -10,6 +10,7 @@ from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Message
+from fedbary.space.points import random_points
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 from fedbary.valuation.rules import RowRules
 
@@ -27,12 +28,16 @@ SCHEMA = Schema(
 
 
 def start(client, gamma_seed):
+    """The γ that the client begins with: the server's own draw."""
     question = {"schema": SCHEMA.to_json(), "fingerprint": SCHEMA.fingerprint}
-    return client.answer(Message("start", 0, {**question, "support": SUPPORT, "gamma_seed": gamma_seed}))
+    reply = client.answer(Message("start", 0, {**question, "support": SUPPORT, "gamma_seed": gamma_seed}))
+    assert reply.scalars["allowed"] == SUPPORT
+    return random_points(np.random.default_rng(gamma_seed), SUPPORT, SCHEMA)
 
 
 def step(client, number, eta_q):
-    return client.answer(Message("step", number, {}, {"eta_q": eta_q})).arrays["gamma"]
+    agreed = {"support": SUPPORT} if number == 1 else {}
+    return client.answer(Message("step", number, agreed, {"eta_q": eta_q})).arrays["gamma"]
 
 
 def mean_of_rows_by_comparing_runs(new_client):
@@ -40,7 +45,7 @@ def mean_of_rows_by_comparing_runs(new_client):
 
     def run(gamma_seed, shift):
         client = new_client()
-        gamma = start(client, gamma_seed).arrays["gamma"]
+        gamma = start(client, gamma_seed)
         eta_q = np.full_like(gamma, shift)
         eta_q[:, WIDTH:] = 0.0
         return gamma[:, :WIDTH], step(client, 1, eta_q)[:, :WIDTH]
@@ -78,7 +83,7 @@ def test_two_runs_cannot_be_subtracted(tmp_path):
 def test_inside_one_run_t_hides_nothing_from_a_server_that_chooses_its_measure(tmp_path):
     """The bound on what leaves is `min_group`, not t: one far coordinate shows t, and with it the averages of η_P."""
     client = guarded(tmp_path)()
-    eta_q = np.zeros_like(start(client, 7).arrays["gamma"])
+    eta_q = np.zeros_like(start(client, 7))
     eta_q[:, 0] = 1e4
     gamma = step(client, 1, eta_q)
     t = float(np.median(gamma[:, 0])) / 1e4
@@ -91,7 +96,7 @@ def test_inside_one_run_t_hides_nothing_from_a_server_that_chooses_its_measure(t
 def test_a_client_that_was_stopped_goes_on_with_its_own_t(tmp_path, answered):
     new_client = guarded(tmp_path)
     client = new_client()
-    eta_q = np.ones_like(start(client, 7).arrays["gamma"])
+    eta_q = np.ones_like(start(client, 7))
     for number in range(1, answered + 1):
         step(client, number, eta_q)
     state, copy = client.state(), tmp_path / "copy"

@@ -59,11 +59,12 @@ def read_averages(
         return []
     if "eta_p" in reply.arrays:
         return [_triangle(scene, schema, reply.arrays["eta_p"])]
-    gamma, found = reply.arrays["gamma"], list[Round]()
+    agreed = int(reply.scalars["allowed"])
+    gamma, found = _first_points(scene, schema, agreed), list[Round]()
     steps = [*directions, np.eye(schema.point_width)[0]]
     for number, direction in enumerate(steps, start=1):
         eta_q = _steering(gamma, direction, place, number)
-        reply = session.ask(Message("step", number, {}, {"eta_q": eta_q}))
+        reply = session.ask(Message("step", number, {"support": agreed} if number == 1 else {}, {"eta_q": eta_q}))
         if isinstance(reply, Failure) or len(gamma) < _FEWEST_POINTS:
             break
         moved = reply.arrays["gamma"]
@@ -84,10 +85,14 @@ def read_averages(
 
 def _triangle(scene: Scene, schema: Schema, eta_p: Floats) -> Round:
     """γ comes from the server's own seed, and t is public."""
-    rng = np.random.default_rng(int(scene.honest.scalars["gamma_seed"]))
-    gamma = random_points(rng, len(eta_p), schema)
+    gamma = _first_points(scene, schema, len(eta_p))
     t = float(scene.defence.asked.t)  # type: ignore[attr-defined]
     return Round(gamma, (eta_p - t * gamma) / (1.0 - t))
+
+
+def _first_points(scene: Scene, schema: Schema, count: int) -> Floats:
+    """The γ that all begin with, drawn from the server's own seed."""
+    return random_points(np.random.default_rng(int(scene.honest.scalars["gamma_seed"])), count, schema)
 
 
 def _matching(scene: Scene, schema: Schema) -> dict[str, object]:

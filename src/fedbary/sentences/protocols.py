@@ -163,6 +163,10 @@ SENTENCES = {
         "it claims to be {distance:number} away; as many rows of the reference itself are {nearest:number} away or more",
         "distance nearest",
     ),
+    "too-small-for-support": say(
+        "its rows allow {allowed:counted point}, and clients are compared by {support}: too small for that, as each point averages <min_group> different rows and a copied row counts for several; more rows allow more points, and so does a smaller <support> for all",
+        "allowed support",
+    ),
     "triangle-without-reference": say(
         "The triangle protocol compares clients with a reference: give one, or use Interpolation.",
         command="The triangle protocol compares clients with a reference: give one, or use --protocol interpolation.",

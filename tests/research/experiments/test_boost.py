@@ -1,11 +1,14 @@
 """Flags become rows to train on, and what is said about them is what a reader would count."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.research.experiments import boost
+from fedbary.research.experiments import boost, boost_clients
 from fedbary.research.experiments.boost import EVERYWHERE, IN_ONE, PAPER, WAYS, Cell, cells, drawn, facts, table
 from fedbary.research.experiments.boost_rows import Draw, Flagged, judged, training_rows
 from fedbary.research.experiments.federations import Spoilt
@@ -89,3 +92,21 @@ def test_what_failed_is_named_and_has_no_facts():
     broken = table(pd.DataFrame([vars(cells(smoke=True)[0]) | {"error": "broke"}]))
     assert "broke" in boost.markdown(broken)
     assert set(facts(broken)) == {"paper_gain_cifar10", "paper_gain_fashion"}
+
+
+def test_the_page_quotes_only_facts_that_a_full_table_has():
+    ways = ["none", *WAYS, "oracle", "clean"]
+    numbers = dict.fromkeys([*boost.METRICS], 0.5)
+    records = [
+        vars(cell) | numbers | {"model": model, "how": way}
+        for cell in cells(smoke=False)
+        for model in getattr(cell, "models", ["cnn"])
+        for way in (ways if isinstance(cell, Cell) else boost_clients.WAYS)
+    ]
+    known = facts(table(pd.DataFrame(records)))
+    sources = Path(__file__).parents[3] / "docs" / "sources"
+    for name in ("acting-boost.md", "acting-clients.md"):
+        text = (sources / name).read_text(encoding="utf-8")
+        quoted = set(re.findall(r"\{\{ boost\.(\w+)", text))
+        assert quoted
+        assert quoted <= {*known, "seeds"}

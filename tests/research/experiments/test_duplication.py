@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from fedbary.research.experiments import copied_distance
 from fedbary.research.experiments.duplication import (
     COPIER,
     COPY,
@@ -14,11 +15,13 @@ from fedbary.research.experiments.duplication import (
     SETS,
     SYBIL,
     copied,
+    facts,
     markdown,
     measured,
     ratios,
     table,
 )
+from fedbary.research.experiments.paper import SAYS
 from fedbary.valuation.scores import ClientScores
 
 
@@ -58,6 +61,29 @@ def test_two_names_add_up_but_have_no_distance():
     assert measured(scores, [COPIER, COPY]) == pytest.approx(
         {"sketch_share": 0.5, "exactfed_value": 0.2, "exactfed_share": 0.5}
     )
+
+
+def test_one_client_has_its_rows_once_more_or_one_of_them():
+    own = fb.Table.from_arrays(np.arange(3.0)[:, None], [0, 1, 1])
+    found = {name: column(table) for name, table in copied_distance.copies(own, 1).items()}
+    assert list(found) == list(copied_distance.SHORT)
+    assert found["whole set × 3"] == [0, 1, 2] * 3
+    assert found["one row, 2 copies"] == [0, 1, 2, 1, 1]
+    assert found["one row, as many copies as rows"] == [0, 1, 2, 1, 1, 1]
+
+
+def test_a_set_that_is_repeated_is_as_far_as_before_and_the_paper_stands_beside_it():
+    cell = copied_distance.Alone("digits", "interpolation", 0, 60)
+    records = [{**vars(cell), **record} for record in copied_distance.compute(cell)]
+    shared = {"dataset": "digits", "seed": 0, "change": "nothing", "copied": NOTHING, "cgsv_share": 0.2}
+    final = table(pd.DataFrame([*records, shared, shared | {"copied": "whole set × 2", "cgsv_share": 0.15}]))
+    found = facts(final)
+    assert found["ratio_once_interpolation"] == 1.0
+    assert found["ratio_whole_2_interpolation"] == pytest.approx(1.0, abs=0.05)
+    assert found["pays_whole_2_digits_cgsv_share"] == pytest.approx(0.75)
+    text = markdown(final)
+    assert f"| whole set × 2 | {SAYS['copies_whole_2']:.2f} |" in text
+    assert "| one row, as many copies as rows | – | – |" in text  # too much of one row to leave
 
 
 def test_ratios_are_taken_seed_by_seed():

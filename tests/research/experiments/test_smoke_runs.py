@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import pytest
 
+import pages
 from fedbary.research.experiments import EXPERIMENTS, find, stored
 
 NAMES = [experiment.name for experiment in EXPERIMENTS]
@@ -24,6 +25,9 @@ def test_smoke_runs_complete_resume_and_are_printed_from_their_files(name, tmp_p
     assert (provenance.command, provenance.cells) == (f"fedbary reproduce {name} --smoke", len(experiment.cells(True)))
     assert provenance.seconds > 0
     assert all(math.isfinite(value) for value in experiment.facts(table).values())
+    lines = pages.result_page(experiment, table, provenance).splitlines()
+    assert [lines[0], *lines[3:]] == page.splitlines()
+    assert f"`fedbary reproduce {name} --smoke`" in lines[2]
     events.clear()
     second = experiment.run(tmp_path, smoke=True, progress=events.append)
     assert [done.cell for done in events if done.seconds] == list(errors)

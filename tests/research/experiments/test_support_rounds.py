@@ -47,11 +47,13 @@ def record(K, distance, S=100, case=4):
 
 def test_facts_say_what_points_and_rounds_change():
     records = [record(10, 2.0), record(50, 1.5), record(10, 1.25, S=500), record(50, 1.25, S=500)]
+    records.append(record(10, 7.0, case=2))
     final = support_rounds.table(pd.DataFrame(records))
     facts = support_rounds.facts(final)
     assert facts["falls_from_10_to_50_fixed"] == pytest.approx(0.125)
     assert (facts["error_s_100_fixed"], facts["error_s_m_fixed"]) == (1.0, 0.25)
     assert facts["spearman_noise_case4_s_m_fixed"] == 0.8
+    assert facts["spearman_exact_case2_s_100_fixed"] == 0.9
     assert "| t = 0.5 | m | 0.25 | 0.25 |" in support_rounds.markdown(final)
     clients, support, rounds = support_rounds.pictures(final)
     assert set(clients.frame()["S"]) == {"100", "m", "exact"}

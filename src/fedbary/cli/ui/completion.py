@@ -19,13 +19,13 @@ DATASETS = (
     "dry-bean",
 )  # fmt: skip
 EXPERIMENTS = (
-    "detection", "cards", "verdict", "accuracy", "ranking", "five-cases", "fidelity",
-    "robustness", "worth", "timing", "boost",
-    "point-removal", "privacy", "frontier", "empirical-epsilon", "duplication",
+    "toy", "bounds", "support-rounds", "no-validation", "detection", "gradients", "cards", "verdict", "accuracy",
+    "ranking", "five-cases", "fidelity", "robustness", "worth", "timing", "boost", "point-removal", "privacy",
+    "frontier", "empirical-epsilon", "duplication",
 )  # fmt: skip
 CLIENT_METHODS = (
     "exactfed", "loo", "datasv", "mr", "tmr", "or", "gtg", "gtg-ti", "gtg-tib", "gtg-oti", "fedshapley",
-    "fedshapley-gt", "comfedsv", "cgsv", "shapfed", "fedce", *PROTOCOLS, "worth", "worth-alone",
+    "fedshapley-gt", "comfedsv", "cgsv", "shapfed", "fedce", *PROTOCOLS, "worth", "published", "worth-alone",
 )  # fmt: skip
 ROW_METHODS = (
     "knn-shapley", "logistic", "cleanlab", "lava", "lava-exact", "row-loo", "row-loo-loss", "tmc", "beta-shapley",

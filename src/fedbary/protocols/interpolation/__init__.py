@@ -34,9 +34,10 @@ class Interpolation:
     Parameters
     ----------
     support : int, optional
-        Points of the measure in between. A client uses fewer if it has fewer than ``support·min_group``
-        different rows, so that every point it sends averages at least ``min_group`` rows. None: as many as each client
-        has rows, which needs ``allow_reconstruction`` and one process.
+        Points of the measure in between, the same number for all clients: the largest up to this that nine of ten of
+        them allow, as every point that a client sends averages at least ``min_group`` of its different rows. Others are
+        reported as too small. None: as many as each client has rows, which needs ``allow_reconstruction`` and one
+        process.
     rounds : int
         Most rounds; a client whose estimate has settled stops earlier.
     t : float, optional

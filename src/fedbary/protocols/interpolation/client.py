@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,10 @@ class InterpolationClient:
         self._schema: Schema | None = None
         self._cloud: Points | None = None
         self._rows: Target | None = None  # the cloud's points, to which every γ is transported
+        self._allowed = 0  # points that the guard allows
+        self._gamma_seed = 0
         self._round = -1
+        self._start_distance = 0.0  # from the γ that all began with
         self._gamma: Floats = np.empty((0, 0))
         self._gamma_weights: Floats = np.empty(0)
         self._measures: dict[str, Floats] = {}
@@ -88,7 +90,10 @@ class InterpolationClient:
         return asked | {
             "schema": text_array(self._schema.to_json()),
             "data": text_array(self._data),
+            "allowed": np.array(self._allowed),
+            "gamma_seed": np.array(self._gamma_seed),
             "round": np.array(self._round),
+            "start_distance": np.array(self._start_distance),
             "gamma": self._gamma,
             "gamma_weights": self._gamma_weights,
             **({} if self._last_potential is None else {"last_potential": self._last_potential}),
@@ -105,11 +110,14 @@ class InterpolationClient:
         self._schema = Schema.from_json(array_text(state["schema"]))
         self._place(embed(self._released_table(self._schema), self._schema))
         require_same_rows(state, self._data, self._table.origin)
+        self._allowed, self._gamma_seed = int(state["allowed"]), int(state["gamma_seed"])
+        self._start_distance = float(state["start_distance"])
         self._round, self._plan, self._last_potential = int(state["round"]), None, state.get("last_potential")
         self._gamma, self._gamma_weights = state["gamma"], state["gamma_weights"]
         self._measures = below(state, "measure.")
 
     def _start(self, message: Message) -> Reply:
+        """Place the rows, and say how many points they allow."""
         if self._round > 0:  # rounds that begin again would give more averages than there may be
             raise ProtocolError("protocols.round-skipped", round=0, last=self._round)
         schema = Schema.from_json(str(message.scalars["schema"]))
@@ -123,15 +131,20 @@ class InterpolationClient:
         released = self._released_table(schema)
         cloud = embed(released, schema)
         require_known_labels(released, schema, cloud, min_group=self._policy.min_group)
-        size = self._support_size(asked, cloud)
-        self._schema = schema
+        self._allowed, self._gamma_seed = self._allowed_points(asked, cloud), int(message.scalars["gamma_seed"])
+        self._schema, self._round = schema, 0
         self._place(cloud)
-        rng = np.random.default_rng(int(message.scalars["gamma_seed"]))
-        self._gamma = random_points(rng, size, schema)
-        self._gamma_weights = np.full(size, 1.0 / size)
-        self._measures, self._round, self._plan, self._last_potential = {}, 0, None, None
         notes = fit_notes(released, schema, cloud, min_group=self._policy.min_group)
-        return replace(self._reply(0, rows=len(self._table)), notes=notes)
+        return Reply(0, {"rows": len(self._table), "allowed": self._allowed}, notes=notes)
+
+    def _begin(self, size: int) -> None:
+        """Draw the γ that all clients begin with; no more points than the guard allows."""
+        if not 1 <= size <= self._allowed:
+            raise PrivacyError("protocols.points-not-agreed", sent=size, agreed=self._allowed)
+        assert self._schema is not None
+        self._gamma = random_points(np.random.default_rng(self._gamma_seed), size, self._schema)
+        self._gamma_weights = np.full(size, 1.0 / size)
+        self._measures, self._plan, self._last_potential = {}, None, None
 
     def _step(self, message: Message) -> Reply:
         """Move γ: η_P from the own rows, then the interpolation between η_P and the server's η_Q."""
@@ -142,8 +155,12 @@ class InterpolationClient:
             raise PrivacyError("protocols.too-many-rounds", allowed=self._policy.rounds, asked=message.round)
         if message.round != self._round + 1:
             raise ProtocolError("protocols.round-skipped", round=message.round, last=self._round)
+        if self._round == 0:
+            self._begin(int(message.scalars.get("support", 0)))
         eta_q, eta_q_weights = self._incoming_measure(message)
         mode, towards_rows = self._policy.interpolation, self._towards_rows(cloud)
+        if self._round == 0:
+            self._start_distance = towards_rows.distance
         eta_p, eta_p_weights = interpolate(
             towards_rows,
             self._gamma,
@@ -161,15 +178,17 @@ class InterpolationClient:
         self._round, self._plan, self._last_potential = message.round, None, towards_rows.target_potential
         return self._reply(message.round)
 
-    def _reply(self, number: int, **counts: int) -> Reply:
-        distance = self._towards_rows(self._ready()).distance
+    def _reply(self, number: int) -> Reply:
+        distances = {"distance": self._towards_rows(self._ready()).distance}
+        if number == 1:
+            distances["start_distance"] = self._start_distance
         arrays = {"gamma": self._gamma}
         if self._policy.interpolation == "exact":
             arrays["gamma_weights"] = self._gamma_weights
         if self._policy.gradient in SCORES_OF_ETA_P and "eta_p" in self._measures:
             arrays["eta_p"] = self._measures["eta_p"]
             arrays["eta_p_weights"] = self._measures["eta_p_weights"]
-        return Reply(number, {"distance": distance, **counts}, arrays)
+        return Reply(number, distances, arrays)
 
     def _take_scores(self, message: Message) -> Reply:
         """Final message: the reference (``access``) or the server's scores of the support points."""
@@ -185,7 +204,7 @@ class InterpolationClient:
     def _potentials(self, cloud: Points) -> Floats:
         variant, measures = self._policy.gradient, self._measures
         needed = _LAST_ARRAYS.get(variant, ("eta_q",) if variant == "eta" else ())
-        if not {*needed} <= measures.keys():
+        if not self._gamma.size or not {*needed} <= measures.keys():
             raise ProtocolError("protocols.rows-before-round")
         if variant.startswith("server"):
             return self._scores_of_rows(cloud)
@@ -212,7 +231,7 @@ class InterpolationClient:
         np.add.at(sums, plan.source, plan.mass * self._measures["scores"][plan.target])
         return np.asarray(sums / cloud.weights)
 
-    def _support_size(self, asked: int, cloud: Points) -> int:
+    def _allowed_points(self, asked: int, cloud: Points) -> int:
         if self._policy.allow_reconstruction:
             return asked
         # A point of γ takes mass 1/S: no row may make up more than 1/min_group of that.

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fedbary.protocols import agreement_forms
 from fedbary.protocols.forms import LARGEST, Exchange, Form, Number, Numbers
 from fedbary.protocols.sketch.forms import ROWS, SCHEMA
 
 # Points of a measure: more of them, each with all coordinates of a row, would not fit in memory.
-_SUPPORT = Number(1, 10**5, whole=True, optional=True)
+_MOST_POINTS = 10**5
+
+
+def points_up_to(most: int) -> Number:
+    """A number of points that is not above what was asked for."""
+    return Number(1, most, whole=True)
+
+
+_POINTS = points_up_to(_MOST_POINTS)
+_SUPPORT = replace(_POINTS, optional=True)
+DISTANCE = Number(most=LARGEST)
 _SEED = Number(0, 2**63, whole=True)
 START = Form({**SCHEMA, "support": _SUPPORT, "gamma_seed": _SEED})
 _MEASURES = {
@@ -18,16 +30,18 @@ _MEASURES = {
 }
 
 # What a client says of itself, and nobody else can check.
-CLAIMS = ("rows", "measures", "their distances")
+CLAIMS = ("rows", "points that they allow", "measures", "their distances")
 
 EXCHANGES = {
     **agreement_forms.EXCHANGES,
-    "start": Exchange(START, Form({"distance": Number(most=LARGEST), "rows": ROWS}, _MEASURES)),
+    "start": Exchange(START, Form({"rows": ROWS, "allowed": _POINTS})),
+    # The first step says how many points were agreed, and brings the distance to the γ that all begin with.
     "step": Exchange(
         Form(
-            {}, {"eta_q": Numbers(("points", "width")), "eta_q_weights": Numbers(("points",), 0.0, 1.0, optional=True)}
+            {"support": _SUPPORT},
+            {"eta_q": Numbers(("points", "width")), "eta_q_weights": Numbers(("points",), 0.0, 1.0, optional=True)},
         ),
-        Form({"distance": Number(most=LARGEST)}, _MEASURES),
+        Form({"distance": DISTANCE, "start_distance": replace(DISTANCE, optional=True)}, _MEASURES),
     ),
     "scores": Exchange(
         Form(

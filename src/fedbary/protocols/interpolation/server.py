@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,8 @@ from fedbary.protocols.forms import Form, fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation import SCORES_OF_ETA_P, Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
-from fedbary.protocols.interpolation.forms import EXCHANGES
+from fedbary.protocols.interpolation.common_support import common_support
+from fedbary.protocols.interpolation.forms import DISTANCE, EXCHANGES, points_up_to
 from fedbary.protocols.interpolation.potentials import source_potential
 from fedbary.protocols.messages import (
     NO_ANSWER,
@@ -112,10 +113,13 @@ class InterpolationServer:
         for name, reply in found.items():
             if isinstance(reply, Failure):
                 self._tracks[name].fail(reply)
+        answers = {name: reply for name, reply in found.items() if isinstance(reply, Reply)}
         if self._stage == "scores":
             self._stage = "done"
+        elif self._stage == "start":
+            self._absorb_start(answers)
         else:
-            self._absorb_measures({name: reply for name, reply in found.items() if isinstance(reply, Reply)})
+            self._absorb_measures(answers)
 
     def so_far(self) -> Mapping[str, float]:
         """Upper ends of the distances after the last finished round."""
@@ -191,7 +195,7 @@ class InterpolationServer:
         arrays = {"eta_q": track.eta_q}
         if self._settings.interpolation == "exact":
             arrays["eta_q_weights"] = track.eta_q_weights
-        return Message("step", self._round, {}, arrays)
+        return Message("step", self._round, {"support": track.supports[0]} if self._round == 1 else {}, arrays)
 
     def _score_messages(self) -> dict[str, Message]:
         messages = {}
@@ -228,16 +232,40 @@ class InterpolationServer:
         elif self._agreement.schema is not None:
             self._stage = "start"
 
+    def _absorb_start(self, replies: Mapping[str, Reply]) -> None:
+        """Agree on the number of points, and begin with the same γ^(0) for all who allow as many."""
+        allowed = {name: int(reply.scalars["allowed"]) for name, reply in replies.items()}
+        asked = self._settings.support
+        common = None if asked is None else common_support(allowed.values(), asked)
+        for name, reply in replies.items():
+            track = self._tracks[name]
+            track.rows, track.notes = int(reply.scalars["rows"]), reply_notes(reply)
+            size = allowed[name] if common is None else common
+            if allowed[name] < size:
+                points = {"allowed": allowed[name], "support": size}
+                track.fail(Failure(Note("protocols.too-small-for-support", points)))
+                continue
+            rng = np.random.default_rng(derived_seed(self._seed, "gamma"))
+            track.gamma, track.gamma_weights = random_points(rng, size, self._schema()), np.full(size, 1.0 / size)
+            track.supports.append(size)
+        moving = self._active()
+        if not self._fixed and moving:
+            size = max(len(track.gamma) for track in moving)
+            self._target = random_points(generator(self._seed, "target"), size, self._schema())
+            self._target_weights = np.full(size, 1.0 / size)
+        self._advance(moving)
+
     def _absorb_measures(self, replies: Mapping[str, Reply]) -> None:
         for name, reply in replies.items():
             try:
                 self._take(self._tracks[name], reply)
             except Exception as error:
                 self._tracks[name].fail(Failure.of(error))
-        moving = [track for track in self._active() if not track.settled]
+        self._advance([track for track in self._active() if not track.settled])
+
+    def _advance(self, moving: list[ClientTrack]) -> None:
+        """Move the barycenter, if it is one, take the server's step for every γ, and see who is done."""
         if not self._fixed and moving:
-            if self._stage == "start":
-                self._draw_target(self._settings.support or max(len(track.gamma) for track in moving))
             self._move_target(moving)
             moving = [track for track in moving if track.failure is None]
         self._step_all(moving)
@@ -266,22 +294,24 @@ class InterpolationServer:
         form = EXCHANGES[self._stage].reply
         if self._stage == "scores":
             return form
+        if self._stage == "start":
+            most = self._settings.support
+            return form if most is None else replace(form, scalars={**form.scalars, "allowed": points_up_to(most)})
+        if self._round == 1:
+            form = replace(form, scalars={**form.scalars, "start_distance": DISTANCE})
         exact, scored = self._settings.interpolation == "exact", self._settings.gradient in SCORES_OF_ETA_P
         most = _MOST_EXACT_POINTS if exact or self._settings.support is None else self._settings.support
         needed = ["gamma_weights"] if exact else []
-        needed += ["eta_p", "eta_p_weights"] if scored and self._stage == "step" else []
+        needed += ["eta_p", "eta_p_weights"] if scored else []
         return form.sized(width=self._schema().point_width, points=range(1, most + 1)).requiring(*needed)
 
     def _take(self, track: ClientTrack, reply: Reply) -> None:
         """Keep one answer, if it goes on from the one before."""
         gamma, exact = reply.arrays["gamma"], self._settings.interpolation == "exact"
-        if self._stage == "start":
-            track.rows = int(reply.scalars["rows"])
-            track.notes = reply_notes(reply)
-        elif not exact and len(gamma) != len(track.gamma):
+        if not exact and len(gamma) != len(track.gamma):
             raise ProtocolError("protocols.reply-other-points", points=len(gamma), agreed=len(track.gamma))
         weights = reply.arrays["gamma_weights"] if exact else np.full(len(gamma), 1.0 / len(gamma))
-        if self._settings.gradient.startswith("server") and self._stage == "step":
+        if self._settings.gradient.startswith("server"):
             if len(gamma) != track.rows:
                 raise ProtocolError(
                     "protocols.gradient-needs-all-rows",
@@ -293,6 +323,8 @@ class InterpolationServer:
                 track.eta_p, track.eta_p_weights = reply.arrays["eta_p"], reply.arrays["eta_p_weights"]
         track.sent_eta_q, track.sent_eta_q_weights = track.eta_q, track.eta_q_weights
         track.gamma, track.gamma_weights = gamma, weights
+        if not track.client_distances:
+            track.client_distances.append(float(reply.scalars["start_distance"]))
         track.client_distances.append(float(reply.scalars["distance"]))
         track.supports.append(len(gamma))
 
@@ -317,11 +349,6 @@ class InterpolationServer:
                 track.eta_q, track.eta_q_weights = outcome.eta, outcome.eta_weights
             else:
                 track.fail(outcome)
-
-    def _draw_target(self, size: int) -> None:
-        """The barycenter before anything is known of it."""
-        self._target = random_points(generator(self._seed, "target"), size, self._schema())
-        self._target_weights = np.full(size, 1.0 / size)
 
     def _move_target(self, tracks: list[ClientTrack]) -> None:
         """Line 7: the barycenter's points move to the mean of where the γ_i take them."""
@@ -379,7 +406,7 @@ def _digest(track: ClientTrack) -> str:
 def _fail_contradictions(tracks: list[ClientTrack]) -> None:
     """Take out clients whose distances cannot all be true: of a target that stays, no bound contradicts another."""
     for track in tracks:
-        if track.failure is None:
+        if track.failure is None and track.estimates():
             low, high = track.interval(fixed_target=True)
             if low > high * (1.0 + _CONTRADICTION):
                 track.fail(Failure(Note("protocols.claim-ends", {"lower": low, "upper": high})))

@@ -33,7 +33,8 @@ class Triangle:
     ----------
     support : int
         Points of the measure in between. A client uses fewer if it has fewer than ``support·min_group`` different rows,
-        so that every point it sends averages at least ``min_group`` rows; so does the server.
+        so that every point it sends averages at least ``min_group`` rows; so does the server. One message leaves no
+        room to agree on a number, so that clients of different sizes are compared by different ones.
     t : float
         How far to go, between 0 and 1: where η lies on the way from the rows to γ.
     p : {1, 2}

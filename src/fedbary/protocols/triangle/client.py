@@ -39,11 +39,9 @@ class TriangleClient(InterpolationClient):
         if message.kind != "start":
             raise ProtocolError("protocols.unknown-message", protocol="triangle", kind=message.kind)
         reply = super().answer(message)
+        self._begin(self._allowed)
         eta_q = sent_array(message, "eta_q", (None, self._gamma.shape[1]))
         self._measures = {"eta_q": eta_q, "eta_q_weights": np.full(len(eta_q), 1.0 / len(eta_q))}
-        return reply
-
-    def _reply(self, number: int, **counts: int) -> Reply:
         cloud = self._ready()
         eta_p, _ = interpolate(self._towards_rows(cloud), self._gamma, cloud.points, float(self._policy.t or 0.0))
-        return Reply(number, counts, {"eta_p": eta_p})
+        return Reply(0, {"rows": reply.scalars["rows"]}, {"eta_p": eta_p}, reply.notes)

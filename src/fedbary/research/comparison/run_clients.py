@@ -61,9 +61,10 @@ def compare_clients(
     methods : sequence of str, optional
         Names from `fedbary.research.baselines.clients.METHODS` (``exactfed``, ``gtg``, ``mr``, …) and from
         `fedbary.research.comparison.PROTOCOL_METHODS` (``sketch``, ``cards``, ``interpolation``, ``triangle``, whose
-        value is 1/distance; ``worth``, also without a reference). Options stand behind a method's name:
-        ``"tmr@decay=0.9"``. `fedbary.research.register_client_method` adds one of your own. Default: sketch, worth,
-        gtg, cgsv; mr and or for up to 14 clients, exactfed for up to ten.
+        value is 1/distance; ``published``, interpolation as the paper's code has it; ``worth``, also without a
+        reference). Options stand behind a method's name: ``"tmr@decay=0.9"``.
+        `fedbary.research.register_client_method` adds one of your own. Default: sketch, worth, gtg, cgsv; mr and or
+        for up to 14 clients, exactfed for up to ten.
     truth : str, optional
         The method that the others are measured by; it is computed, too. Default: exactfed, where it is compared.
     model : optional

@@ -25,21 +25,24 @@ class Experiment:
 
     Its module has ``cells(smoke)``, what is computed; ``compute(cell)``, the records of a cell; ``table(records)`` and
     ``markdown(table)``; ``pictures(table)`` where there are any; and ``facts(table)``, the numbers that pages quote.
-    Cells that are timed run ``alone``, one after the other in this process. ``minutes`` of one core were measured for
-    the whole table, where it has been computed. With ``client_methods`` each of its cells computes every method that
-    values clients, whoever brought it.
+    Cells that are timed run ``alone``, one after the other in this process. With ``client_methods`` each of its cells
+    computes every method that values clients, whoever brought it.
     """
 
     name: str
     shows: str
     alone: bool = False
-    minutes: float | None = None
     client_methods: bool = False
 
     @property
     def module(self) -> ModuleType:
         """Where it is written down."""
         return import_module(f"{__name__}.{self.name.replace('-', '_')}")
+
+    @property
+    def minutes(self) -> float | None:
+        """Minutes of one core that the table of the documentation took, where there is one."""
+        return stored.minutes().get(self.name)
 
     def cells(self, smoke: bool) -> list[Any]:
         """What it computes, one after the other."""
@@ -124,6 +127,7 @@ EXPERIMENTS = (
     Experiment("toy", "Three Gaussians: the federated barycenter beside one with access to the data, by round."),
     Experiment("bounds", "Theorem 1 along the rounds, and Theorem 2's bound of the validation loss."),
     Experiment("support-rounds", "Distance and order of clients by the number of points and of rounds."),
+    Experiment("no-validation", "Without validation rows: how far a noisy client of five stands out."),
     Experiment("detection", "How well each method finds spoilt rows, whatever the noise and the label skew."),
     Experiment("gradients", "Rows with a positive gradient, and spoilt rows among them: the paper's five variants."),
     Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),

@@ -83,15 +83,15 @@ class Cell:
 def cells(smoke: bool) -> list[Cell | Chosen]:
     """All cells; for a smoke test two noises of digits with two clients, and one choice of clients."""
     if smoke:
-        small = partial(Cell, models=("cnn", "logistic"), clients=2, rows=120, server_rows=300, rounds=2)
+        small = partial(Cell, models=("cnn",), clients=2, rows=60, server_rows=150, rounds=1)
         return [
-            *(small(PAPER, "digits", noise, EVERYWHERE, 0, 40) for noise in tuple(NOISES)[:2]),
+            *(small(PAPER, "digits", noise, EVERYWHERE, 0, 20) for noise in tuple(NOISES)[:2]),
             *boost_clients.cells(smoke),
         ]
     return [
         *(
             Cell(PAPER, dataset, noise, EVERYWHERE, seed, noisy, models)
-            for (dataset, (models, noisy)), noise, seed in product(OF_THE_PAPER.items(), tuple(NOISES)[:2], range(5))
+            for (dataset, (models, noisy)), noise, seed in product(OF_THE_PAPER.items(), tuple(NOISES)[:2], range(4))
         ),
         *(
             Cell(HARDER, dataset, noise, spread, seed)

@@ -3,29 +3,24 @@
 For each data set and seed, a reference and 16 clients: four kinds of noise × four strengths of Dirichlet label
 skew. All methods see the same rows; cards have four clean peers (three for digits) instead of the reference. Our
 methods are drawn more often than the others, because floors are held against them; a few methods are tried again with
-300 rows of the same references. The federations of `spoilt_federations` come along: there nobody has a clean row.
+300 rows of the same references. LAVA, and leave-one-out with a refit for every row, which is affordable for digits
+alone, are drawn least often. The federations of `spoilt_federations` come along, where nobody has a clean row, and the
+training sets of `paper_detection`, the paper's own setting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-import fedbary as fb
 from fedbary.errors import as_note
-from fedbary.notes import Note
-from fedbary.research.baselines.logistic import Classifier
-from fedbary.research.baselines.row_methods import ROW_METHODS
-from fedbary.research.experiments import detection_facts, spoilt_federations
+from fedbary.research.experiments import detection_facts, paper_detection, spoilt_federations
 from fedbary.research.experiments.cells import Record
-from fedbary.research.experiments.federations import NOISES, Rows, SplitDataset, Spoilt, split_dataset
+from fedbary.research.experiments.detection_methods import FDR, METHODS, OURS, Cell, drawn
 from fedbary.research.experiments.judged_rows import judged
 from fedbary.research.experiments.last_consensus import last_consensus
-from fedbary.research.experiments.open_methods import OpenMethods
+from fedbary.research.experiments.paper_detection import PaperCell
 from fedbary.research.experiments.spoilt_federations import FederationCell
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots, stacked
 
@@ -34,13 +29,14 @@ if TYPE_CHECKING:
 
     from fedbary.views.plots import Display
 
-Outcome = Mapping[str, "pd.DataFrame | Note"]
-
 DATASETS = ("digits", "mnist", "fashion-mnist", "cifar10-embeddings", "dry-bean")
-ALPHAS = (0.1, 0.3, 1.0, np.inf)
-FDR = 0.1
 METRICS = ("auroc", "channel", "behind", "precision", "fdr", "recall", "ceiling", "unscored", "suggestions")
-SEEDS, SEEDS_OF_OTHERS = 20, 5
+SEEDS, SEEDS_OF_OTHERS, SEEDS_OF_SLOW = 20, 5, 2
+# Minutes of one core per draw: on which data sets they can be afforded.
+SLOW = {"LAVA": DATASETS, "LOO": DATASETS[:1]}
+# Methods that are tried with fewer reference rows, and one that needs none: it says the same of the same clients.
+FEW_METHODS, WITHOUT_REFERENCE = (*OURS, "logistic"), "cleanlab"
+RIVALS = (WITHOUT_REFERENCE, "logistic")
 FEW_REFERENCE_ROWS = 300
 # Fewer draws say too little of how far a mean rate is off by chance.
 LEAST_SEEDS = 5
@@ -50,46 +46,35 @@ MEAN_BEHIND, MOST_BEHIND = 0.003, 0.01
 MEAN_POWER, LEAST_POWER, CEILING_FROM = 0.75, 0.6, 0.5
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One method on all clients of one draw; ``used_rows`` of the reference, or all."""
-
-    dataset: str
-    seed: int
-    method: str
-    reference_rows: int
-    client_rows: int
-    peers: int
-    peer_rows: int
-    used_rows: int | None = None
-    few: bool = False
-
-    def __str__(self) -> str:
-        used = f", {self.used_rows} reference rows" if self.used_rows else ""
-        return f"{self.dataset}{used}, seed {self.seed}, {self.method}"
-
-
-def cells(smoke: bool) -> list[Cell | FederationCell]:
-    """Data sets × seeds × methods, and federations; the smoke test has two clients of few digits."""
-    federations = spoilt_federations.cells(smoke)
+def cells(smoke: bool) -> list[Cell | FederationCell | PaperCell]:
+    """Data sets × seeds × methods, and the other parts; the smoke test has two clients of few digits."""
+    others: list[FederationCell | PaperCell] = [*spoilt_federations.cells(smoke), *paper_detection.cells(smoke)]
     if smoke:
-        return [*(Cell("digits", 0, method, 400, 120, 2, 100, few=True) for method in METHODS), *federations]
+        return [*(Cell("digits", 0, method, 400, 120, 2, 100, few=True) for method in METHODS), *others]
     sizes = {"digits": (800, 400, 3, 150)}
     with_reference = [
         Cell(dataset, seed, method, *sizes.get(dataset, (2000, 1000, 4, 500)), used)
         for dataset in DATASETS
         for used, methods in ((None, METHODS), (FEW_REFERENCE_ROWS, FEW_METHODS))
         for method in methods
-        for seed in range(SEEDS if method in OURS and used is None else SEEDS_OF_OTHERS)
+        for seed in range(_seeds(dataset, method, used))
     ]
-    return [*with_reference, *federations]
+    return [*with_reference, *others]
 
 
-def compute(cell: Cell | FederationCell) -> list[Record]:
+def _seeds(dataset: str, method: str, used: int | None) -> int:
+    if method in SLOW:
+        return SEEDS_OF_SLOW if dataset in SLOW[method] else 0
+    return SEEDS if method in OURS and used is None else SEEDS_OF_OTHERS
+
+
+def compute(cell: Cell | FederationCell | PaperCell) -> list[Record]:
     """One record per client: the metrics, or the error that a method met."""
     if isinstance(cell, FederationCell):
         return spoilt_federations.compute(cell)
-    draw = _drawn(cell)
+    if isinstance(cell, PaperCell):
+        return paper_detection.compute(cell)
+    draw = drawn(cell)
     try:
         outcomes = METHODS[cell.method](draw)
     except Exception as error:  # the table says which method failed, and on what
@@ -102,11 +87,16 @@ def compute(cell: Cell | FederationCell) -> list[Record]:
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard deviation over seeds of every metric, how often the method failed, and what misses a floor."""
-    records = records.reindex(columns=[*dict.fromkeys([*records.columns, "clients", "used_rows"])])
-    federations = records["clients"].notna()
-    tables = ((_one_by_one, ~federations), (spoilt_federations.table, federations))
+    records = records.reindex(columns=[*dict.fromkeys([*records.columns, "clients", "share", "used_rows"])])
+    federations, papers = records["clients"].notna(), records["share"].notna()
+    tables = (
+        (_one_by_one, ~federations & ~papers),
+        (spoilt_federations.table, federations),
+        (paper_detection.table, papers),
+    )
     parts = [final(records[mine].reset_index(drop=True)) for final, mine in tables if mine.any()]
-    return stacked(parts)
+    final = stacked(parts)
+    return final.reindex(columns=[*dict.fromkeys([*final.columns, "block", "clients", "share"])])
 
 
 def _one_by_one(records: pd.DataFrame) -> pd.DataFrame:
@@ -147,11 +137,18 @@ def markdown(final: pd.DataFrame) -> str:
         "suggestions": "share of right suggested labels among wrong labels",
     }
     text = "# Detection of spoilt rows\n\nMean ± standard deviation over seeds. Numbers that miss a floor are bold.\n\n"
-    federations = final["clients"].notna()
-    if len(alone := final[~federations]):
+    alone, federations, papers = _parts(final)
+    if len(alone):
         text += floors(alone) if alone["method"].isin(OURS).any() else ""
         text += pivots(alone, by="block", down=["noise", "alpha"], across="method", titles=titles)
-    return text + (f"\n{spoilt_federations.markdown(final[federations])}" if federations.any() else "")
+    text += f"\n{spoilt_federations.markdown(federations)}" if len(federations) else ""
+    return text + (f"\n{paper_detection.markdown(papers)}" if len(papers) else "")
+
+
+def _parts(final: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """The clients that are judged one by one, the federations, and the paper's training sets."""
+    federations, papers = final["clients"].notna(), final["share"].notna()
+    return final[~federations & ~papers], final[federations], final[papers]
 
 
 def floors(final: pd.DataFrame) -> str:
@@ -214,14 +211,17 @@ def _behind(few: pd.DataFrame, method: str, other: str) -> tuple[list[str], int]
 
 def facts(final: pd.DataFrame) -> dict[str, float]:
     """What pages quote: how well labels are found, by whom, with which rate of false discoveries."""
-    return detection_facts.facts(final)
+    alone, _, papers = _parts(final)
+    ours = detection_facts.facts(final[final["share"].isna()]) if len(alone) else {}
+    return {**ours, **paper_detection.facts(papers)}
 
 
 def pictures(final: pd.DataFrame) -> list[Display]:
-    """AUROC by the better score against label skew, a panel for each data set."""
-    final = final[final["clients"].isna()]
-    final = final[final["block"] == final["dataset"]]
-    return [skew_picture(final, noise) for noise in dict.fromkeys(final["noise"].dropna())]
+    """AUROC by the better score against label skew, a panel for each data set; and those of the paper's figure."""
+    alone, _, papers = _parts(final)
+    main = alone[alone["block"] == alone["dataset"]]
+    skew = [skew_picture(main, noise) for noise in dict.fromkeys(main["noise"].dropna())]
+    return [*skew, *(paper_detection.pictures(papers) if len(papers) else [])]
 
 
 def skew_picture(final: pd.DataFrame, noise: str) -> Display:
@@ -241,125 +241,3 @@ def skew_picture(final: pd.DataFrame, noise: str) -> Display:
         title=f"AUROC of spoilt rows ({noise}) against label skew: the smaller the Dirichlet α, the stronger the skew.",
         labels={"alpha": "Dirichlet α", "best": "AUROC"},
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Client:
-    """One of the 16: its noise, its label skew, its rows of the pool and what became of them."""
-
-    noise: str
-    alpha: float
-    rows: Rows
-    spoilt: Spoilt
-
-    @property
-    def skew(self) -> str:
-        """The Dirichlet parameter as a text."""
-        return f"{self.alpha:g}" if np.isfinite(self.alpha) else "∞"
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """What a method is given: the clients, and the data set with the reference and the pool for peers."""
-
-    cell: Cell
-    data: SplitDataset
-    clients: Mapping[str, Client]
-
-    @property
-    def tables(self) -> dict[str, fb.Table]:
-        """The clients' tables by name."""
-        return {name: client.spoilt.table for name, client in self.clients.items()}
-
-
-def _drawn(cell: Cell) -> Draw:
-    data = split_dataset(cell.dataset, cell.reference_rows, seed=cell.seed)
-    if cell.used_rows is not None:
-        data = replace(data, reference=data.reference.take(np.arange(cell.used_rows)))
-    noises, alphas = (("labels 10 %", "features 1 σ"), (1.0,)) if cell.few else (tuple(NOISES), ALPHAS)
-    clients = {}
-    for place, (noise, alpha) in enumerate(product(noises, alphas)):
-        kind, share, sigma = NOISES[noise]
-        rows = data.rows(cell.client_rows, alpha, seed=_seed(cell, place))
-        spoilt = data.client(rows, kind, share, sigma=sigma, seed=_seed(cell, place))
-        clients[f"{noise}, {alpha:g}"] = Client(noise, alpha, rows, spoilt)
-    return Draw(cell, data, clients)
-
-
-def _valued(protocol: str, *, calibration: str = "split", **settings: Any) -> Callable[[Draw], Outcome]:
-    """A method that is a protocol of fedbary: all clients in one run, so that the reference is fitted once."""
-
-    def method(draw: Draw) -> Outcome:
-        chosen = getattr(fb, protocol)(**settings)
-        result = _value(draw.tables, draw.data.reference, chosen, draw.cell.seed, calibration=calibration)
-        return {name: _rows(result, name) for name in draw.clients}
-
-    return method
-
-
-def _cards(draw: Draw) -> Outcome:
-    """Without a reference: each client among clean peers that have its kind of label skew."""
-    outcome: dict[str, pd.DataFrame | Note] = {}
-    for place, (name, client) in enumerate(draw.clients.items()):
-        taken, parties = client.rows, {"client": client.spoilt.table}
-        for peer in range(draw.cell.peers):
-            seed = _seed(draw.cell, 1000 + 100 * place + peer)
-            rows = draw.data.rows(draw.cell.peer_rows, client.alpha, seed=seed, without=taken)
-            taken = np.concatenate([taken, rows])
-            parties[f"peer_{peer + 1}"] = draw.data.pool.take(rows)
-        result = _value(parties, None, fb.Cards(), draw.cell.seed)
-        outcome[name] = _rows(result, "client")
-    return outcome
-
-
-def _baseline(method: str) -> Callable[[Draw], Outcome]:
-    """A method of other people, one client after the other."""
-
-    def values(draw: Draw) -> Outcome:
-        compute, reference = ROW_METHODS[method].compute, draw.data.reference
-        return {name: compute(client, reference, seed=0) for name, client in draw.tables.items()}
-
-    return values
-
-
-def _logistic(draw: Draw) -> Outcome:
-    """Like the baseline of that name, but fitted to the reference once for all clients."""
-    classifier = Classifier.fit(draw.data.reference, seed=draw.cell.seed)
-    return {name: classifier.values(client) for name, client in draw.tables.items()}
-
-
-_COMPARED: dict[str, Callable[[Draw], Outcome]] = {
-    "sketch split": _valued("Sketch", calibration="split", lower="triangle"),
-    "sketch crossfit": _valued("Sketch", calibration="crossfit", lower="triangle"),
-    "sketch proved": _valued("Sketch", calibration="split", lower="triangle", adapt=False),
-    "cards": _cards,
-    "paper γ": _valued("Interpolation", gradient="gamma"),
-    "paper η": _valued("Interpolation", gradient="eta"),
-    "exact dual": _valued("Interpolation", gradient="access", rounds=1),
-    "cleanlab": _baseline("cleanlab"),
-    "KNN-Shapley": _baseline("knn-shapley"),
-    "logistic": _logistic,
-}
-METHODS = OpenMethods(_COMPARED, _baseline)
-OURS = ("sketch split", "sketch crossfit", "sketch proved")
-# Methods that are tried with fewer reference rows, and one that needs none: it says the same of the same clients.
-FEW_METHODS, WITHOUT_REFERENCE = (*OURS, "logistic"), "cleanlab"
-RIVALS = (WITHOUT_REFERENCE, "logistic")
-
-
-def _value(
-    clients: dict[str, fb.Table], reference: fb.Table | None, protocol: Any, seed: int, **settings: Any
-) -> fb.Valuation:
-    engine = fb.LocalEngine(workers=1)  # the cells already fill the processors
-    return fb.value(clients, reference, protocol=protocol, fdr=FDR, seed=seed, engine=engine, **settings)
-
-
-def _rows(result: fb.Valuation, client: str) -> pd.DataFrame | Note:
-    try:
-        return result.rows(client)
-    except fb.FedbaryError as error:  # a client that failed; the others count
-        return error.note
-
-
-def _seed(cell: Cell, number: int) -> int:
-    return 100_000 * (cell.seed + 1) + number

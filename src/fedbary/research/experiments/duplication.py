@@ -1,9 +1,10 @@
 """What copying pays: a client repeats its set, repeats one row, or joins once more under another name.
 
-The paper's duplication test has one client and its distance. Here five clients of 300 rows each share out a reward, and
-client_1 copies: its whole set; the one row that the sketch values most; or itself, as a sixth client with the same rows
-(a sybil). Everything is divided by what client_1 had without copies, with the same rows, seeds and test rows. *other
-seed* copies nothing and changes the seed of all methods alone: how far ratios move by chance.
+The paper's duplication test, one client and its distance, is in `copied_distance`. Beside it five clients of 300 rows
+each share out a reward, and client_1 copies: its whole set; the one row that the sketch values most; or itself, as a
+sixth client with the same rows (a sybil). Everything is divided by what client_1 had without copies, with the same
+rows, seeds and test rows. *other seed* copies nothing and changes the seed of all methods alone: how far ratios move by
+chance.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ import fedbary as fb
 from fedbary.data import Table, repeat_row
 from fedbary.research.baselines.clients import METHODS, prepare
 from fedbary.research.comparison import protocol_scores
+from fedbary.research.experiments import copied_distance
 from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.copied_distance import Alone
 from fedbary.research.experiments.federations import split_dataset
-from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number
+from fedbary.research.experiments.tables import errors, markdown_table, mean_and_spread, number, stacked
 from fedbary.research.training.fedavg_settings import FedAvg
 from fedbary.research.training.federation import Federation
 from fedbary.valuation.scores import ClientScores
@@ -35,6 +38,9 @@ ROWS = {f"one row, {times} {'copies' if times > 1 else 'copy'}": times for times
 CHANGES = (NOTHING, OTHER_SEED, *SETS, *ROWS, SYBIL)
 COPIER, COPY = "client_1", "copy"
 PROTOCOLS, TRAINED = ("sketch", "interpolation", "cards", "worth"), ("exactfed", "cgsv")
+FIRST, BOTH = f"{SYBIL}: the first alone", f"{SYBIL}: both together"
+SHORT = {NOTHING: "once", OTHER_SEED: "chance", FIRST: "sybil_first", BOTH: "sybil_both"}
+SHORT |= {name: f"whole_{times}" for name, times in SETS.items()} | {name: f"row_{n}" for name, n in ROWS.items()}
 MEASURES = {
     "sketch_distance": "sketch: distance",
     "sketch_share": "sketch: share",
@@ -65,16 +71,19 @@ class Cell:
         return f"{self.dataset}, {self.change}, seed {self.seed}"
 
 
-def cells(smoke: bool) -> list[Cell]:
-    """All cells; for a smoke test three clients of few digits, and one copy of each kind."""
+def cells(smoke: bool) -> list[Cell | Alone]:
+    """The paper's table, then all cells; for a smoke test three clients of few digits, and one copy of each kind."""
+    alone = copied_distance.cells(smoke)
     if smoke:
         few = (NOTHING, next(iter(SETS)), next(iter(ROWS)), SYBIL)
-        return [Cell("digits", change, 0, clients=3, rows=80, test_rows=200, rounds=2) for change in few]
-    return [Cell(dataset, change, seed) for dataset in DATASETS for seed in range(3) for change in CHANGES]
+        return [*alone, *(Cell("digits", change, 0, clients=3, rows=80, test_rows=200, rounds=2) for change in few)]
+    return [*alone, *(Cell(dataset, change, seed) for dataset in DATASETS for seed in range(3) for change in CHANGES)]
 
 
-def compute(cell: Cell) -> list[Record]:
+def compute(cell: Cell | Alone) -> list[Record]:
     """What every method says of the client that copies; of a sybil both names together as well."""
+    if isinstance(cell, Alone):
+        return copied_distance.compute(cell)
     data = split_dataset(cell.dataset, cell.test_rows, seed=cell.seed)
     drawn = np.split(data.rows(cell.clients * cell.rows, np.inf, seed=cell.seed), cell.clients)
     tables = {f"client_{i + 1}": data.pool.take(rows) for i, rows in enumerate(drawn)}
@@ -92,8 +101,8 @@ def compute(cell: Cell) -> list[Record]:
     if cell.change != SYBIL:
         return [{"copied": cell.change, **measured(scores, [COPIER])}]
     return [
-        {"copied": f"{SYBIL}: the first alone", **measured(scores, [COPIER])},
-        {"copied": f"{SYBIL}: both together", **measured(scores, [COPIER, COPY])},
+        {"copied": FIRST, **measured(scores, [COPIER])},
+        {"copied": BOTH, **measured(scores, [COPIER, COPY])},
     ]
 
 
@@ -120,10 +129,35 @@ def measured(scores: Mapping[str, ClientScores], names: list[str]) -> dict[str, 
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
-    """Means over seeds: first what client_1 has without copies, then ratios to that, seed by seed."""
-    if "copied" not in records:
-        records = records.assign(copied=records["change"])
-    return mean_and_spread(ratios(records), ["dataset", "copied"], list(MEASURES))
+    """Means over seeds: first what client_1 has without copies, then ratios to that, seed by seed.
+
+    Lines with a ``protocol`` are those of one client alone, the paper's table.
+    """
+    records = records.reindex(columns=[*dict.fromkeys([*records.columns, "protocol", "copied", "change"])])
+    single = records["protocol"].notna()
+    shared = records[~single]
+    shared = shared.assign(copied=shared["copied"].where(shared["copied"].notna(), shared["change"]))
+    alone = copied_distance.table(records[single])
+    final = stacked([alone, mean_and_spread(ratios(shared), ["dataset", "copied"], list(MEASURES))])
+    return final.reindex(columns=[*dict.fromkeys(["dataset", "protocol", "rows", "copied", *final.columns])])
+
+
+def facts(final: pd.DataFrame) -> dict[str, float]:
+    """Those of `copied_distance`, and what copying pays: ``pays_whole_2_fashion_cgsv_share``, ….
+
+    Short names of copies: ``whole_2``, ``whole_3``, ``row_1`` to ``row_300``, ``sybil_first`` and ``sybil_both``;
+    ``pays_once`` is the measure itself, without copies, and ``pays_chance`` that of another seed as a ratio.
+    """
+    alone, shared = _parts(final)
+    found = copied_distance.facts(alone)
+    for line in shared[shared["copied"].isin(list(SHORT))].to_dict("records"):
+        where = {"cifar10-embeddings": "embeddings", "fashion-mnist": "fashion"}.get(line["dataset"], line["dataset"])
+        found |= {
+            f"pays_{SHORT[line['copied']]}_{where}_{measure}": float(line[measure])
+            for measure in MEASURES
+            if np.isfinite(line[measure])
+        }
+    return found
 
 
 def ratios(records: pd.DataFrame) -> pd.DataFrame:
@@ -141,8 +175,11 @@ def ratios(records: pd.DataFrame) -> pd.DataFrame:
 
 def markdown(final: pd.DataFrame) -> str:
     """One table per data set: kinds of copies down, measures across."""
+    alone, shared = _parts(final)
     parts = [
         "# Copying\n",
+        *(copied_distance.markdown(alone) if len(alone) else []),
+        "## What copying pays\n",
         "Five clients with 300 rows each, all drawn alike; client_1 copies. The first line is what it has without "
         "copies; all others are ratios to that, of the same rows, test rows and seed: 1 means that copying changes "
         "nothing, more than 1 that it pays (a distance is better when it is small). The row that is repeated is the "
@@ -163,11 +200,17 @@ def markdown(final: pd.DataFrame) -> str:
         "they can have more than one had, at the expense of the others.\n",
         "Mean ± standard deviation over seeds.\n",
     ]
-    for dataset, group in final.groupby("dataset", sort=False):
+    for dataset, group in shared.groupby("dataset", sort=False):
         rows = [
             [str(row["copied"]), *(number(row[m], row[f"{m}_sd"]) for m in MEASURES)]
             for row in group.to_dict("records")
         ]
-        parts += [f"## {dataset}\n", markdown_table(["client_1 copies", *MEASURES.values()], rows), ""]
-    parts += errors(final, ["dataset", "copied"])
+        parts += [f"### {dataset}\n", markdown_table(["client_1 copies", *MEASURES.values()], rows), ""]
+    parts += errors(shared, ["dataset", "copied"])
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _parts(final: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The lines of one client alone, and those of clients that share."""
+    alone = final["protocol"].notna()
+    return final[alone], final[~alone]

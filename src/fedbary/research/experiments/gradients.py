@@ -22,6 +22,7 @@ import fedbary as fb
 from fedbary.data import shuffle_pixels
 from fedbary.protocols.interpolation import Gradient
 from fedbary.research.experiments.cells import Record
+from fedbary.research.experiments.fact_names import fact_name
 from fedbary.research.experiments.federations import SplitDataset, Spoilt, split_dataset
 from fedbary.research.experiments.paper import SAYS
 from fedbary.research.experiments.sign_rule import SIGN_METRICS, signed
@@ -284,4 +285,4 @@ _WORDS = {NORMAL: "normal", SHUFFLED: "shuffled", SIGMA: "sigma", LABELS: "label
 
 def _word(text: str) -> str:
     """A key's value as a part of a fact's name."""
-    return _WORDS.get(text, text.removesuffix(" %")).replace(" ", "_").replace("-", "_")
+    return fact_name(_WORDS.get(text, text.removesuffix(" %")))

@@ -42,6 +42,8 @@ SAYS: Mapping[str, float] = {
     "boost_fashion_removed": 580,
     "boost_fashion_before": 0.56,
     "boost_fashion_after": 0.64,
+    # Section on detection: only noisy rows, and all of them, have positive gradients where features are spoilt.
+    "success_features": 1.00,
     # Appendix, "Client detection is better than server detection": shares of the noisy rows that are detected.
     "found_by_client": 1.00,
     "found_by_server": 0.76,

@@ -23,7 +23,7 @@ def learned(settings: Mapping[str, Any]) -> Learned | None:
     Examples
     --------
     >>> learned({"protocol": "interpolation", "support": 100, "min_group": 5}).server[0]
-    'How many rows each client has.'
+    'How many rows each client has, and how many points they allow.'
     """
     protocol = settings.get("protocol")
     if protocol == "interpolation":
@@ -180,7 +180,7 @@ def _server(settings: Mapping[str, Any], exposed: bool, with_reference: bool) ->
         else ""
     )
     facts = (
-        "How many rows each client has.",
+        "How many rows each client has, and how many points they allow.",
         "Notes on classes and columns: which classes a client lacks or has beyond the target's, and which columns "
         "it ignores.",
         "" if with_reference else agreed,
