@@ -124,11 +124,11 @@ def test_one_question_unless_a_number_or_a_budget_says_more(policy, most):
 HARMLESS = {
     "sketch": {"support", "lower", "adapt", "numbers"},
     "cards": {"worth", "exact_up_to", "permutations", "coordinates", "robust", "schema", "numbers"},
-    "interpolation": {"support", "p", "tolerance", "gradient"},
+    "interpolation": {"support", "p", "tolerance", "gradient", "potentials", "weights"},
     "triangle": {"support", "t", "p"},
 }
 BOUNDED = {"min_group", "epsilon", "policy", "rounds", "starts", "points_per_class"}
-BOUNDED |= {"t", "allow_reconstruction", "interpolation", "delta", "shared"}
+BOUNDED |= {"t", "allow_reconstruction", "interpolation", "delta", "shared", "keep_measures"}
 
 
 @pytest.mark.parametrize("name", EVERYTHING)

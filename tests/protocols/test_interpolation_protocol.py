@@ -1,5 +1,7 @@
 """Algorithm 1: what it estimates, what it guards, and that it can be interrupted anywhere."""
 
+from dataclasses import replace
+
 import numpy as np
 import ot
 import pytest
@@ -130,6 +132,70 @@ def test_more_noise_is_worth_less_on_digits(digits, case):
     assert result.clients["distance"].is_monotonic_increasing
     assert result.clients["share"].is_monotonic_decreasing
     assert result.clients["share"].sum() == pytest.approx(1)
+
+
+# --- the barycenter's weights, and what is kept of the last round --------------------------------------
+
+
+def three_clouds():
+    shifts = ([0, 0], [6, 0], [3, 5])
+    rng = np.random.default_rng(0)
+    clouds = {name: rng.normal(size=(30, 2)) + shift for name, shift in zip("abc", shifts, strict=True)}
+    return {name: fb.Table.from_arrays(cloud, np.zeros(30)) for name, cloud in clouds.items()}
+
+
+def barycenter_of(weights, tables=None, seed=0):
+    settings = fb.Interpolation(support=30, rounds=60, t=0.5, tolerance=0.0, allow_reconstruction=True, weights=weights)
+    return fb.value(tables or three_clouds(), protocol=settings, space=fb.Space(scaling="none"), seed=seed)
+
+
+@pytest.mark.parametrize("one", "abc")
+def test_all_weight_on_one_client_makes_its_measure_the_barycenter(one):
+    tables = three_clouds()
+    result = barycenter_of({name: float(name == one) for name in tables}, tables)
+    P = fb.embed(tables[one], result.schema)
+    assert solve(result.target, P.points, None, P.weights).distance < 1e-3
+    assert result.ranking()["client"].iloc[0] == one
+
+
+def test_the_barycenters_mean_is_the_weighted_mean():
+    """Of W₂ it is, whatever the shapes; λ need not sum to one."""
+    weights = {"a": 1.0, "b": 2.0, "c": 5.0}
+    means = {name: table.columns["x"].mean(axis=0) for name, table in three_clouds().items()}
+    expected = sum(weights[name] / 8.0 * mean for name, mean in means.items())
+    np.testing.assert_allclose(barycenter_of(weights).target[:, :2].mean(axis=0), expected, atol=1e-4)
+
+
+def test_equal_weights_are_the_default_and_rows_are_weights_by_size():
+    tables = three_clouds()
+    equal, named = barycenter_of("equal", tables), barycenter_of(dict.fromkeys("abc", 3.0), tables)
+    np.testing.assert_allclose(named.target, equal.target, atol=1e-9)
+    tables["a"] = tables["a"].take(np.append(np.arange(30), np.arange(15)))
+    by_rows, by_name = barycenter_of("rows", tables), barycenter_of({"a": 45, "b": 30, "c": 30}, tables)
+    np.testing.assert_array_equal(by_rows.target, by_name.target)
+
+
+@pytest.mark.parametrize("weights", [{"a": 1.0, "b": 1.0}, {**dict.fromkeys("abc", 1.0), "d": 1.0}])
+def test_weights_name_the_clients_and_nobody_else(weights):
+    with pytest.raises(SettingsError, check=parameter("weights")):
+        barycenter_of(weights)
+
+
+@pytest.mark.parametrize("mode", ["barycentric", "exact"])
+def test_the_measures_of_the_last_round_are_kept_on_request(mode):
+    """γ lies between η_P and η_Q: W(η_P, γ) + W(γ, η_Q) = W(η_P, η_Q) on a geodesic."""
+    tables = {name: gaussian_table(40, shift=shift, seed=shift) for shift, name in enumerate("ab")}
+    settings = fb.Interpolation(support=40, rounds=2, interpolation=mode, allow_reconstruction=True, keep_measures=True)
+    result = fb.value(tables, gaussian_table(50, seed=9), protocol=settings, seed=0)
+    assert list(result.measures) == ["a", "b"]
+    for kept in result.measures.values():
+        part = lambda name, kept=kept: (kept[name], kept[f"{name}_weights"])  # noqa: E731
+        between = lambda x, y, part=part: solve(part(x)[0], part(y)[0], part(x)[1], part(y)[1]).distance  # noqa: E731
+        whole = between("eta_p", "eta_q")
+        assert between("eta_p", "gamma") + between("gamma", "eta_q") == pytest.approx(whole, rel=1e-6)
+    plain = fb.value(tables, gaussian_table(50, seed=9), protocol=replace(settings, keep_measures=False), seed=0)
+    assert plain.measures == {}
+    np.testing.assert_array_equal(plain.clients["distance"], result.clients["distance"])
 
 
 # --- invariances --------------------------------------------------------------------------------------
@@ -474,6 +540,11 @@ def test_results_wait_for_the_end():
         dict(gradient="beta"),
         dict(tolerance=-1.0),
         dict(potentials="rough"),
+        dict(weights="sizes"),
+        dict(weights={"a": -1.0}),
+        dict(weights={"a": float("nan"), "b": 1.0}),
+        dict(weights={"a": 0.0}),
+        dict(keep_measures=1),
     ],
     ids=lambda wrong: str(*wrong),
 )

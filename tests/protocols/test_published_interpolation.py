@@ -79,10 +79,18 @@ def test_the_server_scores_the_points_that_rows_moved_to():
     np.testing.assert_allclose(values, (image - 7.0) * 15 / 14, atol=1e-9)
 
 
-def test_every_engine_but_the_local_one_refuses_it(tmp_path):
+@pytest.mark.parametrize(
+    "settings",
+    [
+        fb.Interpolation.published(),
+        fb.Interpolation(keep_measures=True),
+        fb.Interpolation(weights={"a": 1.0, "b": 2.0}),
+    ],
+)
+def test_every_engine_but_the_local_one_refuses_what_belongs_in_one_process(settings, tmp_path):
     study = fb.FilesEngine(tmp_path, clients=["a", "b"])
     with pytest.raises(SettingsError, check=coded("engines.only-in-one-process")):
-        fb.value(None, rows_of(20, 0), protocol=fb.Interpolation.published(), engine=study, seed=0)
+        fb.value(None, rows_of(20, 0), protocol=settings, engine=study, seed=0)
     assert not list(tmp_path.iterdir())
 
 
@@ -91,6 +99,13 @@ def test_no_owners_policy_allows_it(trust):
     policy = OwnerPolicy(protocols=("interpolation",), trust_server=trust)
     with pytest.raises(PrivacyError, check=coded("guard.reconstruction")):
         policy.check(fb.Interpolation.published())
+
+
+@pytest.mark.parametrize("more", [{"keep_measures": True}, {"weights": {"me": 1.0}}])
+def test_no_owners_policy_allows_what_tells_of_others_or_of_more(more):
+    policy = OwnerPolicy(protocols=("interpolation",), trust_server=True)
+    with pytest.raises(PrivacyError, check=coded("guard.only-in-one-process")):
+        policy.applied(fb.Interpolation(rounds=4, **more))
 
 
 def test_sinkhorn_potentials_are_of_squared_distances():

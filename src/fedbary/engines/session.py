@@ -48,8 +48,9 @@ def run_session(
     progress: Listener | None = None,
 ) -> Valuation:
     """Ask who takes part, run the protocol with them, and say in the result how it was made."""
-    if getattr(protocol, "only_in_one_process", False) and not isinstance(engine, LocalEngine):
-        raise SettingsError("engines.only-in-one-process", protocol=protocol.name)
+    alone = getattr(protocol, "only_in_one_process", "")
+    if alone and not isinstance(engine, LocalEngine):
+        raise SettingsError("engines.only-in-one-process", protocol=protocol.name, setting=alone)
     work = Work(protocol, rules, tables, shared_secret(seed))
     goes_on = engine.patient and most_messages(protocol) > 1
     resume = engine.resume or goes_on

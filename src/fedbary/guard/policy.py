@@ -130,6 +130,8 @@ class OwnerPolicy:
             raise PrivacyError("guard.min-group", asked=min_group, least=self.min_group)
         if getattr(settings, "allow_reconstruction", False):
             raise PrivacyError("guard.reconstruction")
+        if alone := getattr(settings, "only_in_one_process", ""):
+            raise PrivacyError("guard.only-in-one-process", setting=alone)
         self._check_asked_epsilon(name, getattr(settings, "epsilon", None))
         if (delta := delta_of(settings)) > self.max_delta:
             raise PrivacyError("guard.delta-too-large", delta=delta, most=self.max_delta)

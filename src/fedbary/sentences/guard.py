@@ -75,6 +75,10 @@ SENTENCES = {
     "not-a-session": say("The server's name of the run is not one of fedbary's."),
     "not-an-owner-folder": say("'{folder}' does not hold a node's results ({why}): check the folder."),
     "nothing-to-accept": say("The ledger is as it was written: there is nothing to accept."),
+    "only-in-one-process": say(
+        "The server asks for {setting}, which is for one process that holds everybody's rows: no policy file allows that.",
+        "setting",
+    ),
     "out-of-step": say("The server expects answer {asked} of this run, the node is at {here}.", "asked here"),
     "partition-lacks-number": say("The partition {name!r} lacks a number: write dirichlet-0.3.", "name"),
     "policy-not-toml": say("The policy file '{file}' is not a TOML file ({why}): correct it."),

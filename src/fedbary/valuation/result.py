@@ -51,6 +51,9 @@ class Valuation:
     target : array or None
         Points that the clients were compared with: support of the barycenter, or the sketch of the reference (means
         of at least ``min_group`` of its rows, as every client was sent them). Features first, then label coordinates.
+    measures : dict
+        `Interpolation` with ``keep_measures``: client → γ, η_P and η_Q of its last round, with their weights, by the
+        names ``gamma``, ``eta_p``, ``eta_q``, ``gamma_weights``, …; `save` leaves them out.
     outcomes : dict
         Client → `Outcome`: its status and its notes as codes with facts, for programs. In one process notes hold what
         only the owner of the rows may read; ``redacted()`` is what another party would hear.
@@ -73,6 +76,7 @@ class Valuation:
     target: Any = None
     notes: tuple[Note, ...] = ()
     scores: ClientScores | None = None
+    measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict, repr=False)
     _rows: Mapping[str, ScoredRows] | None = field(default=None, repr=False)
     _rows_at: str = "the folder that its owner's engine wrote them to"

@@ -26,7 +26,7 @@ def test_all_parties_keep_their_own_t_when_a_killed_server_goes_on(tmp_path, mon
     nodes = files(tmp_path, tables)
     (tmp_path / "policy.toml").write_text('protocols = ["interpolation"]\n')
     nodes = {node: config | {"policy": str(tmp_path / "policy.toml")} for node, config in nodes.items()}
-    config = {"protocol": "interpolation", "rounds": 4, "tolerance": 0.0, "num-nodes": 3, "timeout": 60.0}
+    config = {"protocol": "interpolation", "rounds": 4, "support": 3, "tolerance": 0.0, "num-nodes": 3, "timeout": 60.0}
     config |= {"reference": reference_file(tmp_path, reference), "output": str(tmp_path / "out"), "poll": 0.001}
     interrupted(monkeypatch, InProcessGrid(app, nodes), config)
     before = read_arrays(tmp_path / "out" / "checkpoint.npz")
@@ -63,7 +63,7 @@ def test_a_resumed_run_waits_for_its_nodes_but_not_for_those_that_had_failed(tmp
 
 def test_a_killed_server_goes_on_with_the_same_question(tmp_path, monkeypatch):
     nodes, config = owners(tmp_path, 'protocols = ["interpolation"]\n')
-    config |= {"protocol": "interpolation", "rounds": 4}
+    config |= {"protocol": "interpolation", "rounds": 4, "support": 3}
     interrupted(monkeypatch, InProcessGrid(app, nodes), config)
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "resume": True}))
     assert not found.failed

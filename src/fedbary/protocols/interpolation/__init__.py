@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from fedbary.checks import whole
+from fedbary.checks import truth, whole
 from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 Gradient = Literal["eta", "gamma", "access", "server-eta", "server-gamma", "server-target"]
 
-# Gradients for which the server scores points of η_P, and is sent them.
-SCORES_OF_ETA_P = ("server-eta", "server-gamma")
 # The published runs, and what they halve: geomloss' p = 2 costs ‖x − y‖²/2, with blur² = 0.1.
 _PUBLISHED_T = 0.5
 PUBLISHED_EPSILON = 2.0 * 0.1
@@ -64,6 +62,14 @@ class Interpolation:
         Where gradients come from. ``exact`` are dual potentials of optimal transport; ``sinkhorn`` are the published
         ones, debiased and entropic with ε = 0.2 on ‖x − y‖², which is geomloss' problem for ``p=2, blur=√0.1``, whose
         costs are half as large. They are solved to convergence, and in the unit of ``exact``: twice geomloss'.
+    weights : "equal", "rows" or mapping
+        Weights λ of the clients in the barycenter that they are compared with where there is no reference. ``rows``
+        believes what clients say of their number; a mapping has a weight for every client by name, and works in one
+        process only.
+    keep_measures : bool
+        Keep every client's measures of the last round in the result, for programs: γ, η_P and η_Q in ``measures``, in
+        one process only. Who knows t and γ of the round before reads from η_P the average of each point's rows, which
+        is a row where there are as many points as rows.
 
     Examples
     --------
@@ -82,6 +88,8 @@ class Interpolation:
     tolerance: float = 1e-3
     gradient: Gradient = "eta"
     potentials: Literal["exact", "sinkhorn"] = "exact"
+    weights: Literal["equal", "rows"] | Mapping[str, float] = "equal"
+    keep_measures: bool = False
 
     name: ClassVar[str] = "interpolation"
     needs_reference: ClassVar[bool] = False
@@ -106,6 +114,8 @@ class Interpolation:
         ):
             if getattr(self, field) not in allowed:
                 raise wrong_parameter(field, "Interpolation", f"one of {', '.join(allowed)}", getattr(self, field))
+        truth(self.keep_measures, "keep_measures", "Interpolation")
+        self._check_weights()
         if self.potentials == "sinkhorn" and self.p != 2:
             raise wrong_parameter("p", "Interpolation", "2 for potentials='sinkhorn'", self.p)
         if not self.allow_reconstruction and self.support is None:
@@ -151,9 +161,18 @@ class Interpolation:
         )
 
     @property
-    def only_in_one_process(self) -> bool:
-        """Whether whoever runs this reads every row, so that nobody else's may be among them."""
-        return self.support is None
+    def only_in_one_process(self) -> str:
+        """The setting, if there is one, that tells parties of rows, measures or names that are not theirs."""
+        if self.support is None:
+            return "support=None"
+        if self.keep_measures:
+            return "keep_measures=True"
+        return "weights={...}" if isinstance(self.weights, Mapping) else ""
+
+    @property
+    def sends_eta_p(self) -> bool:
+        """Whether the server is sent η_P beside γ."""
+        return self.keep_measures or self.gradient in ("server-eta", "server-gamma")
 
     def space(self, space: Space | None) -> Space:
         """The paper's space, where the user did not choose another."""
@@ -181,6 +200,16 @@ class Interpolation:
         from fedbary.protocols.interpolation.client import InterpolationClient
 
         return InterpolationClient(self, table, rules=rules, seed=seed)
+
+    def _check_weights(self) -> None:
+        if self.weights in ("equal", "rows"):
+            return
+        expected = "'equal', 'rows' or a mapping of names to numbers that are not negative and not all zero"
+        if not isinstance(self.weights, Mapping):
+            raise wrong_parameter("weights", "Interpolation", expected, self.weights)
+        sane = [isinstance(one, Real) and 0.0 <= one < float("inf") for one in self.weights.values()]
+        if not all(sane) or not any(self.weights.values()):
+            raise wrong_parameter("weights", "Interpolation", expected, dict(self.weights))
 
 
 def draw_t(settings: Interpolation, seed: int, stream: str, number: int) -> float:

@@ -12,7 +12,7 @@ from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.first_message import FirstMessage, ReleasedRows
-from fedbary.protocols.interpolation import SCORES_OF_ETA_P, Interpolation, draw_t
+from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.potentials import source_potential
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.space.notes import fit_notes, require_known_labels
@@ -185,7 +185,7 @@ class InterpolationClient:
         arrays = {"gamma": self._gamma}
         if self._policy.interpolation == "exact":
             arrays["gamma_weights"] = self._gamma_weights
-        if self._policy.gradient in SCORES_OF_ETA_P and "eta_p" in self._measures:
+        if self._policy.sends_eta_p:
             arrays["eta_p"] = self._measures["eta_p"]
             arrays["eta_p_weights"] = self._measures["eta_p_weights"]
         return Reply(number, distances, arrays)

@@ -91,6 +91,17 @@ class ClientTrack:
                 "support": support,
             }
 
+    def measures(self) -> dict[str, Floats]:
+        """γ, η_P and η_Q of the last round with their weights; η_Q is the one that this γ lies on the way to."""
+        return {
+            "gamma": self.gamma,
+            "gamma_weights": self.gamma_weights,
+            "eta_p": self.eta_p,
+            "eta_p_weights": self.eta_p_weights,
+            "eta_q": self.sent_eta_q,
+            "eta_q_weights": self.sent_eta_q_weights,
+        }
+
     def state(self) -> State:
         """Arrays from which `restore` goes on."""
         return {

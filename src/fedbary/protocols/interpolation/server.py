@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import ProtocolError, SettingsError
+from fedbary.errors import ProtocolError, SettingsError, wrong_parameter
 from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.forms import Form, fitting_replies
 from fedbary.protocols.host import ALONE, Host
-from fedbary.protocols.interpolation import SCORES_OF_ETA_P, Interpolation, draw_t
+from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
 from fedbary.protocols.interpolation.common_support import common_support
 from fedbary.protocols.interpolation.forms import DISTANCE, EXCHANGES, points_up_to
@@ -70,6 +70,9 @@ class InterpolationServer:
     ) -> None:
         if reference is None and settings.gradient in _NEEDS_REFERENCE:
             raise SettingsError("protocols.gradient-without-reference", gradient=settings.gradient)
+        if isinstance(settings.weights, Mapping) and set(settings.weights) != set(clients):
+            expected = f"a mapping with a weight for each of {', '.join(clients)}"
+            raise wrong_parameter("weights", "Interpolation", expected, dict(settings.weights))
         self._settings = settings
         self._space = space
         self._seed = seed
@@ -172,6 +175,7 @@ class InterpolationServer:
             },
             schema=schema,
             target=None if self._fixed or not len(self._target) else self._target,
+            measures={track.name: track.measures() for track in self._active()} if self._settings.keep_measures else {},
             notes=() if schema is None else schema.notes,
         )
 
@@ -299,10 +303,10 @@ class InterpolationServer:
             return form if most is None else replace(form, scalars={**form.scalars, "allowed": points_up_to(most)})
         if self._round == 1:
             form = replace(form, scalars={**form.scalars, "start_distance": DISTANCE})
-        exact, scored = self._settings.interpolation == "exact", self._settings.gradient in SCORES_OF_ETA_P
+        exact = self._settings.interpolation == "exact"
         most = _MOST_EXACT_POINTS if exact or self._settings.support is None else self._settings.support
         needed = ["gamma_weights"] if exact else []
-        needed += ["eta_p", "eta_p_weights"] if scored else []
+        needed += ["eta_p", "eta_p_weights"] if self._settings.sends_eta_p else []
         return form.sized(width=self._schema().point_width, points=range(1, most + 1)).requiring(*needed)
 
     def _take(self, track: ClientTrack, reply: Reply) -> None:
@@ -311,16 +315,15 @@ class InterpolationServer:
         if not exact and len(gamma) != len(track.gamma):
             raise ProtocolError("protocols.reply-other-points", points=len(gamma), agreed=len(track.gamma))
         weights = reply.arrays["gamma_weights"] if exact else np.full(len(gamma), 1.0 / len(gamma))
-        if self._settings.gradient.startswith("server"):
-            if len(gamma) != track.rows:
-                raise ProtocolError(
-                    "protocols.gradient-needs-all-rows",
-                    gradient=self._settings.gradient,
-                    rows=int(track.rows),
-                    points=len(gamma),
-                )
-            if self._settings.gradient in SCORES_OF_ETA_P:
-                track.eta_p, track.eta_p_weights = reply.arrays["eta_p"], reply.arrays["eta_p_weights"]
+        if self._settings.gradient.startswith("server") and len(gamma) != track.rows:
+            raise ProtocolError(
+                "protocols.gradient-needs-all-rows",
+                gradient=self._settings.gradient,
+                rows=int(track.rows),
+                points=len(gamma),
+            )
+        if self._settings.sends_eta_p:
+            track.eta_p, track.eta_p_weights = reply.arrays["eta_p"], reply.arrays["eta_p_weights"]
         track.sent_eta_q, track.sent_eta_q_weights = track.eta_q, track.eta_q_weights
         track.gamma, track.gamma_weights = gamma, weights
         if not track.client_distances:
@@ -353,18 +356,26 @@ class InterpolationServer:
     def _move_target(self, tracks: list[ClientTrack]) -> None:
         """Line 7: the barycenter's points move to the mean of where the γ_i take them."""
         self._fail_absurd(tracks)
-        moved = []
+        moved = {}
         for track in tracks:
             if track.failure is None:
                 try:
                     plan = solve(
                         self._target, track.gamma, self._target_weights, track.gamma_weights, p=self._settings.p
                     )
-                    moved.append(barycentric_projection(plan, track.gamma))
+                    moved[track.name] = barycentric_projection(plan, track.gamma)
                 except Exception as error:
                     track.fail(Failure.of(error))
-        if moved:
-            self._target = np.mean(moved, axis=0)
+        weights = self._barycenter_weights(moved)
+        if moved and (weights is None or sum(weights) > 0.0):
+            self._target = np.average(list(moved.values()), axis=0, weights=weights)
+
+    def _barycenter_weights(self, names: Iterable[str]) -> list[float] | None:
+        """λ of these clients; None where all are equal."""
+        weights = self._settings.weights
+        if isinstance(weights, Mapping):
+            return [float(weights[name]) for name in names]
+        return None if weights == "equal" else [float(self._tracks[name].rows) for name in names]
 
     def _fail_absurd(self, tracks: list[ClientTrack]) -> None:
         """A measure that is finite but a million times as large as the others' would move the common target."""
