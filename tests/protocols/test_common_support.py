@@ -91,8 +91,9 @@ def test_what_a_client_says_cannot_ruin_a_federation_of_three(says, points):
     assert supports(result)["c0"] == supports(result)["c1"] == points
 
 
-def test_where_nobody_has_enough_rows_everybody_is_told_so():
-    result = fb.value({"a": table_of(20, 1), "b": table_of(24, 2)}, table_of(60, 3), protocol="interpolation", seed=0)
+@pytest.mark.parametrize("reference", [table_of(60, 3), None])
+def test_where_nobody_has_enough_rows_everybody_is_told_so(reference):
+    result = fb.value({"a": table_of(20, 1), "b": table_of(24, 2)}, reference, protocol="interpolation", seed=0)
     assert {outcome.notes[0].code for outcome in result.outcomes.values()} == {"protocols.too-small-for-support"}
 
 

@@ -333,6 +333,8 @@ class InterpolationServer:
 
     def _step_all(self, tracks: list[ClientTrack]) -> None:
         """OT between each γ and the target (line 4): distance, and η_Q for the next round."""
+        if not tracks:  # nobody began, so that there may be no target either
+            return
         settings = self._settings
         t = draw_t(settings, self._t_seed, "server", self._round)
         target = Target(self._target)

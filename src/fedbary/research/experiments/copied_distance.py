@@ -116,15 +116,15 @@ def markdown(final: pd.DataFrame) -> list[str]:
         "CIFAR-10 as embeddings, as many validation rows as rows. The row that is copied is the one with the most "
         "negative calibrated gradient. The paper prints two numbers without copies, the first above its column of "
         "whole sets, the second above that of one row, and leaves open how often the row was copied. Published "
-        "interpolation has fewer rows: each of its 21 transports is of rows to rows, whose time grows faster than the "
-        "square of their number. In interpolation no row may be more than a fifth of a point that leaves: a client "
-        "that is mostly one row does not answer (–). Cards compare clients with each other and have no distance of "
+        "interpolation has fewer rows: each of its 21 transports is of rows to rows. In interpolation no row may be "
+        "more than a fifth of a point that leaves: a client that is mostly one row is too small to be compared (–). "
+        "Cards compare clients with each other and have no distance of "
         "one. Distance, and in brackets its part of the one without copies.\n",
     ]
     for dataset, group in final.groupby("dataset", sort=False):
         known = {(line["protocol"], line["copied"]): line for line in group.to_dict("records")}
         protocols = {line["protocol"]: line["rows"] for line in group.to_dict("records")}
-        header = ["copied", "paper, 5,000 rows", *(f"{name}, {rows:,} rows" for name, rows in protocols.items())]
+        header = ["copied", "paper, 5,000 rows", *(f"{name}, {rows:,.0f} rows" for name, rows in protocols.items())]
         rows = [
             [
                 copied,
