@@ -38,9 +38,12 @@ def ledger(tmp_path):
     return Ledger(tmp_path / "ledger.jsonl")
 
 
+def served(asked, reference, seed=0):
+    return asked.server(["me"], reference, asked.space(None), rules=RowRules(), seed=seed)
+
+
 def question(asked, reference, seed=0):
-    server = asked.server(["me"], reference, asked.space(None), rules=RowRules(), seed=seed)
-    return server.tasks()["me"]
+    return served(asked, reference, seed).tasks()["me"]
 
 
 def another(message):
@@ -127,8 +130,11 @@ def test_notes_leave_too_and_are_counted(ledger):
 def test_arrays_are_recorded_by_shape(tables, ledger):
     asked = fb.Interpolation(support=20, rounds=3)
     mine = guarded(tables, ledger, asked, protocols=("interpolation",))
-    reply = mine.answer(question(asked, tables[1]))
-    assert dict(ledger.read().entries[1].arrays) == {"gamma": reply.arrays["gamma"].shape}
+    server = served(asked, tables[1])
+    server.absorb({"me": mine.answer(server.tasks()["me"])})
+    reply = mine.answer(server.tasks()["me"])
+    _, start, step = ledger.read().entries
+    assert (dict(start.arrays), dict(step.arrays)) == ({}, {"gamma": reply.arrays["gamma"].shape})
 
 
 def test_a_ledger_that_cannot_be_written_stops_the_answer(ledger):
@@ -200,7 +206,7 @@ def test_an_honest_run_of_every_protocol_is_one_question(tables, tmp_path):
                 continue
             ledger = Ledger(tmp_path / f"{asked.name}{reference is None}" / "ledger.jsonl")
             mine = guarded(tables, ledger, asked, protocols=(asked.name,), trust_server=True)
-            server = asked.server(["me"], reference, asked.space(None), rules=RowRules(), seed=0)
+            server = served(asked, reference)
             while tasks := server.tasks():
                 server.absorb({"me": mine.answer(tasks["me"])})
             assert lines(ledger).count("question") == 1
@@ -367,7 +373,7 @@ def test_what_is_declared_of_a_table_refuses_before_the_question_is_opened(table
 
 def test_rows_that_changed_during_a_run_are_an_answer_like_any_other(tables, ledger):
     asked = fb.Interpolation(support=10, rounds=3)
-    server = asked.server(["me"], tables[1], asked.space(None), rules=RowRules(), seed=0)
+    server = served(asked, tables[1])
     first = guarded(tables, ledger, asked, protocols=("interpolation",))
     server.absorb({"me": first.answer(server.tasks()["me"])})
     table = tables[0].take(range(50))
@@ -404,7 +410,7 @@ def test_a_real_table_with_a_canary_leaves_no_trace(ledger, tmp_path):
     asked = fb.Interpolation(rounds=3)
     own = OwnerPolicy(protocols=("interpolation",))
     mine = GuardedClient.for_table(table, asked, policy=own, ledger=ledger, run="r", seed=1)
-    server = asked.server(["me"], None, asked.space(None), rules=RowRules(), seed=0)
+    server = served(asked, None)
     replies = []
     while tasks := server.tasks():
         replies.append(mine.respond(tasks["me"]))
