@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import string
 
 _LETTERS = {"α": "alpha", "γ": "gamma", "ε": "eps", "η": "eta", "σ": "sigma", "∞": "inf", "%": "percent"}
+_KEPT = frozenset(string.ascii_lowercase + string.digits)
 
 
 def fact_name(*parts: object) -> str:
@@ -18,4 +19,4 @@ def fact_name(*parts: object) -> str:
     text = " ".join(map(str, parts)).lower()
     for letter, name in _LETTERS.items():
         text = text.replace(letter, f" {name} ")
-    return re.sub(r"[^a-z0-9]+", "_", text).strip("_")
+    return "_".join("".join(letter if letter in _KEPT else " " for letter in text).split())
