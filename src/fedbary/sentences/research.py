@@ -125,6 +125,7 @@ SENTENCES = {
     ),
     "no-method-given": say("No method was given: name at least one."),
     "no-model": say("There is no model under {how!r}: {why}"),
+    "no-options": say("The method {method!r} has no options: leave out '@{given}'."),
     "no-round-of-everybody": say(
         "ComFedSV completes what some rounds know, but no round selected all clients: train one round with everybody, or use FedShapley."
     ),
@@ -243,5 +244,8 @@ SENTENCES = {
     "weights-shape": say(
         "The weights have shape {shape} and type {dtype}, but must be vectors of the model's {size} weights, (vectors, {size}).",
         "shape dtype size",
+    ),
+    "wrong-option": say(
+        "The option {option!r} of the method {method!r} must be {expected}, not {got!r}: write it as {method}@{option}={default}."
     ),
 }
