@@ -22,6 +22,7 @@ SENTENCES = {
     "codes-shape": say(
         "The codes have shape {shape} and type {dtype}, but must be one whole number for each of the {rows} rows: number the classes 0, 1, …"
     ),
+    "data-too-small": say("The data set has {rows} rows, and this takes at least {least}: bring more of them."),
     "every-row-flagged": say("each of its {rows} rows is flagged"),
     "extension-failed": say("'{file}' cannot be run ([[line {line}: ]]{why}): correct it."),
     "extension-unreadable": say("'{file}' cannot be read ({why}): name a Python file."),
