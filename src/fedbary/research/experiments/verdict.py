@@ -347,7 +347,7 @@ def _size(cell: Cell, data: SplitDataset, seed: int) -> int:
     parts = CLEAN + 1 if cell.without else 2
     most = min(MOST_ROWS, len(data.pool) // parts)
     if most < least:
-        rows, aside = len(data.pool) + len(data.reference), len(data.reference)
+        rows, aside = len(data.pool) + len(data.reference), cell.reference_rows or SET_ASIDE
         raise SettingsError("research.data-too-small", rows=rows, least=aside + parts * least)
     return int(np.random.default_rng([seed, 2]).integers(least, most, endpoint=True))
 
