@@ -1,5 +1,6 @@
 """Help, version, and what every kind of ending looks like to a shell."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import pytest
 
 import fedbary as fb
 
-pytest_plugins = ["cli_fixtures"]
+pytest_plugins = ["plug_ins", "cli_fixtures"]
 
 
 def test_help_names_the_commands(shell):
@@ -115,3 +116,12 @@ def test_datasets_lists_names_and_whether_they_are_here(fedbary, monkeypatch):
     assert code == 0
     assert any(line.split()[:5] == ["digits", "1,797", "64", "10", "yes"] for line in out.splitlines())
     assert all(name in out for name in fb.datasets.names())
+
+
+def test_datasets_lists_those_of_other_packages_without_loading_them(fedbary, install, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    install("beans_of_mine", "1 / 0", {"fedbary.datasets": {"beans": "beans_of_mine:beans"}}, version="2.1")
+    _, out, _ = fedbary("datasets")
+    assert ["beans", "–", "–", "–", "yes", "beans_of_mine", "2.1"] in [line.split() for line in out.splitlines()]
+    _, out, _ = fedbary("datasets", "beans", "--json")
+    assert json.loads(out)["datasets"][0]["rows"] is None

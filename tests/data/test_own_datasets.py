@@ -64,6 +64,7 @@ def test_a_function_that_does_not_load_is_named(load, why):
         datasets.load("mine")
     assert caught.value.private["name"] == "mine"
     assert caught.value.private["why"].startswith(why)
+    assert str(caught.value).count("'mine'") == 1
 
 
 def test_an_installed_package_offers_a_data_set_that_is_loaded_when_it_is_asked_for(install, tmp_path):

@@ -99,6 +99,15 @@ def test_what_does_not_fit_is_named(scalars, arrays, code):
 
 
 @pytest.mark.parametrize(
+    ("value", "got"), [(0, "0"), (np.int64(-5), "-5"), pytest.param(10**5000, "int", id="long"), (True, "bool")]
+)
+def test_a_number_that_does_not_fit_is_written_if_it_can_be(value, got):
+    error = FORM.misfit({**GOOD[0], "rows": value}, GOOD[1])
+    assert error is not None
+    assert error.private["got"] == got
+
+
+@pytest.mark.parametrize(
     ("message", "code"),
     [
         (Message("gossip", 0), "protocols.unknown-message"),

@@ -360,6 +360,18 @@ def test_a_client_answers_one_start_and_as_many_rounds_as_its_owner_allows():
         client.answer(Message("step", 3, {}, {"eta_q": np.zeros((8, 7))}))
 
 
+def test_no_distance_is_told_before_the_first_round_however_often_the_first_step_fails():
+    """The distance to a γ of each size would be as many equations beyond those that the rounds allow."""
+    server, clients = halves(fb.Interpolation(rounds=2), {"c": gaussian_table(50, seed=2)}, gaussian_table(60, seed=1))
+    client = clients["c"]
+    client.answer(server.tasks()["c"])
+    for support in (3, 7):
+        with pytest.raises(PrivacyError, check=coded("protocols.points-not-agreed")):
+            client.answer(Message("step", 1, {"support": support}, {"eta_q": np.zeros((support + 1, 7))}))
+        with pytest.raises(ProtocolError, check=coded("protocols.round-skipped")):
+            client.answer(Message("step", 0, {}, {"eta_q": np.zeros((support, 7))}))
+
+
 def test_a_row_that_fills_a_fifth_of_the_table_is_not_averaged_away():
     table = gaussian_table(20, seed=2)
     heavy = table.take(np.append(np.arange(20), np.zeros(10, dtype=int)))

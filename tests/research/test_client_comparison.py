@@ -72,8 +72,8 @@ def test_an_option_stands_behind_the_name_of_a_method(federation, tmp_path):
     assert not np.allclose(found.scores["mr"].values, found.scores["mr@decay=0.5"].values)
     found.save(tmp_path)
     assert list(fb.Comparison.load(tmp_path).scores) == list(found.scores)
-    for wrong in ("mr@decoy=1", "sketch@points=3"):
-        with pytest.raises(fb.FedbaryError, check=coded("research.no-such-option")):
+    for wrong, code in (("mr@decoy=1", "no-such-option"), ("sketch@points=3", "no-options")):
+        with pytest.raises(fb.FedbaryError, check=coded(f"research.{code}")):
             fb.compare_clients(*federation, methods=[wrong])
 
 

@@ -250,6 +250,8 @@ def _loaded(name: str, own: _Own) -> Dataset:
         found = own.load()
         return found if isinstance(found, Dataset) else _as_dataset(name, own.description, found)
     except FedbaryError as error:
+        if error.code == "data.dataset-not-loaded":  # which names it
+            raise
         raise error.at(f"the data set {name!r}") from error
     except Exception as error:  # a stranger's code, which may fail in any way
         why = f"{type(error).__name__}: {error}"

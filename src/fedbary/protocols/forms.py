@@ -39,11 +39,18 @@ class Number:
         kinds = (int, np.integer) if self.whole else (int, float, np.integer, np.floating)
         # Written so that NaN, of which no comparison is true, does not fit.
         if not isinstance(value, kinds) or isinstance(value, bool) or not self.least <= value <= self.most:
-            got = f"{value:g}" if isinstance(value, float) else type(value).__name__
+            got = f"{value:g}" if _is_short_number(value) else type(value).__name__
             return ProtocolError(
                 "protocols.number-unfit", name=name, got=got, least=float(self.least), most=float(self.most)
             )
         return None
+
+
+def _is_short_number(value: object) -> bool:
+    """Whether it is a number that can be written down; a whole one may have millions of digits."""
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool) and abs(int(value)) <= LARGEST
+    return isinstance(value, (float, np.floating))
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ SENTENCES = {
         "distance nearest",
     ),
     "too-small-for-support": say(
-        "its rows allow {allowed:counted point}, and clients are compared by {support}: too small for that, as each point averages <min_group> different rows and a copied row counts for several; more rows allow more points, and so does a smaller <support> for all",
+        "its rows allow {allowed:counted point}, and clients are compared by {support}: too small for that, as each point averages <min_group> different rows and a copied row counts for several; add rows, remove copies, or choose a smaller <support> for all",
         "allowed support",
     ),
     "triangle-without-reference": say(

@@ -22,6 +22,7 @@ SENTENCES = {
     "codes-shape": say(
         "The codes have shape {shape} and type {dtype}, but must be one whole number for each of the {rows} rows: number the classes 0, 1, …"
     ),
+    "data-too-small": say("The data set has {rows} rows, and this takes at least {least}: bring more of them."),
     "every-row-flagged": say("each of its {rows} rows is flagged"),
     "extension-failed": say("'{file}' cannot be run ([[line {line}: ]]{why}): correct it."),
     "extension-unreadable": say("'{file}' cannot be read ({why}): name a Python file."),
@@ -125,6 +126,7 @@ SENTENCES = {
     ),
     "no-method-given": say("No method was given: name at least one."),
     "no-model": say("There is no model under {how!r}: {why}"),
+    "no-options": say("The method {method!r} has no options: leave out '@{given}'."),
     "no-round-of-everybody": say(
         "ComFedSV completes what some rounds know, but no round selected all clients: train one round with everybody, or use FedShapley."
     ),
@@ -243,5 +245,8 @@ SENTENCES = {
     "weights-shape": say(
         "The weights have shape {shape} and type {dtype}, but must be vectors of the model's {size} weights, (vectors, {size}).",
         "shape dtype size",
+    ),
+    "wrong-option": say(
+        "The option {option!r} of the method {method!r} must be {expected}, not {got!r}: write it as {method}@{option}={default}."
     ),
 }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
-from codes import coded, parameter
+from codes import coded
 from fedbary.games import Game, exact_shapley
 from fedbary.notes import Note
 from fedbary.research.baselines.clients import METHODS, Setting, prepare, with_options
@@ -174,10 +174,18 @@ def test_later_rounds_can_count_less_and_options_are_checked():
     assert with_options("tmr@between=0.5@decay=0.9").name == "tmr@between=0.5@decay=0.9"
     with pytest.raises(fb.FedbaryError, check=coded("research.no-such-option")):
         with_options("tmr@decey=0.9")
-    with pytest.raises(fb.FedbaryError, check=parameter("decay")):
-        with_options("tmr@decay=fast")
-    with pytest.raises(fb.FedbaryError, check=parameter("decay")):
-        with_options("tmr@decay=-1")
+    with pytest.raises(fb.FedbaryError, check=coded("research.no-options")):
+        with_options("or@decay=0.9")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tmr@decay=fast", "tmr@decay", "tmr@decay=-1", "tmr@decay=1.5", "mr@decay=nan", "gtg@within=inf",
+     "fedshapley@epsilon=0", "fedshapley@delta=0", "fedshapley@delta=1", "comfedsv@rank=0", "comfedsv@rank=1.5"],
+)  # fmt: skip
+def test_an_option_is_a_number_that_makes_sense(text):
+    with pytest.raises(fb.FedbaryError, check=coded("research.wrong-option")):
+        with_options(text)
 
 
 def log_of_first(setting):

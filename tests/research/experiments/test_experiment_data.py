@@ -38,6 +38,12 @@ def test_clients_of_a_federation_share_no_row_and_do_not_depend_on_how_many_foll
     assert all(np.array_equal(one, two) for one, two in zip(three, five, strict=False))
 
 
+def test_the_last_clients_of_two_classes_get_the_class_that_is_left():
+    pool = fb.Table({"x": np.arange(100.0)}, np.repeat([0, 1], [20, 80]))
+    rows = SplitDataset(pool, pool).disjoint_rows([40, 40, 20], 0.01, seed=0)
+    assert sorted(np.concatenate(rows)) == list(range(100))
+
+
 def test_a_label_is_confused_with_the_class_whose_mean_is_nearest():
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat([0, 1, 2], 50))

@@ -82,3 +82,12 @@ def test_facts_name_the_case_the_data_and_the_method():
     (picture,) = five_cases.pictures(final)
     assert set(picture.frame()["method"]) == {"sketch", "mr", "gtg-ti", "interpolation"}
     assert len(picture.plot().data) == 5 * 3
+
+
+def test_a_cell_that_failed_as_a_whole_is_among_the_errors_and_nowhere_else():
+    place = {"dataset": "mine", "clients": 3, "seed": 0}
+    whole = place | {"case": LABELS, "method": "mr"} | dict.fromkeys((*five_cases.METRICS, "share_1"), 0.5)
+    failed = place | {"case": FEATURES, "error": "SettingsError: too small"}
+    text = five_cases.markdown(five_cases.table(pd.DataFrame([whole, failed])))
+    assert "- mine, N = 3, 5 noisy features: SettingsError: too small" in text
+    assert "nan" not in text

@@ -1,9 +1,13 @@
 """The bad clients are bad in the way that their name says, and a number that misses a floor is marked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from codes import coded
+from fedbary.errors import SettingsError
 from fedbary.research.experiments import verdict
 from fedbary.research.experiments.federations import split_dataset
 
@@ -20,6 +24,16 @@ def rows(data):
 
 def spoilt(data, rows, fault):
     return verdict.FAULTS[fault](data, rows, seed=0), data.pool.take(rows)
+
+
+@pytest.mark.parametrize(("reference_rows", "least"), [(300, 500), (verdict.NO_REFERENCE, 1600)])
+def test_a_data_set_that_is_too_small_for_five_clients_is_told_how_many_rows_it_takes(reference_rows, least):
+    cell = verdict.Cell("breast-cancer", reference_rows, 0)
+    few = split_dataset("breast-cancer", reference_rows or verdict.SET_ASIDE, seed=0)
+    few = replace(few, pool=few.pool.take(range(150)))
+    with pytest.raises(SettingsError, check=coded("research.data-too-small")) as caught:
+        verdict._size(cell, few, seed=0)
+    assert caught.value.private["least"] == least
 
 
 @pytest.mark.parametrize(("fault", "share"), [*verdict.LABELS.items(), ("pair flips 20 %", 0.2)])

@@ -22,17 +22,28 @@ def datasets(
     """List the data sets that fedbary loads by name, how large they are, and where they come from.
 
     A data set that is not on this machine is looked for in the folder FEDBARY_DATA and in the user's cache, and
-    otherwise fetched once from OpenML. In Python: fb.datasets.load("digits"). This command fetches nothing.
+    otherwise fetched once from OpenML. In Python: fb.datasets.load("digits"). This command fetches nothing. Data sets
+    that other installed packages offer are listed with the package; how large they are is not known before they are
+    loaded.
     """
     from fedbary.data.datasets import describe
 
     known: list[dict[str, Any]] = describe().to_dict("records")  # type: ignore[assignment]
+    known += _offered_by_others(known)
     if name is not None:
         known = [_named(name, known)]
     if json:
         write_json({"datasets": known})
     else:
         _show(known)
+
+
+def _offered_by_others(known: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    from fedbary.data.datasets import DATASETS
+
+    others = [name for name in DATASETS.offered() if name not in {entry["name"] for entry in known}]
+    unknown = dict.fromkeys(("rows", "features", "classes", "task"))
+    return [{"name": name, **unknown, "available": True, "where": DATASETS.package(name)} for name in others]
 
 
 def _named(name: str, known: list[dict[str, Any]]) -> dict[str, Any]:
@@ -51,9 +62,11 @@ def _show(known: list[dict[str, Any]]) -> None:
     rows = [
         (
             entry["name"],
-            f"{entry['rows']:,}",
-            entry["features"],
-            entry["classes"] or "number",
+            *(
+                ("–", "–", "–")
+                if entry["rows"] is None
+                else (f"{entry['rows']:,}", entry["features"], entry["classes"] or "number")
+            ),
             "yes" if entry["available"] else "no",
             Path(entry["where"]).parent if entry["where"].endswith(".npz") and entry["available"] else entry["where"],
         )

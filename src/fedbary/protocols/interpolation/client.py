@@ -149,7 +149,7 @@ class InterpolationClient:
     def _step(self, message: Message) -> Reply:
         """Move γ: η_P from the own rows, then the interpolation between η_P and the server's η_Q."""
         cloud = self._ready()
-        if message.round == self._round:  # delivered twice: the same answer again
+        if message.round == self._round > 0:  # delivered twice: the same answer again
             return self._reply(message.round)
         if message.round > self._policy.rounds:
             raise PrivacyError("protocols.too-many-rounds", allowed=self._policy.rounds, asked=message.round)

@@ -190,7 +190,7 @@ def _training_method(name: str) -> Method | None:
     if bare in METHODS:
         return with_options(name)
     if option:
-        raise SettingsError("research.no-such-option", method=bare, option=option, guess="", known="none")
+        raise SettingsError("research.no-options", method=bare, given=option)
     return None
 
 

@@ -41,10 +41,10 @@ class SplitDataset:
     pool: Table
 
     def rows(self, count: int, alpha: float, *, seed: int, without: Rows | None = None) -> Rows:
-        """Rows of the pool whose classes have Dirichlet(alpha) shares; infinity: any rows."""
+        """Rows of the pool whose classes have Dirichlet(alpha) shares; infinity, or one class left: any rows."""
         left = np.arange(len(self.pool)) if without is None else np.setdiff1d(np.arange(len(self.pool)), without)
         named = Table({"row": left.astype(float)}, self.pool.labels[left])
-        skewed = np.isfinite(alpha)
+        skewed = np.isfinite(alpha) and len(np.unique(named.labels)) > 1
         part = dirichlet(named, 1, alpha, rows=count, seed=seed) if skewed else by_size(named, [count], seed=seed)
         return next(iter(part.clients.values())).columns["row"].astype(np.intp)
 

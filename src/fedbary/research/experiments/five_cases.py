@@ -224,7 +224,7 @@ def markdown(final: pd.DataFrame) -> str:
         ),
         "## Shares\n",
     ]
-    for (federation, case), group in named.groupby(["federation", "case"], sort=False):
+    for (federation, case), group in named.dropna(subset="method").groupby(["federation", "case"], sort=False):
         columns = [c for c in named.columns if _is_share(c) and group[c].notna().any()]
         rows = [
             [str(row["method"]), *(number(100 * row[c], digits=1) for c in columns)]
@@ -247,7 +247,7 @@ def _summary(named: pd.DataFrame) -> list[str]:
         ("case 5, 1 σ: order of noise", ONE_SIGMA, "known_order"),
     )
     parts = ["## What the paper claims of each case\n"]
-    for federation, group in named.groupby("federation", sort=False):
+    for federation, group in named.dropna(subset="method").groupby("federation", sort=False):
         there = [claim for claim in claims if claim[1] in set(group["case"])]
         shown = {
             (row["method"], row["case"]): {metric: number(row[metric], digits=2) for metric in METRICS}
@@ -255,7 +255,7 @@ def _summary(named: pd.DataFrame) -> list[str]:
         }
         rows = [
             [str(method), *(shown.get((method, case), {}).get(metric, "–") for _, case, metric in there)]
-            for method in dict.fromkeys(group["method"].dropna())
+            for method in dict.fromkeys(group["method"])
         ]
         parts.append(f"**{federation}**\n\n{markdown_table(['method', *(said for said, *_ in there)], rows)}\n")
     return parts

@@ -68,7 +68,11 @@ def pivots(
 def errors(final: pd.DataFrame, keys: Sequence[str]) -> list[str]:
     """A Markdown section with what went wrong and where, or nothing."""
     lines = final.loc[final["errors"] > 0, [*keys, "error"]].drop_duplicates().itertuples(index=False, name=None)
-    found = [f"- {', '.join(map(str, where))}: {' '.join(str(error).split())[:300]}" for *where, error in lines]
+    found = [
+        # A cell that failed as a whole has no method, or no fault.
+        f"- {', '.join(str(one) for one in where if one == one)}: {' '.join(str(error).split())[:300]}"  # noqa: PLR0124
+        for *where, error in lines
+    ]
     return ["## Errors\n", *found] if found else []
 
 

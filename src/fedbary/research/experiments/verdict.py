@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
+from fedbary.errors import SettingsError
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.federations import Rows, SplitDataset, split_dataset
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots
@@ -343,7 +344,11 @@ def _known(numbers: pd.DataFrame) -> Record:
 def _size(cell: Cell, data: SplitDataset, seed: int) -> int:
     """A client's rows, few enough that a small pool leaves room for label skew, or for five clients."""
     least = LEAST_ROWS_WITHOUT if cell.without else LEAST_ROWS
-    most = min(MOST_ROWS, len(data.pool) // (CLEAN + 1 if cell.without else 2))
+    parts = CLEAN + 1 if cell.without else 2
+    most = min(MOST_ROWS, len(data.pool) // parts)
+    if most < least:
+        rows, aside = len(data.pool) + len(data.reference), cell.reference_rows or SET_ASIDE
+        raise SettingsError("research.data-too-small", rows=rows, least=aside + parts * least)
     return int(np.random.default_rng([seed, 2]).integers(least, most, endpoint=True))
 
 

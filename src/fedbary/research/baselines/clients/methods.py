@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbary.checks import did_you_mean, number
+from fedbary.checks import did_you_mean
 from fedbary.data.registry import Registry, first_line
-from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
+from fedbary.errors import FedbaryError, SettingsError
 from fedbary.research.baselines.clients.client_game import Setting
 from fedbary.research.baselines.clients.completed import comfedsv
 from fedbary.research.baselines.clients.gradients import cgsv, fedce, shapfed
@@ -109,6 +110,14 @@ def _own_scores(name: str, compute: Callable[[Setting], Any], setting: Setting) 
     return ClientScores(name, setting.clients, values, unknown, seconds=perf_counter() - started)
 
 
+# Numbers that an option may be, in words and as a rule, where not all that are zero or above make sense.
+_SENSE: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "decay": ("between 0 and 1", lambda found: 0.0 <= found <= 1.0),
+    "epsilon": ("above zero", lambda found: found > 0.0),
+    "delta": ("strictly between 0 and 1", lambda found: 0.0 < found < 1.0),
+    "rank": ("at least 1", lambda found: found >= 1),
+}
+
 METHODS: Registry[Method] = Registry("fedbary.client_methods", _BUILT_IN, own_client_method)
 
 
@@ -125,15 +134,23 @@ def with_options(text: str) -> Method:
     given: dict[str, float] = {}
     for choice in choices:
         option, _, value = choice.partition("=")
+        if not method.options:
+            raise SettingsError("research.no-options", method=name, given=choice)
         if option not in method.options:
-            known = ", ".join(method.options) or "none"
-            guess = did_you_mean(option, method.options)
+            known, guess = ", ".join(method.options), did_you_mean(option, method.options)
             raise SettingsError("research.no-such-option", method=name, option=option, guess=guess, known=known)
-        kind = type(method.options[option])
-        try:
-            given[option] = kind(value)
-        except ValueError:
-            whole = "a whole number" if kind is int else "a number"
-            raise wrong_parameter(option, name, whole, value) from None
-        number(given[option], option, name, zero=True)
+        given[option] = _number(name, option, value, method.options[option])
     return replace(method, name=text, compute=partial(method.compute, **given)) if given else method
+
+
+def _number(method: str, option: str, value: str, default: float) -> float:
+    expected, makes_sense = _SENSE.get(option, ("zero or above", lambda found: found >= 0.0))
+    try:
+        found = type(default)(value)
+    except ValueError:
+        found = math.nan
+    if math.isfinite(found) and makes_sense(found):
+        return found
+    kind = "a whole number" if isinstance(default, int) else "a number"
+    facts = {"expected": f"{kind}, {expected}", "got": value, "default": f"{default:g}"}
+    raise SettingsError("research.wrong-option", method=method, option=option, **facts)
