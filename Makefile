@@ -55,6 +55,7 @@ bench: $(STAMPS)/dev  ## time, memory, bytes, accuracy and ordering tables, what
 	@$(BIN)/python benchmarks/scaling.py
 	@$(BIN)/python benchmarks/accuracy.py
 	@$(BIN)/python benchmarks/ordering.py
+	@$(BIN)/python benchmarks/one_support.py
 	@$(BIN)/python benchmarks/client_work.py
 	@$(BIN)/python benchmarks/cards.py
 	@$(BIN)/python benchmarks/reading.py

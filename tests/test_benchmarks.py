@@ -16,7 +16,13 @@ def run(*words):
 
 
 @pytest.mark.parametrize(
-    "command", [("growth.py", "--smoke", "--only", "cards-rows"), ("slower.py", "--smoke"), ("rivals.py", "--smoke")]
+    "command",
+    [
+        ("growth.py", "--smoke", "--only", "cards-rows"),
+        ("slower.py", "--smoke"),
+        ("rivals.py", "--smoke"),
+        ("one_support.py", "--smoke"),
+    ],
 )
 def test_a_quick_look_prints_a_table(command):
     if command[0] == "rivals.py":
