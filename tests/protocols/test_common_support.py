@@ -106,7 +106,7 @@ def test_where_nobody_has_enough_rows_everybody_is_told_so(reference):
 
 
 def test_half_as_many_clean_rows_stand_about_as_far_away(digits):
-    """With a number of points of their own, 250 rows stood 6 to 12 percent farther than 500 of the same source."""
+    """With a number of points of their own, 250 rows stood 8 to 12 percent farther than 500 of the same source."""
     ratios = []
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(digits))
