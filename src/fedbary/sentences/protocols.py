@@ -73,6 +73,10 @@ SENTENCES = {
         "interpolation='exact' lets the server read every row: use 'barycentric', or say allow_reconstruction=True if one owner holds all the data.",
         command="--interpolation exact lets the server read every row: use barycentric, or say --allow-reconstruction if one owner holds all the data.",
     ),
+    "few-points": say(
+        "Clients were compared by {support:counted point} each, as no more are allowed by the smallest of them: too few to order clients by wrong labels. Leave out clients of few rows, or use another protocol.",
+        "support",
+    ),
     "few-reference-rows": say(
         "The reference has {rows:counted row}. With fewer than 300 the other clients' cards often say more than it does: try <protocol=cards> with the same reference.",
         "rows",

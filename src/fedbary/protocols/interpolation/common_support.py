@@ -7,6 +7,8 @@ from collections.abc import Iterable
 # By fewer points than this nobody is compared, lest one client that says 1 make a single average of everybody's rows;
 # how well five and more of them order clients is in docs/decisions/046-one-support-for-all.md.
 LEAST_SUPPORT = 5
+# With fewer than these, clients with wrong labels may seem nearer than others (same page).
+ENOUGH_SUPPORT = 10
 # Of ten clients so many must allow the number.
 _OF_TEN = 9
 

@@ -19,7 +19,7 @@ from fedbary.protocols.forms import Form, fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
-from fedbary.protocols.interpolation.common_support import common_support
+from fedbary.protocols.interpolation.common_support import ENOUGH_SUPPORT, common_support
 from fedbary.protocols.interpolation.forms import DISTANCE, EXCHANGES, points_up_to
 from fedbary.protocols.interpolation.potentials import source_potential
 from fedbary.protocols.messages import (
@@ -176,8 +176,15 @@ class InterpolationServer:
             schema=schema,
             target=None if self._fixed or not len(self._target) else self._target,
             measures={track.name: track.measures() for track in self._active()} if self._settings.keep_measures else {},
-            notes=() if schema is None else schema.notes,
+            notes=(*(() if schema is None else schema.notes), *self._few_points()),
         )
+
+    def _few_points(self) -> tuple[Note, ...]:
+        """That one small client made everybody's points few."""
+        asked, used = self._settings.support, [track.supports[0] for track in self._active() if track.supports]
+        if asked is None or not used or used[0] >= min(asked, ENOUGH_SUPPORT):
+            return ()
+        return (Note("protocols.few-points", {"support": used[0]}),)
 
     # --- messages -------------------------------------------------------------------------------------
 
