@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedbary.views.plots.display import Display
 from fedbary.views.plots.look import CYCLE, as_text, finite
-from fedbary.views.plots.panels import panel_figure, panel_values
+from fedbary.views.plots.panels import groups, panel_figure, panel_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,29 +41,22 @@ def bars(
     def draw(table: pd.DataFrame) -> Figure:
         from plotly.graph_objects import Bar
 
-        panels = panel_values(table, panel)
-        figure = panel_figure(panels, x=said.get(x, x), y=said.get(y, y))
+        figure = panel_figure(panel_values(table, panel), x=said.get(x, x), y=said.get(y, y))
         ticks = list(dict.fromkeys(table[x]))
-        for place, group in enumerate(dict.fromkeys(table[by])):
-            shown = False
-            for column, part in enumerate(panels, start=1):
-                mine = table[(table[by] == group) & (True if part is None else table[panel] == part)]
-                if mine.empty:
-                    continue
-                figure.add_trace(
-                    Bar(
-                        name=as_text(group),
-                        legendgroup=as_text(group),
-                        showlegend=not shown,
-                        x=[ticks.index(value) for value in mine[x]],
-                        y=finite(mine[y]),
-                        marker={"color": CYCLE[place % len(CYCLE)]},
-                        hovertemplate="%{y:.4g}<extra>%{fullData.name}</extra>",
-                    ),
-                    1,
-                    column,
-                )
-                shown = True
+        for group in groups(table, by, panel):
+            figure.add_trace(
+                Bar(
+                    name=group.name,
+                    legendgroup=group.name,
+                    showlegend=group.first,
+                    x=[ticks.index(value) for value in group.rows[x]],
+                    y=finite(group.rows[y]),
+                    marker={"color": CYCLE[group.place % len(CYCLE)]},
+                    hovertemplate="%{y:.4g}<extra>%{fullData.name}</extra>",
+                ),
+                1,
+                group.column,
+            )
         figure.update_layout(barmode="group")
         figure.update_xaxes(tickvals=list(range(len(ticks))), ticktext=[as_text(tick) for tick in ticks])
         return figure

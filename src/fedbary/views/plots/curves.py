@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedbary.views.plots.display import Display
 from fedbary.views.plots.look import CYCLE, DASHES, as_text, finite
-from fedbary.views.plots.panels import panel_figure, panel_values
+from fedbary.views.plots.panels import groups, panel_figure, panel_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,18 +44,12 @@ def curves(
     said = labels or {}
 
     def draw(table: pd.DataFrame) -> Figure:
-        panels = panel_values(table, panel)
-        figure = panel_figure(panels, x=said.get(x, x), y=said.get(y, y))
+        figure = panel_figure(panel_values(table, panel), x=said.get(x, x), y=said.get(y, y))
         ticks = list(dict.fromkeys(table[x]))
-        for place, line in enumerate(dict.fromkeys(table[by])):
-            first = True
-            for column, part in enumerate(panels, start=1):
-                mine = table[(table[by] == line) & (True if part is None else table[panel] == part)]
-                if mine.empty:
-                    continue
-                across = finite(mine[x]) if "x" in logarithmic else [ticks.index(value) for value in mine[x]]
-                figure.add_trace(_line(across, finite(mine[y]), str(line), place, first=first), 1, column)
-                first = False
+        for line in groups(table, by, panel):
+            across = finite(line.rows[x]) if "x" in logarithmic else [ticks.index(value) for value in line.rows[x]]
+            trace = _line(across, finite(line.rows[y]), line.name, line.place, first=line.first)
+            figure.add_trace(trace, 1, line.column)
         if "x" in logarithmic:
             figure.update_xaxes(type="log")
         else:
@@ -72,8 +66,8 @@ def _line(x: Sequence[float | None], y: Sequence[float | None], name: str, place
 
     colour = CYCLE[place % len(CYCLE)]
     return Scatter(
-        name=as_text(name),
-        legendgroup=as_text(name),
+        name=name,
+        legendgroup=name,
         showlegend=first,
         mode="lines+markers",
         x=list(x),

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedbary.views.plots.look import as_text, empty_figure
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
+
+
+class Group(NamedTuple):
+    """The rows of one group in one panel; ``first`` where no panel before it has any."""
+
+    place: int
+    name: str
+    column: int
+    rows: pd.DataFrame
+    first: bool
+
+
+def groups(table: pd.DataFrame, by: str, panel: str | None) -> Iterator[Group]:
+    """The groups of a table, each through all panels that have rows of it."""
+    for place, group in enumerate(dict.fromkeys(table[by])):
+        first = True
+        for column, part in enumerate(panel_values(table, panel), start=1):
+            rows = table[(table[by] == group) & (True if part is None else table[panel] == part)]
+            if len(rows):
+                yield Group(place, as_text(group), column, rows, first)
+                first = False
 
 
 def panel_values(table: pd.DataFrame, panel: str | None) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fedbary.views.plots.curves import MARKS
 from fedbary.views.plots.display import Display
 from fedbary.views.plots.look import CYCLE, as_text, bar_rows, finite
-from fedbary.views.plots.panels import panel_figure, panel_values
+from fedbary.views.plots.panels import groups, panel_figure, panel_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,8 +45,7 @@ def scatter(
         from pandas.api.types import is_numeric_dtype
         from plotly.graph_objects import Scatter
 
-        panels = panel_values(table, panel)
-        figure = panel_figure(panels, x=said.get(x, x), y=said.get(y, y))
+        figure = panel_figure(panel_values(table, panel), x=said.get(x, x), y=said.get(y, y))
         names = [] if is_numeric_dtype(table[y]) else list(dict.fromkeys(table[y]))
         if names:
             figure.update_yaxes(tickvals=list(range(len(names))), ticktext=[as_text(name) for name in names])
@@ -54,33 +53,27 @@ def scatter(
             figure.update_layout(height=bar_rows(len(names)) + 60)
         if logarithmic:
             figure.update_xaxes(type="log")
-        for place, group in enumerate(dict.fromkeys(table[by])):
-            shown = False
-            for column, part in enumerate(panels, start=1):
-                mine = table[(table[by] == group) & (True if part is None else table[panel] == part)]
-                if mine.empty:
-                    continue
-                # With more groups than colours, no two have both colour and mark in common.
-                mark = {
-                    "symbol": MARKS[(place + place // len(CYCLE)) % len(MARKS)],
-                    "size": 7,
-                    "color": CYCLE[place % len(CYCLE)],
-                }
-                figure.add_trace(
-                    Scatter(
-                        name=as_text(group),
-                        legendgroup=as_text(group),
-                        showlegend=not shown,
-                        mode="markers",
-                        x=finite(mine[x]),
-                        y=[names.index(name) for name in mine[y]] if names else finite(mine[y]),
-                        marker=mark | {"opacity": 0.75},
-                        hovertemplate="%{x:.4g}, %{y:.4g}<extra>%{fullData.name}</extra>",
-                    ),
-                    1,
-                    column,
-                )
-                shown = True
+        for group in groups(table, by, panel):
+            # With more groups than colours, no two have both colour and mark in common.
+            mark = {
+                "symbol": MARKS[(group.place + group.place // len(CYCLE)) % len(MARKS)],
+                "size": 7,
+                "color": CYCLE[group.place % len(CYCLE)],
+            }
+            figure.add_trace(
+                Scatter(
+                    name=group.name,
+                    legendgroup=group.name,
+                    showlegend=group.first,
+                    mode="markers",
+                    x=finite(group.rows[x]),
+                    y=[names.index(name) for name in group.rows[y]] if names else finite(group.rows[y]),
+                    marker=mark | {"opacity": 0.75},
+                    hovertemplate="%{x:.4g}, %{y:.4g}<extra>%{fullData.name}</extra>",
+                ),
+                1,
+                group.column,
+            )
         return figure
 
     return Display(name, title or f"{said.get(y, y)} against {said.get(x, x)}, by {by}.", table, draw)
