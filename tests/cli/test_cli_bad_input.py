@@ -71,7 +71,8 @@ def test_a_constant_column_is_fine_but_noted(fedbary, sites, spoil):
     code, out, _ = fedbary("value", sites, *REFERENCE, "--json")
     assert code == 0
     assert [(note["code"], note["facts"]) for note in json.loads(out)["notes"]] == [
-        ("schema.constant-column", {"column": "ward"})
+        ("schema.constant-column", {"column": "ward"}),
+        ("protocols.few-points", {"support": 8}),
     ]
 
 
