@@ -19,7 +19,7 @@ from fedbary_flower import inspection
 from fedbary_flower import network as flower
 from fedbary_flower.setup import create
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 # An address that nobody listens at, and that answers at once.
 NOBODY = 9
 
