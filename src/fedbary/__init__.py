@@ -68,7 +68,6 @@ _HOMES = {
     "plots": "fedbary.views",
     "public_schema": "fedbary.space.public_schema",
     "read": "fedbary.data.files",
-    "read_batches": "fedbary.data.batches",
     "read_clients": "fedbary.data.files",
     "research": "fedbary.research",
     "solve": "fedbary.transport.solve",
@@ -136,7 +135,6 @@ __all__ = [
     "plots",
     "public_schema",
     "read",
-    "read_batches",
     "read_clients",
     "research",
     "solve",
@@ -152,7 +150,6 @@ if TYPE_CHECKING:
     from fedbary.checkup.check import check
     from fedbary.checkup.result import Checkup
     from fedbary.data import corruptions, datasets, partitions
-    from fedbary.data.batches import read_batches
     from fedbary.data.files import read, read_clients
     from fedbary.data.options import ReadOptions
     from fedbary.data.reading import Reading
