@@ -35,7 +35,6 @@ SENTENCES = {
     "no-image-file": say("there is no such image; check the path"),
     "no-image-kind": say("the cell is {kind} and no image; expected a path, bytes, an array or an image of Pillow"),
     "no-images": say("there are no images in the folders of this folder; expected one folder for each class"),
-    "no-model": say("there is no model {name!r} in {library}; list them with {library}.models.list_models()"),
     "no-numbers": say("the encoder gave a {kind} numbers that are missing or infinite; correct it"),
     "no-package": say("this encoder needs the package {package}: {install}", "package install"),
     "no-weights": say(
