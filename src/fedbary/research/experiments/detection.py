@@ -19,7 +19,6 @@ from fedbary.research.experiments import detection_facts, paper_detection, spoil
 from fedbary.research.experiments.cells import Record
 from fedbary.research.experiments.detection_methods import FDR, METHODS, OURS, Cell, drawn
 from fedbary.research.experiments.judged_rows import judged
-from fedbary.research.experiments.last_consensus import last_consensus
 from fedbary.research.experiments.paper_detection import PaperCell
 from fedbary.research.experiments.spoilt_federations import FederationCell
 from fedbary.research.experiments.tables import markdown_table, mean_and_spread, number, pivots, stacked
@@ -109,9 +108,7 @@ def _one_by_one(records: pd.DataFrame) -> pd.DataFrame:
     main = records["used_rows"].isna()
     block = records["dataset"].where(main, records["dataset"] + f", {FEW_REFERENCE_ROWS} reference rows")
     final = mean_and_spread(records.assign(block=block), ["dataset", "block", "noise", "alpha", "method"], METRICS)
-    shown = final[["dataset", "noise", "alpha"]].drop_duplicates()
-    before = last_consensus("detection").merge(shown)
-    final = pd.concat([final, before.assign(block=before["dataset"])], ignore_index=True).assign(clients=np.nan)
+    final = final.assign(clients=np.nan)
     ours, enough = final["method"].isin(OURS), final["seeds"] >= LEAST_SEEDS
     error = final["fdr_sd"] / np.sqrt(final["seeds"].clip(lower=1))
     final = final.assign(
