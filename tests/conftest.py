@@ -8,6 +8,7 @@ os.environ.setdefault("FEDBARY_OFFLINE", "1")
 os.environ.setdefault("FEDBARY_NO_BROWSER", "1")
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "FLWR_TELEMETRY_ENABLED": "0"}
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,11 @@ settings.register_profile(
     "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
+
+# A job in the background, nohup and some CI ignore Ctrl-C, and whatever they start inherits that; a shell cannot even
+# undo it. Here it is undone for all programs that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
