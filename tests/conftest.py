@@ -44,6 +44,16 @@ def five_clients(digits):
 
 
 @pytest.fixture
+def clock(monkeypatch):
+    """The seconds that a game counts, which pass when the test says so."""
+    from clock import Clock
+
+    clock = Clock()
+    monkeypatch.setattr("fedbary.games.game.perf_counter", clock)
+    return clock
+
+
+@pytest.fixture
 def fashion(monkeypatch):
     """The 630 images of Fashion-MNIST that lie beside the tests."""
     import fedbary as fb

@@ -8,12 +8,19 @@ from federations import QUICK, files, local, many, reference_file, simulation
 from inprocess import InProcessGrid, raised, silent
 
 import fedbary as fb
+from clock import Clock
 from codes import coded
 from fedbary.engines.flower.client_app import app
 from fedbary.engines.flower.server_app import valued
 from fedbary.engines.run_config import RunConfig
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Nobody waits for those who are silent."""
+    monkeypatch.setattr("fedbary.engines.flower.engine.time", Clock())
 
 
 def garbage(change):
