@@ -66,13 +66,16 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("piece", ["[", "[[", "{", "+1", "=", "www.", "\u202e", "\ud800", "\\u", '"', "a_", "-9e"])
 @pytest.mark.parametrize("use", USES)
-def test_a_long_text_of_anybody_takes_no_time(use, piece):
+def test_a_long_text_of_anybody_takes_no_time(use):
     """Twenty thousand brackets kept a server busy for minutes."""
-    started = time.thread_time()
-    USES[use](piece * 100_000)
-    assert time.thread_time() - started < 1.0
+    slow = {}
+    for piece in ("[", "[[", "{", "+1", "=", "www.", "\u202e", "\ud800", "\\u", '"', "a_", "-9e"):
+        started = time.thread_time()
+        USES[use](piece * 100_000)
+        if (seconds := time.thread_time() - started) >= 1.0:
+            slow[piece] = seconds
+    assert not slow
 
 
 @pytest.mark.parametrize(

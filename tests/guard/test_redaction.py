@@ -44,9 +44,17 @@ def harmless(template):
     return facts
 
 
-@pytest.mark.parametrize("code", SENTENCES)
-def test_no_private_fact_of_any_sentence_is_shown_once_it_is_redacted(code):
-    said = SENTENCES[code]
+def test_no_private_fact_of_any_sentence_is_shown_once_it_is_redacted():
+    wrong = []
+    for code, said in SENTENCES.items():
+        try:
+            assert_redacted(code, said)
+        except Exception as error:
+            wrong.append(f"{code}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def assert_redacted(code, said):
     named = {**harmless(said.text), **harmless(said.command)}
     private = dict.fromkeys({*named, "where"} - said.public, SECRET)
     note = Note(code, named | private)
