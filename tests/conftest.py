@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from measured import Measured, function_of, slow_tests
+
 settings.register_profile(
     "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -136,13 +138,16 @@ GROUPS = {
 FIRST = ("flower", "flare")
 
 
-# Measured, not guessed: tools/mark_slow.py writes the list.
-SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").splitlines())
+def pytest_configure(config):
+    """`make test` measures: a test that is taken for quick and is not fails it."""
+    if (said := os.environ.get("FEDBARY_MEASURE")) and not config.pluginmanager.has_plugin("measured-tests"):
+        config.pluginmanager.register(Measured(said), "measured-tests")
 
 
 def pytest_collection_modifyitems(items):
+    slow = slow_tests()  # measured, not guessed: tools/mark_slow.py writes the list
     for item in items:
-        if item.nodeid.partition("[")[0] in SLOW:
+        if function_of(item.nodeid) in slow:
             item.add_marker("slow")
     items.sort(key=lambda item: GROUPS.get(item.path.name) not in FIRST)
 
