@@ -31,7 +31,7 @@ def on_a_terminal(arguments, cwd, **environment):
             if not part:
                 break
             parts.append(part)
-        process.wait(60)
+        process.wait(300)
     os.close(leader)
     return b"".join(parts).decode("utf-8", "replace")
 

@@ -39,12 +39,12 @@ def interrupted(arguments, cwd, when):
         text=True,
         start_new_session=True,
     ) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not when() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         assert process.poll() is None, "it was done before it could be interrupted"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of its processes
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out, "Traceback" in err) == (130, "", False)
     return err
 
@@ -53,7 +53,7 @@ def gone_on(err, cwd):
     """Run the command that was printed."""
     command = shlex.split(err.splitlines()[-1])
     assert command[0].endswith("fedbary")
-    done = subprocess.run([FEDBARY, *command[1:]], cwd=cwd, capture_output=True, text=True, check=False, timeout=110)
+    done = subprocess.run([FEDBARY, *command[1:]], cwd=cwd, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -70,8 +70,8 @@ def test_value_goes_on_from_its_last_round(federation):
 
 
 def test_value_says_when_nothing_was_kept(federation):
-    started = time.monotonic()
-    err = interrupted(("value", *BASE), federation, lambda: time.monotonic() > started + 0.7)
+    begun = (federation / "out" / "events.jsonl").is_file
+    err = interrupted(("value", *BASE, "-o", "out"), federation, begun)
     assert err == "interrupted: no round was finished, nothing was kept\n" or "interrupted: nothing was kept" in err
 
 
