@@ -192,22 +192,6 @@ def test_every_kind_of_refusal_is_in_the_ledger_and_in_the_log(owner):
         assert said in owner.log
 
 
-def test_an_unreadable_message_is_in_the_ledger(owner):
-    pytest.importorskip("flwr")
-    from flwr.app import ConfigRecord, Context, RecordDict
-    from flwr.app import Message as FlowerMessage
-
-    from fedbary_flower.client_app import app
-    from inprocess import be_a_task
-
-    be_a_task()
-    content = RecordDict({"fedbary": ConfigRecord({"version": "another"})})
-    message = FlowerMessage(content, dst_node_id=7, message_type="query.ask")
-    reply = app(message, Context(1, 7, owner.config, RecordDict(), {}))
-    assert json.loads(reply.content["fedbary"]["note"])["code"] == "engines.other-version"
-    assert owner.lines == ["refusal"]
-
-
 def test_refusals_without_end_do_not_fill_the_disk(owner, monkeypatch):
     monkeypatch.setattr("fedbary.guard.ledger._MOST_REFUSALS", 5)
     monkeypatch.setattr("fedbary.guard.owner_log._MOST_BYTES", 2000)
