@@ -17,8 +17,8 @@ from fedbary.wording import as_plain, is_clean, on_one_line, without_control
 
 # Over our own sentences, templates and docstrings, and what the user of this machine types.
 OWN_TEXT = {
-    "cli/ui/command_kinds.py", "cli/ui/image_shapes.py", "cli/ui/settings_options.py", "deploy/plan.py",
-    "deploy/scripts.py", "filling.py",
+    "cli/ui/command_kinds.py", "cli/ui/image_shapes.py", "cli/ui/settings_options.py", "deploy/folder.py",
+    "deploy/plan.py", "filling.py",
 }  # fmt: skip
 # Over the header and cells of an owner's own table, by patterns that never go back in a text.
 OWN_TABLE = {

@@ -1,4 +1,4 @@
-"""The laboratory's commands beside the core's: lists, JSON, options, completion, help, and the data sets that are offered."""
+"""The laboratory's commands beside the core's: lists, JSON, options, completion, help, data sets."""
 
 import json
 from dataclasses import fields

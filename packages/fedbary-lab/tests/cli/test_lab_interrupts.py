@@ -2,6 +2,8 @@
 
 from interrupting import BASE, federation, gone_on, interrupted
 
+import fedbary as fb
+
 __all__ = ["federation"]
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from cli_fixtures import FEDBARY
 from shells import offered
 
 pytest_plugins = ["cli_fixtures"]
