@@ -1,4 +1,4 @@
-"""Write the table of dependencies in docs/licences.md, from the metadata of the installed packages.
+"""Write the table of dependencies in docs/compatibility.md, from the metadata of the installed packages.
 
 ``python tools/licences.py`` in an environment with all extras (``make install``) after a dependency was added; a test
 tells when that was forgotten.
@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "licences.md"
+PAGE = ROOT / "docs" / "compatibility.md"
 EXTRAS = ("flower", "nvflare", "torch", "compare", "privacy", "images", "docs", "dev")
 HEAD = "| package | needed by | licence |\n| --- | --- | --- |\n"
 
