@@ -3,5 +3,6 @@
 import house
 
 
-def test_the_rooms_and_the_way_of_a_call_are_drawn_from_the_code():
+def test_the_rooms_and_the_picture_are_made_from_the_layers():
     assert house.page() == house.PAGE.read_text(encoding="utf-8"), "run python tools/house.py"
+    assert house.picture() == house.PICTURE.read_text(encoding="utf-8"), "run python tools/house.py"
