@@ -7,9 +7,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 STAMPS := $(VENV)/.stamps
 NEWEST := build/newest
 # What needs an extra (Flower, PyTorch, pyDVL, MkDocs, a browser), and the numbers that are frozen for constraints.txt.
-NOT_CORE := $(addprefix --ignore=,tests/docs tests/deploy tests/research tests/engines/flower tests/integration \
-	tests/engines/nvflare src/fedbary/research src/fedbary/engines/flower src/fedbary/engines/nvflare \
-	src/fedbary/flower.py src/fedbary/nvflare.py src/fedbary/compute/torch_arrays.py) --ignore-glob='*/test_*_page.py' --ignore-glob='*/deploy/nvflare*.py'
+NOT_CORE := $(addprefix --ignore=,tests/docs tests/deploy packages/fedbary-lab/tests packages/fedbary-flower/tests tests/integration \
+	packages/fedbary-nvflare/tests packages/fedbary-lab/src/fedbary_lab packages/fedbary/src/fedbary/engines/flower packages/fedbary/src/fedbary/engines/nvflare \
+	packages/fedbary-flower/src/fedbary_flower/apps.py packages/fedbary-nvflare/src/fedbary_nvflare/__init__.py packages/fedbary/src/fedbary/compute/torch_arrays.py) --ignore-glob='*/test_*_page.py' --ignore-glob='*/deploy/nvflare*.py'
 
 export OMP_NUM_THREADS := 1
 export POT_BACKEND_DISABLE_PYTORCH := 1

@@ -165,8 +165,8 @@ def flower_in_process(case: Case, faults: dict[int, Callable] | None = None, **m
             self.carried += sum(_size(message.content) for message in messages)
             return super().push_messages(messages)
 
-    from fedbary.engines.flower.client_app import app
-    from fedbary.engines.flower.server_app import valued
+    from fedbary_flower.client_app import app
+    from fedbary_flower.server_app import valued
     from fedbary.engines.run_config import RunConfig
 
     place = case.place("in-process")
@@ -189,7 +189,7 @@ def flower_over_tls(case: Case) -> Measured:
     from processes import eventually, free_ports, running
 
     from fedbary.cli import main
-    from fedbary.deploy.status import status
+    from fedbary_flower.status import status
 
     place = case.place("tls")
     folder, port = place / "fed", free_ports(case.clients + 1)
@@ -207,7 +207,7 @@ def flower_over_tls(case: Case) -> Measured:
             start(script, case.data / f"{name}.parquet", f'label="{LABEL}"')
         assert eventually(lambda: {node["status"] for node in status(folder)["nodes"]} == {"online"}, 120)
         before = relay.bytes
-        found = _by_flwr(case, place, [folder / "run.sh", ROOT / "flower-app"])
+        found = _by_flwr(case, place, [folder / "run.sh", ROOT / "packages/fedbary-flower/app"])
         relay.close()
         return replace(found, bytes=relay.bytes - before)
 
@@ -335,7 +335,7 @@ reference = ""
 num-nodes = 0
 timeout = 600.0
 """,
-    "measured_server.py": "from fedbary.engines.flower import server_app\n\napp = server_app.app\n",
+    "measured_server.py": "from fedbary_flower import server_app\n\napp = server_app.app\n",
     "measured_client.py": """\
 import fedbary as fb
 import fedbary.flower

@@ -31,11 +31,11 @@ import numpy as np
 import fedbary as fb
 from fedbary.data.table import concat
 from fedbary.engines.local import one_thread
-from fedbary.research.baselines.clients import METHODS, prepare
-from fedbary.research.baselines.row_methods import ROW_METHODS
-from fedbary.research.training.fedavg_settings import FedAvg
-from fedbary.research.training.federation import Federation
-from fedbary.research.training.models import Logistic
+from fedbary_lab.baselines.clients import METHODS, prepare
+from fedbary_lab.baselines.row_methods import ROW_METHODS
+from fedbary_lab.training.fedavg_settings import FedAvg
+from fedbary_lab.training.federation import Federation
+from fedbary_lab.training.models import Logistic
 from performance_page import place
 
 CLIENTS = 5

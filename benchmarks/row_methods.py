@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 
 import fedbary as fb
-from fedbary.research.baselines import lava_values
-from fedbary.research.baselines.row_methods import ROW_METHODS
-from fedbary.research.comparison.measures import auroc
+from fedbary_lab.baselines import lava_values
+from fedbary_lab.baselines.row_methods import ROW_METHODS
+from fedbary_lab.comparison.measures import auroc
 
 
 def main() -> None:

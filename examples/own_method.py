@@ -24,8 +24,8 @@ def own_accuracy(setting):
 
 
 fb.datasets.register("moons", lambda: make_moons(1500, noise=0.2, random_state=0))
-fb.research.register_row_method("margin", margin)
-fb.research.register_client_method("own-accuracy", own_accuracy)
+fedbary_lab.register_row_method("margin", margin)
+fedbary_lab.register_client_method("own-accuracy", own_accuracy)
 
 if __name__ == "__main__":
     moons = fb.datasets.load("moons")

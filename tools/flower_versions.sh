@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-build/flower-versions}
-tests=tests/engines/flower
+tests=packages/fedbary-flower/tests
 export PYTHONPATH="$PWD/src" OMP_NUM_THREADS=1 FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1
 export RAY_USAGE_STATS_ENABLED=0 FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION=1
 mkdir -p "$folder"

@@ -79,8 +79,8 @@ def answer_over_flower() -> Callable[[], object]:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "engines" / "flower"))
     from inprocess import InProcessGrid
 
-    from fedbary.engines.flower.client_app import app
-    from fedbary.engines.flower.server_app import valued
+    from fedbary_flower.client_app import app
+    from fedbary_flower.server_app import valued
     from fedbary.engines.run_config import RunConfig
 
     folder = Path(tempfile.mkdtemp())

@@ -28,7 +28,8 @@ def layers() -> list[list[str]]:
     """The core's rooms, from the lowest layer to the highest."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     (core,) = (contract for contract in contracts if contract.get("containers") == ["fedbary"])
-    return [layer.split(" | ") for layer in reversed(core["layers"])]
+    there = {path.stem for path in CORE.iterdir()}
+    return [rooms for layer in reversed(core["layers"]) if (rooms := [one for one in layer.split(" | ") if one in there])]
 
 
 def description(room: str) -> str:

@@ -20,14 +20,14 @@ LIST = ROOT / "tests" / "slow_tests.txt"
 LIMIT = 0.4
 # `make check` plays every attack that once succeeded, whatever it takes.
 ATTACKS = (
-    "tests/engines/flower/test_node_names.py",
-    "tests/guard/",
-    "tests/protocols/test_hostile_replies.py",
-    "tests/protocols/test_message_digest.py",
-    "tests/protocols/test_sketch_attacks.py",
-    "tests/protocols/test_sketch_private.py",
-    "tests/test_foreign_text.py",
-    "tests/test_fuzz.py",
+    "packages/fedbary-flower/tests/test_node_names.py",
+    "packages/fedbary/tests/guard/",
+    "packages/fedbary/tests/protocols/test_hostile_replies.py",
+    "packages/fedbary/tests/protocols/test_message_digest.py",
+    "packages/fedbary/tests/protocols/test_sketch_attacks.py",
+    "packages/fedbary/tests/protocols/test_sketch_private.py",
+    "packages/fedbary/tests/test_foreign_text.py",
+    "packages/fedbary/tests/test_fuzz.py",
 )
 
 

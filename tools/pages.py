@@ -34,9 +34,9 @@ from typing import TYPE_CHECKING
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 
-from fedbary.research.experiments import EXPERIMENTS, Experiment, find, stored
-from fedbary.research.experiments.paper import SAYS
-from fedbary.research.experiments.stored import Provenance
+from fedbary_lab.experiments import EXPERIMENTS, Experiment, find, stored
+from fedbary_lab.experiments.paper import SAYS
+from fedbary_lab.experiments.stored import Provenance
 from result_pictures import PICTURES
 
 if TYPE_CHECKING:

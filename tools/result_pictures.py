@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fedbary.research.experiments import find
+from fedbary_lab.experiments import find
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def skew(table: pd.DataFrame) -> Display:
-    from fedbary.research.experiments.detection import skew_picture
+    from fedbary_lab.experiments.detection import skew_picture
 
     shown = ["sketch crossfit", "sketch split", "logistic", "cleanlab", "KNN-Shapley", "paper γ"]
     table = table[table["method"].isin(shown) & table["dataset"].isin(["fashion-mnist", "cifar10-embeddings"])]

@@ -5,8 +5,8 @@ import pytest
 from page_blocks import ROOT
 
 import pages
-from fedbary.research.experiments import find, stored
-from fedbary.research.experiments.stored import Provenance
+from fedbary_lab.experiments import find, stored
+from fedbary_lab.experiments.stored import Provenance
 
 # Tables that have not been computed since pages are made from them. Only to be shortened.
 NOT_STORED = {"worth", "boost", "privacy", "empirical-epsilon"}

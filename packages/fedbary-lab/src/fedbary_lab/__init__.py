@@ -1,0 +1,19 @@
+"""Methods from the literature, trainings, comparisons and experiments: nothing below imports this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fedbary_lab.registration import register_client_method, register_row_method
+
+__all__ = ["register_client_method", "register_row_method"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used: the modules in here import this package, and most of them need neither.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from fedbary_lab import registration
+
+    return getattr(registration, name)

@@ -1,0 +1,34 @@
+"""The models that commands train, by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fedbary.checks import did_you_mean
+from fedbary.cli.ui.completion import MODELS, one_of
+from fedbary.errors import SettingsError
+
+ModelName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="logistic, mlp or cnn.", rich_help_panel="Training", autocompletion=one_of(*MODELS)
+    ),
+]
+
+
+def named_model(name: str) -> Any:
+    """The model of this name.
+
+    Examples
+    --------
+    >>> named_model("mlp")
+    MLP(hidden=(64,))
+    """
+    from fedbary_lab.training.models import CNN, MLP, Logistic
+
+    models = dict(zip(MODELS, (Logistic, MLP, CNN), strict=True))
+    if name not in models:
+        raise SettingsError("cli.no-model", name=name, guess=did_you_mean(name, models), known=", ".join(models))
+    return models[name]()

@@ -1,0 +1,301 @@
+"""Real data sets by name, each already divided into a train and a test part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fedbary.checks import did_you_mean
+from fedbary_lab import downloads
+from fedbary.data.columns import Array
+from fedbary_lab.downloads import Source
+from fedbary.data.registry import Registry, first_line
+from fedbary.data.table import Table, concat
+from fedbary.errors import FedbaryError, SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A named data set.
+
+    Parameters
+    ----------
+    name, description
+        What it is.
+    train, test
+        Its two parts; labels of classes are integers.
+    class_names
+        The name of class 0, 1, …; empty for a regression.
+
+    Examples
+    --------
+    >>> len(load("digits").all())
+    1797
+    """
+
+    name: str
+    train: Table
+    test: Table
+    description: str
+    class_names: tuple[str, ...] = ()
+
+    def all(self) -> Table:
+        """Put the train and the test part together."""
+        return concat([self.train, self.test])
+
+
+@dataclass(frozen=True)
+class _Entry:
+    description: str
+    rows: int
+    features: int
+    classes: int
+    source: Source | Literal["load_digits", "load_breast_cancer", "load_diabetes"]
+
+
+_CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+_FASHION = (
+    *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+    *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
+)
+# OpenML numbers these classes; their names are in the papers.
+_CLASS_NAMES = {"cifar10-images": _CIFAR, "cifar10-embeddings": _CIFAR, "fashion-mnist": _FASHION}
+
+_ENTRIES = {
+    "digits": _Entry("Handwritten digits of 8 × 8 pixels", 1797, 64, 10, "load_digits"),
+    "breast-cancer": _Entry("Breast tumours, 30 measurements", 569, 30, 2, "load_breast_cancer"),
+    "diabetes": _Entry("Progress of diabetes after a year (regression)", 442, 10, 0, "load_diabetes"),
+    "cifar10-embeddings": _Entry(
+        "CIFAR-10 photographs as embeddings of a frozen ImageNet network",
+        *(25000, 512, 10),
+        Source("cifar10_embeddings.npz"),
+    ),
+    "cifar10-images": _Entry(
+        "CIFAR-10 photographs of 32 × 32 pixels in colour",
+        *(8000, 3072, 10),
+        Source("cifar10_images.npz", "CIFAR_10_small", (6000, 2000), (32, 32, 3), planar=True),
+    ),
+    "fashion-mnist": _Entry(
+        "Clothes of 28 × 28 grey pixels",
+        *(25000, 784, 10),
+        Source("fashion_mnist.npz", "Fashion-MNIST", shape=(28, 28)),
+    ),
+    "mnist": _Entry(
+        "Handwritten digits of 28 × 28 grey pixels",
+        *(25000, 784, 10),
+        Source("mnist.npz", "mnist_784", shape=(28, 28)),
+    ),
+    "dry-bean": _Entry(
+        "Seven kinds of dry beans, 16 standardised measurements",
+        *(13543, 16, 7),
+        Source("dry_bean.npz", "Dry_Bean_Dataset", (10543, 3000)),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A data set of somebody else: how it is loaded, and what it is."""
+
+    load: Callable[[], Any]
+    description: str
+
+
+def _own(name: str, brought: Any) -> _Own:
+    if isinstance(brought, _Own):
+        return brought
+    if not callable(brought):
+        raise SettingsError("data.dataset-not-loaded", name=name, why=f"{type(brought).__name__} is no function")
+    return _Own(brought, first_line(brought, "a data set of your own"))
+
+
+DATASETS: Registry[_Entry | _Own] = Registry("fedbary.datasets", _ENTRIES, _own)
+
+
+def register(name: str, load: Callable[[], Any], *, description: str = "") -> None:
+    """Let `load` know a data set of your own, and with it every experiment of ``fedbary reproduce``.
+
+    An installed package offers one by an entry point of the group ``fedbary.datasets``: the name, and the function.
+
+    Parameters
+    ----------
+    name : str
+        What it is called; a name of yours can be used again, one of this package cannot.
+    load : callable
+        Called without arguments when the data set is needed. It returns ``(X, y)`` or a `Table`, which are divided
+        into 70 % for training and 30 % for testing, classes alike, as the data sets of this package are; or
+        ``(X_train, y_train, X_test, y_test)``; or a `Dataset`. Labels that are texts become numbers.
+    description : str, optional
+        What it is, in a line. Default: the first line of the function's description.
+
+    Examples
+    --------
+    >>> register("line", lambda: ([[float(x)] for x in range(20)], ["low"] * 10 + ["high"] * 10))
+    >>> line = load("line")
+    >>> len(line.train), len(line.test), line.class_names
+    (14, 6, ('high', 'low'))
+    >>> DATASETS.forget("line")
+    """
+    own = _own(name, load)
+    DATASETS.register(name, _Own(own.load, description or own.description))
+
+
+def names() -> list[str]:
+    """List the names that `load` knows.
+
+    Examples
+    --------
+    >>> names()[:3]
+    ['digits', 'breast-cancer', 'diabetes']
+    """
+    return DATASETS.offered()
+
+
+def load(name: str = "digits") -> Dataset:
+    """Load a data set by name.
+
+    ``digits``, ``breast-cancer`` and ``diabetes`` come with scikit-learn. The others are ``.npz`` files,
+    looked for in ``$FEDBARY_DATA`` and in the user's cache, and otherwise fetched from OpenML unless
+    ``FEDBARY_OFFLINE=1``. `register` adds one of your own.
+
+    Raises
+    ------
+    DatasetUnavailable
+        Where the data set is nowhere to be had, saying what to do.
+
+    Examples
+    --------
+    >>> data = load("breast-cancer")
+    >>> len(data.train), len(data.test), data.class_names
+    (398, 171, ('malignant', 'benign'))
+    """
+    if name not in DATASETS:
+        guess = did_you_mean(name, names())
+        raise SettingsError("data.no-dataset", name=name, guess=guess, known=", ".join(names()))
+    entry = DATASETS[name]
+    if isinstance(entry, _Own):
+        return _loaded(name, entry)
+    if isinstance(entry.source, Source):
+        return _from_arrays(name, entry.description, entry.source)
+    return _from_sklearn(name, entry)
+
+
+def describe() -> pd.DataFrame:
+    """Tell, for every data set of this package, how large it is and where it would come from.
+
+    Examples
+    --------
+    >>> describe().query("name == 'digits'")[["rows", "classes", "available"]].values.tolist()
+    [[1797, 10, True]]
+    """
+    import pandas as pd
+
+    rows = []
+    for name, entry in _ENTRIES.items():
+        available, where = _whereabouts(entry)
+        rows.append(
+            {
+                "name": name,
+                "rows": entry.rows,
+                "features": entry.features,
+                "classes": entry.classes,
+                "task": "classification" if entry.classes else "regression",
+                "available": available,
+                "where": where,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _whereabouts(entry: _Entry) -> tuple[bool, str]:
+    if not isinstance(entry.source, Source):
+        return True, "scikit-learn"
+    path = downloads.find(entry.source)
+    if path is not None:
+        return True, str(path)
+    if entry.source.openml:
+        return False, f"OpenML {entry.source.openml} (needs the network)"
+    return False, f"a folder in FEDBARY_DATA with {entry.source.file}"
+
+
+def _from_sklearn(name: str, entry: _Entry) -> Dataset:
+    import sklearn.datasets
+
+    bunch = getattr(sklearn.datasets, str(entry.source))()
+    columns = None if name == "digits" else [str(feature) for feature in bunch.feature_names]
+    table = Table.from_arrays(bunch.data, bunch.target, columns=columns, origin=name)
+    class_names = tuple(str(c) for c in bunch.target_names) if entry.classes else ()
+    return Dataset(name, *_divided(table, classes=bool(entry.classes)), entry.description, class_names)
+
+
+def _divided(table: Table, *, classes: bool) -> tuple[Table, Table]:
+    """70 % of the rows and the others, with the same shares of classes."""
+    from sklearn.model_selection import train_test_split
+
+    train, test = train_test_split(
+        np.arange(len(table)), test_size=0.3, random_state=0, stratify=table.labels if classes else None
+    )
+    return table.take(train), table.take(test)
+
+
+def _loaded(name: str, own: _Own) -> Dataset:
+    """What somebody's function gives, as a data set."""
+    try:
+        found = own.load()
+        return found if isinstance(found, Dataset) else _as_dataset(name, own.description, found)
+    except FedbaryError as error:
+        if error.code == "data.dataset-not-loaded":  # which names it
+            raise
+        raise error.at(f"the data set {name!r}") from error
+    except Exception as error:  # a stranger's code, which may fail in any way
+        why = f"{type(error).__name__}: {error}"
+        raise SettingsError("data.dataset-not-loaded", name=name, why=why) from error
+
+
+def _as_dataset(name: str, description: str, found: Any) -> Dataset:
+    if isinstance(found, tuple) and len(found) == 4:
+        train = Table.from_arrays(found[0], found[1], origin=name)
+        table = concat([train, Table.from_arrays(found[2], found[3], origin=name)])
+        rows = np.arange(len(table))
+        table, class_names = _numbered(table)
+        return Dataset(name, table.take(rows[: len(train)]), table.take(rows[len(train) :]), description, class_names)
+    if isinstance(found, tuple) and len(found) == 2:
+        found = Table.from_arrays(*found, origin=name)
+    if not isinstance(found, Table):
+        got = f"it gave {type(found).__name__} instead of (X, y), (X_train, y_train, X_test, y_test), Table or Dataset"
+        raise SettingsError("data.dataset-not-loaded", name=name, why=got)
+    table, class_names = _numbered(found)
+    return Dataset(name, *_divided(table, classes=table.has_classes), description, class_names)
+
+
+def _numbered(table: Table) -> tuple[Table, tuple[str, ...]]:
+    """Classes as 0, 1, … and their names; a regression stays as it is."""
+    if not table.has_classes:
+        return table, ()
+    classes, codes = np.unique(table.labels, return_inverse=True)
+    return table.replace(labels=codes.astype(np.int64)), tuple(str(name) for name in classes)
+
+
+def _from_arrays(name: str, description: str, source: Source) -> Dataset:
+    stored = downloads.arrays(name, source)
+    columns = None
+    if not source.shape and "feature_names" in stored:
+        columns = [str(feature) for feature in stored["feature_names"]]
+
+    def part(which: str) -> Table:
+        rows = _unit_range(stored[f"X_{which}"])
+        return Table.from_arrays(rows, stored[f"y_{which}"].astype(np.int64), columns=columns, origin=name)
+
+    classes = _CLASS_NAMES.get(name) or tuple(str(c) for c in stored.get("classes", range(10)))
+    return Dataset(name, part("train"), part("test"), description, classes)
+
+
+def _unit_range(rows: Array) -> Array:
+    """Bring pixels from 0…255 to 0…1; everything else stays."""
+    return rows.astype(np.float32) / np.float32(255) if rows.dtype == np.uint8 else rows

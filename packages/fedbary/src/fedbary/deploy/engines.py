@@ -1,0 +1,77 @@
+"""What the commands of a federation ask of the network under it, be it Flower's or NVIDIA FLARE's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast
+
+from fedbary.deploy.plan import Plan, read_plan
+from fedbary.deploy.run_keys import Scalar
+
+
+@dataclass(frozen=True)
+class Step:
+    """What somebody has to type next; ``where`` says who, and on which machine."""
+
+    command: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a submitted run is doing, as the network says; ``why`` where it is over and the network gives a reason."""
+
+    state: Literal["waiting", "running", "over", "unknown"]
+    why: str = ""
+
+
+class Network(Protocol):
+    """A module of `fedbary.deploy`, called as the engine: `fedbary_flower.network`, `fedbary_nvflare.network`.
+
+    ``folder`` is the federation's, absolute. What cannot be done is a `FedbaryError` that says what to type.
+    """
+
+    def create(self, folder: Path, plan: Plan) -> Path:
+        """Write a new federation, whole or not at all; refuse a folder that holds anything."""
+
+    def steps(self, folder: Path, plan: Plan) -> Sequence[Step]:
+        """From the new folder to the first run: what to type in turn, up to the nodes; the run itself comes after."""
+
+    def status(self, folder: Path) -> dict[str, Any]:
+        """How it is doing; see `fedbary_flower.status.status` for what is in it."""
+
+    def next_step(self, folder: Path, plan: Plan, found: Mapping[str, Any]) -> Step | None:
+        """What is missing for a run, going by ``status``; None where nothing is."""
+
+    def submit(self, folder: Path, plan: Plan, app: Path | None, config: Mapping[str, Scalar]) -> str:
+        """Start a run with this run config; returns the network's own id of it."""
+
+    def standing(self, folder: Path, run: str) -> Standing:
+        """How the run is doing."""
+
+    def stop(self, folder: Path, run: str) -> bool:
+        """End the run; returns whether it could be."""
+
+    def run_keys(self, folder: Path, app: Path | None) -> Mapping[str, Scalar]:
+        """What the run config may hold, with the defaults."""
+
+    def add_nodes(self, folder: Path, plan: Plan, names: Sequence[str]) -> bool:
+        """Give new nodes their folders; ``plan`` has them already. Returns whether the server lets them in by now."""
+
+    def rotate(self, folder: Path, plan: Plan, nodes: Sequence[str], *, server: bool) -> Sequence[str]:
+        """New keys of these nodes, and of the server; returns files, ``nodes/NAME/…``, that have to be sent again."""
+
+
+def network(engine: str) -> Network:
+    """The network of a plan's engine."""
+    return cast(Network, import_module(f"fedbary.deploy.{engine}"))
+
+
+def opened(folder: str | Path) -> tuple[Path, Plan, Network]:
+    """A federation's folder, absolute, its plan, and its network."""
+    place = Path(folder).absolute()
+    plan = read_plan(place)
+    return place, plan, network(plan.engine)

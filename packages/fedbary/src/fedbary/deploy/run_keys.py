@@ -1,0 +1,131 @@
+"""The keys of a run config with their defaults, what is typed as their values, and the Flower app that takes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+
+from fedbary.checks import did_you_mean
+from fedbary.errors import SettingsError
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary.space.options import Space
+
+Scalar = str | int | float | bool
+
+_OWN: dict[str, Scalar] = {
+    "protocol": "",
+    "reference": "",
+    "label": "label",
+    "id": "",
+    "output": "fedbary-out",
+    "resume": False,
+    "seed": 0,
+    "nodes": "",
+    "num-nodes": 0,
+    "min-nodes": 0,
+    "join-deadline": 120.0,
+    "settle": 3.0,
+    "timeout": 600.0,
+    "retries": 1,
+    "poll": 0.2,
+    "fdr": 0.1,
+    "rule": "bh",
+    "calibration": "crossfit",
+    "train-rounds": 0,
+}
+_OF_PROTOCOLS = [field.name for settings in PROTOCOLS.values() for field in fields(settings)]  # type: ignore[arg-type]
+_OF_SPACE = [f"space-{field.name}" for field in fields(Space)]
+# Empty: the protocol's own default.
+RUN_KEYS: Mapping[str, Scalar] = {
+    **_OWN,
+    **dict.fromkeys((name.replace("_", "-") for name in [*_OF_PROTOCOLS, *_OF_SPACE]), ""),
+}
+
+_APP = """\
+# FedBary as a Flower app; both sides of it come with the package: flwr run . --run-config 'protocol="cards"'
+[project]
+name = "fedbary-valuation"
+version = "1.0.0"
+description = "What each client's data is worth, before training and without anyone handing over data."
+license = "Apache-2.0"
+dependencies = ["fedbary[flower]"]
+
+[tool.flwr.app]
+publisher = "fedbary"
+
+[tool.flwr.app.components]
+serverapp = "fedbary_flower.server_app:app"
+clientapp = "fedbary_flower.client_app:app"
+
+[tool.flwr.app.config]
+"""
+
+
+def app_project() -> str:
+    """The ``pyproject.toml`` that makes a folder a Flower app."""
+    return _APP + run_config_text(RUN_KEYS)
+
+
+def run_config_text(config: Mapping[str, Scalar]) -> str:
+    r"""A run config as TOML.
+
+    Examples
+    --------
+    >>> print(run_config_text({"label": 'the "y"', "resume": True}), end="")
+    label = "the \"y\""
+    resume = true
+    """
+    # A text in JSON is one in TOML, too, and so are numbers and truth values.
+    return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in config.items())
+
+
+def typed_settings(typed: Iterable[str], known: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Settings that were typed as ``key=value``, each of its default's type; unknown keys are refused.
+
+    Examples
+    --------
+    >>> typed_settings(["retries=2", "label=2024", "worth=true"], RUN_KEYS)
+    {'retries': 2, 'label': '2024', 'worth': True}
+    >>> typed_settings(["retrys=2"], RUN_KEYS)
+    Traceback (most recent call last):
+    fedbary.errors.SettingsError: There is no setting 'retrys' (did you mean 'retries'?): ...
+    """
+    found: dict[str, Scalar] = {}
+    for one in typed:
+        key, equals, value = one.partition("=")
+        key = key.strip()
+        if not equals:
+            raise SettingsError("deploy.not-a-setting", typed=one)
+        if key not in known:
+            raise SettingsError("deploy.unknown-setting", key=key, guess=did_you_mean(key, known))
+        found[key] = _value(key, value.strip(), known[key])
+    return found
+
+
+def _value(key: str, text: str, default: Scalar) -> Scalar:
+    if isinstance(default, str) and default:
+        return text
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, int | float):
+            return type(default)(text)
+    except (KeyError, ValueError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(default)]
+        raise SettingsError("deploy.setting-value", key=key, value=text, kind=kind) from None
+    return _guessed(text)
+
+
+def _guessed(text: str) -> Scalar:
+    """The protocol knows what it wants: a number where the text is one."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if math.isfinite(number) else text
+    return text

@@ -1,0 +1,91 @@
+"""Options that are made from the settings' dataclasses: all fields, the same defaults, words from the docstrings."""
+
+from dataclasses import fields
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fedbary.cli.app import app
+from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary_lab.training.fedavg_settings import FedAvg
+from fedbary.space.options import Space
+from fedbary.valuation.rules import RowRules
+
+pytest_plugins = ["cli_fixtures"]
+
+COMMANDS = typer.main.get_command(app).commands
+
+
+def options(command):
+    return {option.name: option for option in COMMANDS[command].params}
+
+
+@pytest.mark.parametrize(
+    ("command", "settings", "without"),
+    [
+        ("value", Space, set()),
+        ("value", RowRules, set()),
+        ("boost", RowRules, {"rule"}),
+        ("boost", FedAvg, {"seed"}),
+        ("compare", FedAvg, {"seed"}),
+    ],
+)
+def test_every_field_is_an_option_with_its_default(command, settings, without):
+    found = options(command)
+    for field in fields(settings):
+        if field.name not in without:
+            assert found[field.name].default == field.default
+            assert found[field.name].opts == [f"--{field.name.replace('_', '-')}"]
+
+
+def test_every_field_of_every_protocol_is_an_option_that_is_left_to_the_protocol():
+    found = options("value")
+    for name, settings in PROTOCOLS.items():
+        for field in fields(settings):
+            option = found[field.name]
+            assert option.default in (None, False)
+            everyone = all(field.name in {other.name for other in fields(one)} for one in PROTOCOLS.values())
+            assert everyone or name in option.help
+
+
+def test_every_generated_option_is_explained_in_a_sentence():
+    for command in ("value", "compare", "boost"):
+        generated = {field.name for one in (Space, RowRules, FedAvg, *PROTOCOLS.values()) for field in fields(one)}
+        for name in generated & set(options(command)):
+            assert len(options(command)[name].help.split()) >= 2
+            assert options(command)[name].help.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "option", "owners"),
+    [
+        ("interpolation", ("--epsilon", 1), "--protocol sketch or cards."),
+        ("triangle", ("--rounds", 3), "--protocol interpolation."),
+        ("cards", ("--allow-reconstruction",), "--protocol interpolation or triangle."),
+    ],
+)
+def test_an_option_of_another_protocol_is_refused_with_those_that_have_it(fedbary, sites, protocol, option, owners):
+    code, out, err = fedbary("value", sites, "--label", "ill", "--protocol", protocol, *option)
+    assert (code, out) == (2, "")
+    assert err == (
+        f"error: {option[0]} is not an option of the {protocol} protocol: leave it out, or choose {owners}\n"
+    )
+
+
+def test_a_command_gets_its_settings_and_its_own_options():
+    got = {}
+
+    @with_settings(space=SettingsOf(Space, panel="Rows"))
+    def command(name: Annotated[str, typer.Argument()], *, space: Space, loud: bool = False) -> None:
+        """Do it."""
+        got.update(name=name, space=space, loud=loud)
+
+    small = typer.Typer()
+    small.command()(command)
+    done = CliRunner().invoke(small, ["a", "--projection", "12", "--metric", "within", "--loud"])
+    assert done.exit_code == 0
+    assert got == {"name": "a", "space": Space(projection=12, metric="within"), "loud": True}
+    assert CliRunner().invoke(small, ["a", "--shrinkage", "much"]).exit_code == 2

@@ -1,0 +1,44 @@
+"""Names that do not exist: the closest one that does is named, by every door of the library."""
+
+import pytest
+
+import fedbary as fb
+from fedbary.checks import did_you_mean
+from fedbary_lab.experiments import find
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "guess"),
+    [
+        ("skecth", ["sketch", "cards"], " (did you mean 'sketch'?)"),
+        ("SKETCH", ["sketch"], " (did you mean 'sketch'?)"),
+        ("Mnist", ["digits", "mnist", "fashion-mnist"], " (did you mean 'mnist'?)"),
+        ("interp", ["interpolation", "sketch"], " (did you mean 'interpolation'?)"),
+        ("dat", ["datasv-exact", "data-banzhaf"], ""),
+        ("<script>", ["sketch", "cards"], ""),
+        ("", ["sketch"], ""),
+        ("x", [], ""),
+        ("n\n\u202eorth", ["n\north"], " (did you mean 'n\\north'?)"),
+    ],
+)
+def test_the_closest_name_if_any_is_close(name, known, guess):
+    assert did_you_mean(name, known) == guess
+
+
+def test_the_library_s_errors_guess():
+    pytest.importorskip("torch")
+    table = fb.Table({"age": [float(age) for age in range(80)]}, labels=[0] * 40 + [1] * 40)
+    calls = {
+        "(did you mean 'sketch'?)": lambda: fb.value({"a": table}, table, protocol="sketsh"),
+        "(did you mean 'digits'?)": lambda: fb.datasets.load("digit"),
+        "(did you mean 'detection'?)": lambda: find("detecton"),
+        "(did you mean 'cgsv'?)": lambda: fb.compare_clients({"a": table}, table, methods=["csgv"]),
+        "(did you mean 'knn-shapley'?)": lambda: fb.compare_rows({"a": table}, table, methods=["knn"]),
+        "(did you mean 'relabel'?)": lambda: fb.boost({"a": table}, table, table, how=["relable"]),
+        "(did you mean 'north'?)": lambda: fb.value({"north": table}, table, seed=0).rows("nroth"),
+        "(did you mean 'label'?)": lambda: fb.Table.from_frame(table.to_frame(), "lable"),
+    }
+    for guess, call in calls.items():
+        with pytest.raises(fb.FedbaryError) as caught:
+            call()
+        assert guess in str(caught.value)

@@ -1,6 +1,0 @@
-"""How good a federated model becomes once its clients act on their flags."""
-
-from fedbary.research.boosting.result import Boost, Trained, check_folder
-from fedbary.research.boosting.run import boost, trained_accuracy
-
-__all__ = ["Boost", "Trained", "boost", "check_folder", "trained_accuracy"]
