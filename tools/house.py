@@ -18,18 +18,19 @@ CORE = next(path for path in (ROOT / "packages/fedbary/src/fedbary", ROOT / "src
 SATELLITES = {
     "fedbary-flower": "Flower: engine, strategies, keys and start scripts, the app",
     "fedbary-nvflare": "NVIDIA FLARE: engine, closed kits, jobs",
-    "fedbary-lab": "methods to compare with, trainings, experiments, stored tables",
+    "fedbary-lab": "Methods to compare with, trainings, experiments, stored tables",
 }
 # Characters that fit into a line of the picture.
-LONGEST, LONGEST_SATELLITE = 76, 46
+LONGEST, LONGEST_SATELLITE = 76, 50
 
 
 def layers() -> list[list[str]]:
     """The core's rooms, from the lowest layer to the highest."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-    (core,) = (contract for contract in contracts if contract.get("containers") == ["fedbary"])
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    (core,) = (one for one in tool["importlinter"]["contracts"] if one.get("containers") == ["fedbary"])
     there = {path.stem for path in CORE.iterdir()}
-    return [rooms for layer in reversed(core["layers"]) if (rooms := [one for one in layer.split(" | ") if one in there])]
+    floors = ([room for room in layer.split(" | ") if room in there] for layer in reversed(core["layers"]))
+    return [floor for floor in floors if floor]
 
 
 def description(room: str) -> str:
@@ -70,11 +71,11 @@ def picture() -> str:
     right, room_for = left + width + 60, height + 52
     tall = (room_for - 2 * 24) / 3
     for place, (name, says) in enumerate(SATELLITES.items()):
-        y = top - 42 + place * (tall + 24)
-        parts.append(_box(right, y, 320, tall, "satellite") + _text(right + 14, y + 24, name, "name"))
-        lines = [*_lines(says), *([""] if (inside := _inside(name)) else []), *_lines(" · ".join(inside))]
-        parts += [_text(right + 14, y + 46 + 17 * i, line, "small") for i, line in enumerate(lines)]
-        middle = y + tall / 2
+        roof = top - 42 + place * (tall + 24)
+        parts.append(_box(right, roof, 320, tall, "satellite") + _text(right + 14, roof + 24, name, "name"))
+        lines = [*_lines(says), *([""] if (inside := _inside(name)) else []), *_lines(", ".join(inside))]
+        parts += [_text(right + 14, roof + 46 + 17 * i, line, "small") for i, line in enumerate(lines)]
+        middle = roof + tall / 2
         parts.append(f'<path class="arrow" d="M{right} {middle:.0f}H{left + width + 9}"/>')
         parts.append(f'<path class="head" d="M{left + width + 2} {middle:.0f}l9 -5v10z"/>')
     parts.append(_text(right, 24, "satellites import the core, which finds them by entry points", "small"))
@@ -84,8 +85,8 @@ def picture() -> str:
         f'width="{whole_width}" height="{whole_height}" role="img" aria-labelledby="title">\n'
         '<title id="title">Four packages, and the rooms of the core from the ground up</title>\n'
         f"<style>{STYLE}</style>\n"
-        f'<rect class="paper" width="{whole_width}" height="{whole_height}" rx="10"/>\n' + "\n".join(parts) + "\n</svg>\n"
-    )
+        f'<rect class="paper" width="{whole_width}" height="{whole_height}" rx="10"/>\n'
+    ) + "\n".join([*parts, "</svg>\n"])
 
 
 # It has a paper of its own, so that it reads the same on a light and on a dark page.
@@ -108,7 +109,7 @@ def page() -> str:
 def _inside(package: str) -> list[str]:
     """What lies in a satellite."""
     folder = ROOT / "packages" / package / "src" / package.replace("-", "_")
-    found = (path for path in folder.glob("[a-z]*") if path.suffix == ".py" or (path / "__init__.py").is_file())
+    found = (path for path in folder.glob("[a-z]*") if path.suffix == ".py" or any(path.glob("*.py")))
     return sorted(path.stem for path in found)
 
 

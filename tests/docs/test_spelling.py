@@ -7,7 +7,17 @@ from page_blocks import ROOT
 
 # Words that codespell takes for others: optimal transport (ot), a misspelling that a test or an example is about.
 OURS = "ot,lable,te,ba,hist"
-READ = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples", "src", "benchmarks"]
+READ = [
+    "README.md",
+    "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs",
+    "examples",
+    "benchmarks",
+]
+READ += [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("packages/*/*")) if path.name in ("README.md", "src")]
 
 
 def test_no_common_misspelling():
