@@ -42,7 +42,7 @@ def fashion(monkeypatch):
     """The 630 images of Fashion-MNIST that lie beside the tests."""
     import fedbary as fb
 
-    monkeypatch.setenv("FEDBARY_DATA", str(Path(__file__).parent / "data"))
+    monkeypatch.setenv("FEDBARY_DATA", str(Path(__file__).parent / "packages/fedbary-lab/tests/data"))
     return fb.datasets.load("fashion-mnist")
 
 
@@ -121,7 +121,7 @@ FIRST = ("flower", "flare")
 
 
 # Measured, not guessed: tools/mark_slow.py writes the list.
-SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").splitlines())
+SLOW = frozenset(Path(__file__).parent.joinpath("tests", "slow_tests.txt").read_text(encoding="utf-8").splitlines())
 
 
 def pytest_collection_modifyitems(items):

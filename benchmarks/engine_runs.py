@@ -165,9 +165,9 @@ def flower_in_process(case: Case, faults: dict[int, Callable] | None = None, **m
             self.carried += sum(_size(message.content) for message in messages)
             return super().push_messages(messages)
 
+    from fedbary.engines.run_config import RunConfig
     from fedbary_flower.client_app import app
     from fedbary_flower.server_app import valued
-    from fedbary.engines.run_config import RunConfig
 
     place = case.place("in-process")
     grid = Counting(app, node_configs(case, place), faults)
@@ -185,11 +185,10 @@ def _size(content: Mapping[str, Any]) -> int:
 
 def flower_over_tls(case: Case) -> Measured:
     """A server and a node for each client as programs of their own; ``bytes`` went between nodes and server."""
-    from flare_deployment import Relay
-    from processes import eventually, free_ports, running
-
     from fedbary.cli import main
     from fedbary_flower.status import status
+    from flare_deployment import Relay
+    from processes import eventually, free_ports, running
 
     place = case.place("tls")
     folder, port = place / "fed", free_ports(case.clients + 1)
@@ -257,9 +256,8 @@ recipe({case.config(place / "out")!r}, min_clients={case.clients}).execute(Simul
 
 def flare_in_process(case: Case, faults: Mapping[str, Any] | None = None, **more: object) -> Measured:
     """FLARE's apps, proxies and packing without its programs; ``bytes`` is all that was packed."""
-    from flare_inprocess import Job
-
     from fedbary.nvflare import Coordinator, Site
+    from flare_inprocess import Job
 
     place = case.place("flare-in-process")
     for name in case.names:

@@ -73,6 +73,7 @@ def plain_copy(app: str, folder: Path) -> Path:
 def accuracy(app: str, strategy: str, seed: int, *, with_fedbary: bool) -> float:
     """The accuracy that an app ends with, on a grid in this process."""
     from flwr.app import Context, RecordDict
+
     from inprocess import InProcessGrid
 
     with tempfile.TemporaryDirectory() as temporary, contextlib.redirect_stdout(io.StringIO()):

@@ -161,9 +161,9 @@ def _damaged_message(rng: np.random.Generator, message: Message) -> Message:
 
 def _over_the_wire(message: Message) -> Message:
     """As the codec gives it back; what it cannot even pack did not come over a network."""
-    from fedbary_flower.codec import pack, unpack
     from fedbary.engines.packed import packed_message, unpacked_message
     from fedbary.guard.envelope import Envelope
+    from fedbary_flower.codec import pack, unpack
 
     try:
         packed = pack(packed_message(message, Envelope("0" * 32)))
@@ -224,9 +224,9 @@ def _packed_replies() -> Case:
     """The codec: replies whose records and bytes are damaged, as the server's exchange reads them."""
     from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
-    from fedbary_flower.codec import pack, unpack
     from fedbary.engines.packed import packed_reply, require_answer_to, unpacked_reply
     from fedbary.guard.envelope import Envelope
+    from fedbary_flower.codec import pack, unpack
 
     asked = Envelope("0" * 32, "start", 0, 1, name="north", flagged=3)
     note = Note("schema.lacks-classes", {"classes": ("a",), "count": 1, "least": 5})

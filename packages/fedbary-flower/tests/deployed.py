@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from processes import descendants, eventually, free_ports, running
 
 import fedbary as fb
 from fedbary.cli import main
 from fedbary_flower.status import status
+from processes import descendants, eventually, free_ports, running
 
 APP = Path(__file__).parents[3] / "packages/fedbary-flower/app"
 NAMES = ("ann", "bob", "cyd")

@@ -2,6 +2,7 @@
 
 import numpy as np
 from flwr.app import Array
+
 from inprocess import raised, silent
 
 

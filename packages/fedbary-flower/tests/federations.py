@@ -5,10 +5,10 @@ import pytest
 
 import fedbary as fb
 from drawn_tables import many
-from fedbary_flower.engine import FlowerEngine
-from fedbary_flower.server_app import valued
 from fedbary.engines.run_config import RunConfig
 from fedbary.guard.ledger import Ledger
+from fedbary_flower.engine import FlowerEngine
+from fedbary_flower.server_app import valued
 
 QUICK = {"poll": 0.001, "timeout": 0.05, "retries": 1}
 

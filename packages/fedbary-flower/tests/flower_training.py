@@ -14,6 +14,7 @@ os.environ.setdefault("FLWR_HOME", tempfile.mkdtemp(prefix="flwr-"))
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
+
 from inprocess import InProcessGrid
 
 # Like Flower's own, beyond what a signed 64-bit number holds.

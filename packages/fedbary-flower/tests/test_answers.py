@@ -6,18 +6,18 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from flower_training import InProcess, client_app, initial_model
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg
-from inprocess import InProcessGrid
 
 import fedbary as fb
 from codes import coded, parameter
-from fedbary_flower.simulation import is_simulated_grid, is_simulated_node
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.flower import SelectedNodes, answers, value_nodes
 from fedbary.guard.account import QUESTION
 from fedbary.guard.ledger import Ledger
+from fedbary_flower.simulation import is_simulated_grid, is_simulated_node
+from flower_training import InProcess, client_app, initial_model
+from inprocess import InProcessGrid
 
 DIGITS = fb.datasets.load("digits")
 PARTS = fb.partitions.paper_case(DIGITS.train, 5, clients=4, rows=400, seed=1).clients

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from flower_training import NODES, ROWS, InProcess, client_app, initial_model
 from flwr.app import ConfigRecord
 from flwr.serverapp import Grid
 from flwr.serverapp import strategy as strategies
@@ -13,11 +12,12 @@ from flwr.serverapp.strategy import FedAvg
 from flwr.serverapp.strategy.strategy import Strategy
 
 from codes import coded
-from fedbary_flower.choosing import from_result, weighted
-from fedbary_flower.selected_nodes import SelectedNodes
 from fedbary.errors import SettingsError
-from fedbary_flower.recording import Recording
 from fedbary.valuation.result import CLIENT_COLUMNS, Valuation
+from fedbary_flower.choosing import from_result, weighted
+from fedbary_flower.recording import Recording
+from fedbary_flower.selected_nodes import SelectedNodes
+from flower_training import NODES, ROWS, InProcess, client_app, initial_model
 
 # Older releases know ids alone.
 needs_names = pytest.mark.skipif(not hasattr(Grid, "get_nodes"), reason="this Flower knows no registered names")

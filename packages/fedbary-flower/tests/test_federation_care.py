@@ -15,8 +15,8 @@ from fedbary.deploy import flower, inspection
 from fedbary.deploy.engines import network, opened
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.deploy.run_keys import RUN_KEYS, typed_settings
-from fedbary_flower.setup import create
 from fedbary.errors import DataError, SettingsError
+from fedbary_flower.setup import create
 
 REPOSITORY = Path(__file__).parents[2]
 # An address that nobody listens at, and that answers at once.
@@ -34,7 +34,9 @@ def files_of(folder):
 
 def test_the_folder_brings_an_app_with_the_settings_of_the_repositorys(folder):
     ours = tomllib.loads((folder / "app" / "pyproject.toml").read_text())["tool"]["flwr"]["app"]
-    theirs = tomllib.loads((REPOSITORY / "packages/fedbary-flower/app" / "pyproject.toml").read_text())["tool"]["flwr"]["app"]["config"]
+    theirs = tomllib.loads((REPOSITORY / "packages/fedbary-flower/app" / "pyproject.toml").read_text())["tool"]["flwr"][
+        "app"
+    ]["config"]
     simulated = {"dataset", "partition", "clients", "rows"}
     assert ours["config"] == {key: default for key, default in theirs.items() if key not in simulated}
     assert ours["components"]["serverapp"] == "fedbary_flower.server_app:app"

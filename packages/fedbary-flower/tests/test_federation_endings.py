@@ -12,10 +12,10 @@ from fedbary.cli.ui.written_result import written_files
 from fedbary.deploy import flower, submitted
 from fedbary.deploy.engines import Standing
 from fedbary.deploy.plan import Plan
-from fedbary_flower.setup import create
 from fedbary.engines.events import Event, EventLog
 from fedbary.engines.run_outcome import RunOutcome, RunStatus
 from fedbary.errors import DataError, ProtocolError
+from fedbary_flower.setup import create
 
 BEGUN = RunOutcome(engine="flower", run="17")
 

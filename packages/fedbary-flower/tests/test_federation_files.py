@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.serialization import load_ssh_private_key, l
 from codes import coded
 from fedbary.cli import main
 from fedbary.deploy.plan import ENVIRONMENT, Plan
+from fedbary.errors import DataError, SettingsError
 from fedbary_flower.setup import create
 from fedbary_flower.status import status
-from fedbary.errors import DataError, SettingsError
 
 
 @pytest.fixture(scope="module")

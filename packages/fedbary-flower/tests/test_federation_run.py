@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from processes import eventually, free_ports, running
 
 import fedbary as fb
 from fedbary.cli import main
-from fedbary_flower.status import status
 from fedbary.engines.run_outcome import read_outcome
+from fedbary_flower.status import status
+from processes import eventually, free_ports, running
 
 pytestmark = [
     pytest.mark.federation,

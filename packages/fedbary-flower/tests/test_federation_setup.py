@@ -5,10 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes import eventually, free_ports, listens_at, ours, running
 
 from fedbary.cli import main
 from fedbary_flower.status import status
+from processes import eventually, free_ports, listens_at, ours, running
 
 PROJECT = """\
 [project]

@@ -6,11 +6,11 @@ What happens when something breaks is in test_flower_faults.py.
 
 import pandas as pd
 import pytest
-from deployed import CANARY, NAMES, deployed, same
-from processes import eventually
 
 import fedbary as fb
+from deployed import CANARY, NAMES, deployed, same
 from fedbary.guard.ledger import Ledger
+from processes import eventually
 
 pytestmark = pytest.mark.timeout(240)
 

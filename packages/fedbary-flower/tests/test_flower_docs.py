@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from processes import eventually, free_ports, ours
 
 import fedbary as fb
-from fedbary_flower.engine import ERRORS
 from fedbary.engines.run_outcome import read_outcome
 from fedbary.guard.ledger import Ledger
 from fedbary.views.verdict_lines import headline
+from fedbary_flower.engine import ERRORS
+from processes import eventually, free_ports, ours
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE, REFERENCE, TRAINING = (

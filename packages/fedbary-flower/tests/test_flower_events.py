@@ -2,16 +2,16 @@
 
 import pytest
 from flwr.app import Context, RecordDict
-from inprocess import InProcessGrid, silent
 
 from codes import coded
-from fedbary_flower.client_app import app
-from fedbary_flower.server_app import app as server_app
-from fedbary_flower.server_app import valued
 from fedbary.engines.live.watched import Watched
 from fedbary.engines.run_config import RunConfig
 from fedbary.engines.run_outcome import RunStatus, read_outcome
 from fedbary.errors import ProtocolError, SettingsError
+from fedbary_flower.client_app import app
+from fedbary_flower.server_app import app as server_app
+from fedbary_flower.server_app import valued
+from inprocess import InProcessGrid, silent
 
 
 def simulation(tmp_path, **more):

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from deployed import NAMES, command_of, deployed, events, same
-from processes import alive, descendants, eventually, free_ports, ours
 
 import compiler
 import fedbary as fb
+from deployed import NAMES, command_of, deployed, events, same
 from fedbary.deploy.plan import Plan, read_plan
-from fedbary_flower.setup import create
 from fedbary.guard.ledger import Ledger
 from fedbary.valuation.outcome import Status
+from fedbary_flower.setup import create
+from processes import alive, descendants, eventually, free_ports, ours
 
 pytestmark = [pytest.mark.federation, pytest.mark.timeout(900)]
 

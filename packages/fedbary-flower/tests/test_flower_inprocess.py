@@ -5,21 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from federations import files, local, many, reference_file, simulation
-from inprocess import InProcessGrid
 
 import fedbary as fb
 from codes import coded
-from fedbary_flower.client_app import app
-from fedbary_flower.codec import pack, unpack
-from fedbary_flower.engine import FlowerEngine
-from fedbary_flower.server_app import valued
 from fedbary.engines.packed import packed_reply, require_answer_to, unpacked_reply
 from fedbary.engines.run_config import RunConfig
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.notes import Note
 from fedbary.protocols.messages import Reply
+from fedbary_flower.client_app import app
+from fedbary_flower.codec import pack, unpack
+from fedbary_flower.engine import FlowerEngine
+from fedbary_flower.server_app import valued
+from federations import files, local, many, reference_file, simulation
+from inprocess import InProcessGrid
 
 
 @pytest.mark.parametrize(

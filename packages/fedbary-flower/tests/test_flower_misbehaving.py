@@ -4,16 +4,16 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from federations import QUICK, files, local, many, reference_file, simulation
-from inprocess import InProcessGrid, raised, silent
 
 import fedbary as fb
 from codes import coded
-from fedbary_flower.client_app import app
-from fedbary_flower.server_app import valued
 from fedbary.engines.run_config import RunConfig
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
+from fedbary_flower.client_app import app
+from fedbary_flower.server_app import valued
+from federations import QUICK, files, local, many, reference_file, simulation
+from inprocess import InProcessGrid, raised, silent
 
 
 def garbage(change):

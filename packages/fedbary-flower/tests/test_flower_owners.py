@@ -3,18 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
-from federations import QUICK, files, many, reference_file
-from inprocess import InProcessGrid
 
 import fedbary as fb
 from fedbary.cli import main
-from fedbary_flower.client_app import app
-from fedbary_flower.server_app import valued
 from fedbary.engines.run_config import RunConfig
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_folder import load_owner_view
 from fedbary.notes import Note
 from fedbary.valuation.outcome import Status
+from fedbary_flower.client_app import app
+from fedbary_flower.server_app import valued
+from federations import QUICK, files, many, reference_file
+from inprocess import InProcessGrid
 
 
 @pytest.mark.parametrize("count", [5, 100])

@@ -4,17 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
-from flower_training import NODES, ROWS, InProcess, accuracy, client_app, initial_model
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord
 from flwr.serverapp.strategy import FedAdam, FedAvg
 
 from codes import coded
-from fedbary_flower.choosing import weighted
 from fedbary.errors import DataError, SettingsError
-from fedbary_lab.baselines.clients import METHODS, Setting
+from fedbary_flower.choosing import weighted
 from fedbary_flower.layout import Layout
 from fedbary_flower.recording import Recording
+from fedbary_lab.baselines.clients import METHODS, Setting
 from fedbary_lab.training.training_log import TrainingLog
+from flower_training import NODES, ROWS, InProcess, accuracy, client_app, initial_model
 
 
 def trained(recording, rounds=3, app=None, **options):

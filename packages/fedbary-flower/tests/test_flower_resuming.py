@@ -1,15 +1,15 @@
 """A run that was interrupted, or is started again, is the same run, with the same questions and numbers."""
 
 import pandas as pd
-from federations import QUICK, files, interrupted, lines, many, owners, reference_file, simulation
-from inprocess import InProcessGrid, raised
 
 from fedbary.data.atomic import read_arrays
-from fedbary_flower.client_app import app
-from fedbary_flower.server_app import valued
 from fedbary.engines.run_config import RunConfig
 from fedbary.protocols.interpolation import draw_t
 from fedbary.protocols.interpolation import server as server_module
+from fedbary_flower.client_app import app
+from fedbary_flower.server_app import valued
+from federations import QUICK, files, interrupted, lines, many, owners, reference_file, simulation
+from inprocess import InProcessGrid, raised
 
 
 def test_a_killed_server_goes_on_to_the_same_numbers(tmp_path, monkeypatch):

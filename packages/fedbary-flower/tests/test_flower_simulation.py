@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from processes import free_ports
 
 import fedbary as fb
+from processes import free_ports
 
 APP = Path(__file__).parents[3] / "packages/fedbary-flower/app"
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from flwr.app import Context, RecordDict
-from inprocess import InProcessGrid
 
 import fedbary as fb
+from fedbary.guard.ledger import Ledger
 from fedbary_flower.client_app import app as client_app
 from fedbary_flower.server_app import app as server_app
-from fedbary.guard.ledger import Ledger
+from inprocess import InProcessGrid
 
 APP = Path(__file__).parents[3] / "packages/fedbary-flower/app"
 DIGITS = fb.datasets.load("digits")

@@ -9,17 +9,17 @@ from flwr.app import ConfigRecord, Context, RecordDict
 from flwr.app import Message as FlowerMessage
 from hypothesis import given
 from hypothesis import strategies as st
-from inprocess import InProcessGrid, raised
 
 import fedbary as fb
-from fedbary_flower.choosing import from_result
-from fedbary_flower.client_app import app
-from fedbary_flower.server_app import app as server_app
-from fedbary_flower.server_app import valued
 from fedbary.engines.node_names import NodeNames, distinct
 from fedbary.engines.run_config import RunConfig
 from fedbary.notes import Note
 from fedbary.views.result_tables import valuation_text
+from fedbary_flower.choosing import from_result
+from fedbary_flower.client_app import app
+from fedbary_flower.server_app import app as server_app
+from fedbary_flower.server_app import valued
+from inprocess import InProcessGrid, raised
 
 MARKUP = '<img src=x onerror="document.title=`PWNED`"><script>document.title="PWNED"</script>'
 CLAIMS = {

@@ -5,10 +5,10 @@ import signal
 import subprocess
 
 import pytest
-from processes import alive, eventually
 
 from fedbary.deploy.plan import Plan
 from fedbary_flower.setup import create
+from processes import alive, eventually
 
 # Stands in for Flower's programs, with a helper of its own as theirs; a signal ends it the way Flower ends.
 PROGRAM = """\

@@ -12,9 +12,8 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[3]
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-from test_flower_simulation import _stop  # noqa: E402
-
 import flower_apps  # noqa: E402
+from test_flower_simulation import _stop  # noqa: E402
 
 CLEAN = range(6)  # of ten nodes
 

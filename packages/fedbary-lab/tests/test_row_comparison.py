@@ -7,8 +7,8 @@ import pytest
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import DataError, SettingsError
-from fedbary_lab.comparison.measures import auroc
 from fedbary.valuation.scores import ClientScores
+from fedbary_lab.comparison.measures import auroc
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,10 @@ import threading
 import time
 from pathlib import Path
 
-from processes import eventually, free_ports
-
 import fedbary as fb
 from fedbary.deploy import nvflare
 from fedbary.deploy.plan import Plan
+from processes import eventually, free_ports
 
 POLICY = 'protocols = ["sketch", "cards"]\nmax_questions = 20\n'
 _OVER = ("done", "some-failed", "refused", "too-few-nodes", "failed")

@@ -25,8 +25,8 @@ from nvflare.fuel.f3.message import Message
 from nvflare.fuel.utils import fobs
 
 from drawn_tables import many
-from fedbary_nvflare.site import Site
 from fedbary.engines.packed import Packed
+from fedbary_nvflare.site import Site
 
 logging.getLogger("nvflare").setLevel(logging.CRITICAL)
 for noisy in ("Proxy", "InProcess", "Group", "GroupCallContext", "ResultWaiter", "job"):

@@ -13,19 +13,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from deployed import events
-from flare_deployment import POLICY, Deployment
-from processes import eventually
 
 import fedbary as fb
 from codes import coded
+from deployed import events
 from fedbary.cli import main
 from fedbary.deploy import nvflare
-from fedbary_nvflare.session import session
 from fedbary.deploy.plan import Plan
 from fedbary.errors import DataError
 from fedbary.guard.ledger import Ledger
 from fedbary.valuation.outcome import Status
+from fedbary_nvflare.session import session
+from flare_deployment import POLICY, Deployment
+from processes import eventually
 
 pytestmark = [pytest.mark.federation, pytest.mark.timeout(240), pytest.mark.xdist_group("nvflare-deployment")]
 

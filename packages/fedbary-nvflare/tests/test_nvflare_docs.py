@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from processes import eventually, free_ports
 
 import fedbary as fb
 from fedbary.guard.ledger import Ledger
+from processes import eventually, free_ports
 
 pytestmark = [pytest.mark.federation, pytest.mark.timeout(300), pytest.mark.xdist_group("nvflare-deployment")]
 

@@ -9,12 +9,10 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from flare_inprocess import Job, Misbehaving, drawn_tables, owners_files, write_table
 from nvflare.collab import collab
 
 import fedbary as fb
 from codes import parameter
-from fedbary_nvflare.engine import NvflareEngine
 from fedbary.engines.packed import packed_message
 from fedbary.engines.run_outcome import read_outcome
 from fedbary.errors import SettingsError
@@ -27,6 +25,8 @@ from fedbary.protocols.messages import Message
 from fedbary.valuation.outcome import Status
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rules import RowRules
+from fedbary_nvflare.engine import NvflareEngine
+from flare_inprocess import Job, Misbehaving, drawn_tables, owners_files, write_table
 
 SIMULATION = {"dataset": "digits", "partition": "case-5", "clients": 5, "rows": 60, "seed": 3}
 

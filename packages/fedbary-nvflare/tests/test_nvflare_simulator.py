@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from flare_inprocess import FaultySites, Job, drawn_tables, owners_files, write_table
 
 import fedbary as fb
 from fedbary.engines.run_outcome import read_outcome
 from fedbary.guard.ledger import Ledger
 from fedbary.nvflare import Coordinator, Simulator, Site, recipe
 from fedbary.valuation.result import Valuation
+from flare_inprocess import FaultySites, Job, drawn_tables, owners_files, write_table
 
 pytestmark = [pytest.mark.federation, pytest.mark.timeout(400)]
 FAULTS = {

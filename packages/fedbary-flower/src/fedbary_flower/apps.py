@@ -1,4 +1,4 @@
-"""FedBary in Flower apps: the public names, which need the extra `flower`."""
+"""`value_nodes`: a valuation inside any server app of Flower."""
 
 from __future__ import annotations
 
@@ -12,22 +12,18 @@ from flwr.serverapp import Grid
 
 from fedbary.api import value
 from fedbary.engines.attendance import Attendance
-from fedbary_flower.choosing import from_result, weighted
-from fedbary_flower.client_app import answers
-from fedbary_flower.engine import FlowerEngine
-from fedbary_flower.selected_nodes import SelectedNodes
-from fedbary_flower.simulation import is_simulated_grid
 from fedbary.engines.networked import Patience
 from fedbary.engines.progress_lines import ProgressLines
 from fedbary.errors import wrong_parameter
-from fedbary_flower.recording import Recording
+from fedbary_flower.engine import FlowerEngine
+from fedbary_flower.simulation import is_simulated_grid
 
 if TYPE_CHECKING:
     from fedbary.engines.events import Listener
     from fedbary.protocols.messages import Settings
     from fedbary.valuation.result import Valuation
 
-__all__ = ["Recording", "SelectedNodes", "answers", "from_result", "value_nodes", "weighted"]
+__all__ = ["value_nodes"]
 
 
 def value_nodes(

@@ -8,11 +8,11 @@ from typing import Literal
 
 from flwr.serverapp.strategy import Strategy
 
+from fedbary.errors import SettingsError
+from fedbary.valuation.result import Valuation
 from fedbary_flower.selected_nodes import SelectedNodes
 from fedbary_flower.wanted_nodes import WantedNode, wanted_nodes
 from fedbary_flower.weighted_nodes import Weighted, refuse_without_weights
-from fedbary.errors import SettingsError
-from fedbary.valuation.result import Valuation
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from fedbary.engines.answering import answered
+from fedbary.guard.node_config import NodeConfig, TableSource
 from fedbary_flower.codec import pack, unpack
 from fedbary_flower.simulation import is_simulated_node
 from fedbary_flower.training import trains
-from fedbary.guard.node_config import NodeConfig, TableSource
 
 LoadTable = Callable[[Context], Any]
 

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from fedbary.deploy.plan import CONNECTION, ENVIRONMENT, programs
+from fedbary.deploy.plan import programs
+from fedbary_flower.scripts import CONNECTION, ENVIRONMENT
 
 _SECONDS = 30
 

@@ -11,12 +11,12 @@ from flwr.app import Message as FlowerMessage
 from flwr.serverapp import Grid
 
 from fedbary.engines.attendance import Attendance
-from fedbary_flower.codec import pack, unpack
 from fedbary.engines.networked import NetworkedEngine, OnAnswer
 from fedbary.engines.packed import Packed
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure
 from fedbary.valuation.outcome import Status
+from fedbary_flower.codec import pack, unpack
 
 MESSAGE_TYPE = "query.ask"
 # Flower's error codes, and ours for them.

@@ -8,12 +8,67 @@ import socket
 import ssl
 import time
 import tomllib
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from shlex import quote
+from typing import Any
 
-from fedbary.deploy.plan import CONNECTION, Plan, is_ip
+from fedbary.deploy.findings import Finding, package_finding
+from fedbary.deploy.plan import Plan, is_ip
+from fedbary_flower.scripts import CONNECTION
 
 _SECONDS = 5
+_MOST_SKEW = 60.0
+
+
+def findings(folder: Path, plan: Plan, found: Mapping[str, Any]) -> list[Finding]:
+    """Everything that is looked at, with what to type where something is wrong."""
+    return [
+        package_finding("fedbary-flower", "real federations", needed=True),
+        *_files(folder, plan),
+        *(_server(folder, plan) if found["server"]["answers"] else ()),
+        *_keys(folder, plan),
+    ]
+
+
+def _files(folder: Path, plan: Plan) -> Iterator[Finding]:
+    if problem := certificate_problem(folder, plan):
+        yield Finding("server's names", "problem", problem, _rotate(folder, "--server"), needed=True)
+    else:
+        yield Finding("server's names", "ok", f"the certificate is for {plan.host}, and its key fits", needed=True)
+    if knows_its_place(folder):
+        yield Finding("Flower's settings", "ok", "name this folder", needed=True)
+    else:
+        words, file = "name another folder: this one was moved", folder / "flwr" / "config.toml"
+        remedy = f'write root-certificates = "{folder / "ca" / "ca.crt"}" into {file}'
+        yield Finding("Flower's settings", "problem", words, remedy, needed=True)
+
+
+def _server(folder: Path, plan: Plan) -> Iterator[Finding]:
+    """What it shows, and its clock: certificates and signed requests are refused where clocks differ."""
+    if not shows_its_certificate(folder, plan):
+        words = "still shows an older certificate than server/server.pem"
+        start = quote(str(folder / "server.sh"))
+        yield Finding("running server", "missing", words, f"end it, and start it again: {start}", needed=True)
+    skew = clock_skew(folder, plan)
+    if skew is None:
+        yield Finding("clock", "ok", "the server does not say what time it is")
+    elif abs(skew) > _MOST_SKEW:
+        words = f"the server's is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's"
+        yield Finding("clock", "problem", words, "set both: sudo timedatectl set-ntp true", needed=True)
+    else:
+        yield Finding("clock", "ok", "the server's and this machine's agree")
+
+
+def _keys(folder: Path, plan: Plan) -> Iterator[Finding]:
+    for name in plan.nodes:
+        if problem := key_problem(folder, name):
+            yield Finding(f"key of {name}", "problem", problem, _rotate(folder, name), needed=True)
+
+
+def _rotate(folder: Path, word: str) -> str:
+    return f"fedbary federation rotate-keys {quote(str(folder))} {word}"
 
 
 def certificate_problem(folder: Path, plan: Plan) -> str | None:
@@ -61,15 +116,6 @@ def knows_its_place(folder: Path) -> bool:
         named = Path(settings["superlink"][CONNECTION]["root-certificates"])
         return named.samefile(folder / "ca" / "ca.crt")
     except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def is_taken(plan: Plan) -> bool:
-    """Whether anybody at all listens where the server should."""
-    try:
-        with socket.create_connection((plan.host, plan.port), timeout=_SECONDS):
-            return True
-    except OSError:
         return False
 
 

@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from fedbary.deploy.folder import PUBLIC, SECRET, put
+from fedbary.deploy.plan import Plan
+from fedbary.errors import DataError
 from fedbary_flower.certificates import authority_certificate, key_pair, pem, read_authority, server_certificate
 from fedbary_flower.control import NoAnswer, environment, flwr
-from fedbary.deploy.plan import CONNECTION, Plan
-from fedbary_flower.setup import PUBLIC, SECRET, node_files, plan_files, put
+from fedbary_flower.scripts import CONNECTION
+from fedbary_flower.setup import node_files, plan_files
 from fedbary_flower.status import registered_id, server_problem
-from fedbary.errors import DataError
 
 _SOONER = timedelta(days=1)
 

@@ -10,15 +10,30 @@ from shlex import quote
 from typing import Any
 
 from fedbary.deploy.engines import Standing, Step
+from fedbary.deploy.plan import Plan
+from fedbary.deploy.run_keys import Scalar
+from fedbary.errors import DataError, SettingsError
+from fedbary_flower.app_project import run_config_text
 from fedbary_flower.control import NoAnswer, flwr, last_words
+from fedbary_flower.inspection import findings
 from fedbary_flower.keys import add_nodes, rotate
-from fedbary.deploy.plan import CONNECTION, Plan
-from fedbary.deploy.run_keys import Scalar, run_config_text
+from fedbary_flower.scripts import CONNECTION
 from fedbary_flower.setup import create
 from fedbary_flower.status import status
-from fedbary.errors import DataError, SettingsError
 
-__all__ = ["add_nodes", "create", "next_step", "rotate", "run_keys", "standing", "status", "steps", "stop", "submit"]
+__all__ = [
+    "add_nodes",
+    "create",
+    "findings",
+    "next_step",
+    "rotate",
+    "run_keys",
+    "standing",
+    "status",
+    "steps",
+    "stop",
+    "submit",
+]
 
 _LONGEST_SUBMISSION = 180.0
 _STATES = {"pending": "waiting", "starting": "waiting", "running": "running", "finished": "over"}

@@ -13,10 +13,10 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
-from fedbary_flower.strategy_wrapper import Wrapper
 from fedbary.errors import DataError, SettingsError, as_note
 from fedbary.notes import Note
 from fedbary_flower.layout import Layout, Vector
+from fedbary_flower.strategy_wrapper import Wrapper
 from fedbary_lab.training.training_log import Head, Round, TrainingLog
 from fedbary_lab.training.training_log_file import save_arrays
 

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
-from collections.abc import Mapping
 from pathlib import Path
 
-from fedbary.deploy.plan import CONNECTION, ENVIRONMENT, Plan, programs
+from fedbary.deploy import folder
+from fedbary.deploy.plan import Plan
+
+# Flower's programs do not call home, and install nothing.
+ENVIRONMENT = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+}
+CONNECTION = "fedbary"
 
 
 def filled(template: str, plan: Plan, target: Path, node: str = "") -> str:
-    """Put the plan into a template; what stands in a script is quoted for the shell."""
-    words: Mapping[str, str] = {
+    """Put the plan, and what Flower needs, into a template."""
+    flower = {
         "environment": "\n".join(f"export {key}={value}" for key, value in ENVIRONMENT.items()),
-        "programs": shlex.quote(str(programs())),
-        "host": plan.host,
-        "port": str(plan.port),
-        "address": plan.address,
-        "nodes": " ".join(plan.nodes),
-        "list": "\n".join(f"- `nodes/{name}` to {name}" for name in plan.nodes),
         "connection": CONNECTION,
         "ca": json.dumps(str(target / "ca" / "ca.crt"), ensure_ascii=False),
-        "node": node,
-        "node_port": str(plan.ports.get(node, "")),
-        "days": str(plan.days),
     }
-    return re.sub(r"@(\w+)@", lambda found: words[found[1]], template)
+    return folder.filled(template, plan, node, flower)
 
 
 CONFIG = """\

@@ -9,10 +9,10 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
-from fedbary_flower.strategy_wrapper import Wrapper
-from fedbary_flower.wanted_nodes import WantedNode, awaited, found, online, wanted_nodes
 from fedbary.errors import SettingsError
 from fedbary.valuation.result import Valuation
+from fedbary_flower.strategy_wrapper import Wrapper
+from fedbary_flower.wanted_nodes import WantedNode, awaited, found, online, wanted_nodes
 
 _LEAST = ("min_train_nodes", "min_evaluate_nodes", "min_available_nodes")
 

@@ -8,10 +8,10 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from fedbary.engines import coordinator
+from fedbary.engines.run_config import RunConfig, output_folder
 from fedbary_flower.engine import FlowerEngine
 from fedbary_flower.simulation import is_simulated_grid
 from fedbary_flower.training import train_and_compare
-from fedbary.engines.run_config import RunConfig, output_folder
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation

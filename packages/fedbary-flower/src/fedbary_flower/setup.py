@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-from fedbary.data.atomic import private_folder, write_atomically
+from fedbary.deploy.folder import PROGRAM, PUBLIC, SECRET, File, new_folder, put
+from fedbary.deploy.plan import SETTINGS, Plan, plan_text
 from fedbary_flower import scripts
+from fedbary_flower.app_project import app_project
 from fedbary_flower.certificates import authority, key_pair, pem, server_certificate
-from fedbary.deploy.plan import SETTINGS, Plan, need_flower, plan_text
-from fedbary.deploy.run_keys import app_project
-from fedbary.errors import SettingsError
-
-SECRET, PUBLIC, PROGRAM = 0o600, 0o644, 0o700
-File = tuple[bytes | str, int]  # what is in it, and its mode
 
 
 def create(folder: str | Path, plan: Plan) -> Path:
@@ -26,30 +19,12 @@ def create(folder: str | Path, plan: Plan) -> Path:
     Path
         The folder, absolute.
     """
-    need_flower()
 
     def fill(draft: Path, target: Path) -> None:
         for path, (text, mode) in _files(plan, target).items():
             put(draft / path, text, mode)
 
     return new_folder(folder, fill)
-
-
-def new_folder(folder: str | Path, fill: Callable[[Path, Path], None]) -> Path:
-    """A federation's folder, absolute, with what ``fill(draft, target)`` puts into its draft; whole or not at all."""
-    target = Path(folder).absolute()
-    if target.is_symlink() or target.is_file() or (target.is_dir() and any(target.iterdir())):
-        what = "already holds a federation" if (target / SETTINGS).exists() else "is not an empty folder"
-        raise SettingsError("deploy.folder-taken", folder=str(target), what=what)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        fill(draft, target)
-        draft.replace(target)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-    return target
 
 
 def _files(plan: Plan, target: Path) -> dict[str, File]:
@@ -93,11 +68,3 @@ def node_files(plan: Plan, target: Path, name: str, ca: bytes) -> dict[str, File
         f"nodes/{name}/README.md": (scripts.filled(scripts.NODE_README, plan, target, name), PUBLIC),
         f"nodes/{name}/Containerfile": (scripts.filled(scripts.CONTAINER, plan, target, name), PUBLIC),
     }
-
-
-def put(file: Path, content: bytes | str, mode: int) -> None:
-    """Write a file of a federation, whole or not at all, in folders that nobody else can look into."""
-    private_folder(file.parent)
-    data = content if isinstance(content, bytes) else content.encode()
-    write_atomically(file, lambda draft: draft.write_bytes(data), mode=SECRET)
-    file.chmod(mode)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import socket
 import ssl
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
+from fedbary.deploy.folder import expiry
+from fedbary.deploy.plan import Plan, read_plan
 from fedbary_flower.control import NoAnswer, flwr
-from fedbary.deploy.plan import CONNECTION, Plan, need_flower, read_plan
+from fedbary_flower.scripts import CONNECTION
 
 _CERTIFICATES = {"ca": "ca/ca.crt", "server": "server/server.pem"}
 
 
 def status(folder: str | Path) -> dict[str, Any]:
     """How a federation is doing: certificates, keys, the server, and the nodes that it knows."""
-    need_flower()
     folder = Path(folder).absolute()
     plan = read_plan(folder)
     problem = server_problem(plan, folder)
@@ -43,19 +44,11 @@ def status(folder: str | Path) -> dict[str, Any]:
         "certificates": {name: expiry(folder / path) for name, path in _CERTIFICATES.items()},
         "server": {"answers": problem is None, "problem": problem or list_problem},
         "nodes": nodes,
-        "other_nodes": [{"node_id": number, "status": state} for number, state in known.items()],
+        "other_nodes": [
+            {"node_id": number, "status": state, "remedy": _unregister(folder, number)}
+            for number, state in known.items()
+        ],
     }
-
-
-def expiry(file: Path) -> dict[str, Any]:
-    """When a certificate ends, and in how many days."""
-    from cryptography import x509
-
-    try:
-        end = x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
-    except (OSError, ValueError):
-        return {"expires": None, "days_left": None}
-    return {"expires": end.isoformat(), "days_left": (end - datetime.now(UTC)) // timedelta(days=1)}
 
 
 def _key_state(folder: Path) -> str:
@@ -98,3 +91,8 @@ def _listed(folder: Path) -> tuple[dict[str, str], str | None]:
     except (KeyError, TypeError):
         return {}, "Flower's program 'flwr supernode list' gave no answer that can be read"
     return {number: state for number, state in known.items() if state != "unregistered"}, None
+
+
+def _unregister(folder: Path, number: str) -> str:
+    home = quote(str(folder / "flwr"))
+    return f"FLWR_HOME={home} FLWR_TELEMETRY_ENABLED=0 flwr supernode unregister {number} {CONNECTION}"

@@ -15,12 +15,12 @@ from flwr.serverapp.strategy import FedAvg
 from fedbary.data.atomic import write_atomically
 from fedbary.data.npy import read_npy
 from fedbary.engines.coordinator import reference_of
-from fedbary_flower.selected_nodes import SelectedNodes
 from fedbary.errors import FedbaryError, SettingsError, as_note
 from fedbary.guard.node_config import NodeConfig
-from fedbary_flower.local_training import accuracy, model_shape, trained
 from fedbary.guard.what_leaves import refusal
 from fedbary.space.points import features
+from fedbary_flower.local_training import accuracy, model_shape, trained
+from fedbary_flower.selected_nodes import SelectedNodes
 
 if TYPE_CHECKING:
     from fedbary.engines.run_config import RunConfig

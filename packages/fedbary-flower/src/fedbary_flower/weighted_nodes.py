@@ -9,9 +9,9 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDic
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
+from fedbary.errors import SettingsError, wrong_parameter
 from fedbary_flower.strategy_wrapper import Wrapper, innermost
 from fedbary_flower.wanted_nodes import WantedNode, found, online
-from fedbary.errors import SettingsError, wrong_parameter
 
 # Strategies of Flower's that make a model in which the weights of nodes have no part, or that fail where one is 0.
 _WITHOUT_WEIGHTS = {

@@ -1,4 +1,4 @@
-"""Methods from the literature, trainings, comparisons and experiments: nothing below imports this."""
+"""Methods from the literature, trainings, comparisons and experiments: the core does not know them."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from platformdirs import user_cache_path
 
 from fedbary.data.atomic import write_atomically
 from fedbary.data.columns import Array
+from fedbary.data.encoders.cache import cache_folder
 from fedbary.errors import DataError, DatasetUnavailable
 from fedbary.notes import Note
 
@@ -65,18 +65,6 @@ def folders() -> list[Path]:
     """
     named = os.environ.get("FEDBARY_DATA")
     return [*([Path(named)] if named else []), cache_folder()]
-
-
-def cache_folder() -> Path:
-    """Return the folder in which fetched data sets and encoded cells are kept: ``$FEDBARY_CACHE``, or the user's cache.
-
-    Examples
-    --------
-    >>> "fedbary" in cache_folder().parts
-    True
-    """
-    named = os.environ.get("FEDBARY_CACHE", "off")
-    return user_cache_path("fedbary", appauthor=False) if named in ("", "off") else Path(named)
 
 
 def find(source: Source) -> Path | None:

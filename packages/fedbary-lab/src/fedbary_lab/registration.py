@@ -13,8 +13,8 @@ from fedbary_lab.comparison.protocols import PROTOCOL_METHODS
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary_lab.baselines.clients import Setting
     from fedbary.valuation.scores import ClientScores
+    from fedbary_lab.baselines.clients import Setting
 
 
 def register_row_method(name: str, compute: Callable[[Table, Table, int], ArrayLike], *, does: str = "") -> None:

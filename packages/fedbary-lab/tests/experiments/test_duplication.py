@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.experiments import copied_distance
 from fedbary_lab.experiments.duplication import (
     COPIER,
@@ -22,7 +23,6 @@ from fedbary_lab.experiments.duplication import (
     table,
 )
 from fedbary_lab.experiments.paper import SAYS
-from fedbary.valuation.scores import ClientScores
 
 
 @pytest.fixture

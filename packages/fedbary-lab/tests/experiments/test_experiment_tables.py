@@ -8,11 +8,11 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import SettingsError
 from fedbary.notes import Note
+from fedbary.valuation.row_frame import row_frame
 from fedbary_lab.experiments import EXPERIMENTS, detection, find
 from fedbary_lab.experiments.federations import Spoilt
 from fedbary_lab.experiments.judged_rows import judged
 from fedbary_lab.experiments.tables import mean_and_spread, pivots
-from fedbary.valuation.row_frame import row_frame
 
 
 def test_seeds_become_mean_and_spread_and_errors_are_shown():

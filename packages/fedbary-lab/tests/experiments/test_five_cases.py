@@ -6,10 +6,10 @@ import pytest
 
 import fedbary as fb
 from fedbary.games.permutations import _orders
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.experiments import five_cases
 from fedbary_lab.experiments.five_cases import CASES, FEATURES, LABELS, ONE_SIGMA, SIZES, Cell, clients_of
 from fedbary_lab.experiments.trained import draw_seed
-from fedbary.valuation.scores import ClientScores
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 import fedbary as fb
 from fedbary.protocols.cards.client import CardsClient, card_of
 from fedbary.protocols.messages import Message
+from fedbary.valuation.rules import RowRules
 from fedbary_lab.experiments import robustness
 from fedbary_lab.experiments.robustness import Cell
-from fedbary.valuation.rules import RowRules
 
 
 def test_a_forged_card_is_a_card():

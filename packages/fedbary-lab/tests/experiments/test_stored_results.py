@@ -9,7 +9,7 @@ import pytest
 import fedbary
 from fedbary_lab.experiments import drawn, find, origin, stored
 from fedbary_lab.experiments.stored import Provenance
-from fedbary.views.plots import curves
+from fedbary_lab.plots import curves
 
 FROM = Provenance("fedbary reproduce x", 2, 1, 90.0, 2, "0123abc", {"python": "3.12.1"})
 

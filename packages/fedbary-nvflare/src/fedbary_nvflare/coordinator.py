@@ -11,8 +11,8 @@ from nvflare.collab import collab
 from nvflare.collab.api.exceptions import RunAborted
 
 from fedbary.engines import coordinator
-from fedbary_nvflare.engine import NvflareEngine
 from fedbary.engines.run_config import RunConfig
+from fedbary_nvflare.engine import NvflareEngine
 
 _OUTPUT = "fedbary"
 

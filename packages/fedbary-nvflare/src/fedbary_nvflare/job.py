@@ -12,10 +12,10 @@ from nvflare.job_config.api import FedJob
 from nvflare.recipe import SimEnv
 
 from fedbary.engines.networked import WAVE
+from fedbary.errors import wrong_parameter
 from fedbary_nvflare.coordinator import Coordinator
 from fedbary_nvflare.site import Site
 from fedbary_nvflare.site_config import FILE
-from fedbary.errors import wrong_parameter
 
 PACKAGE = "fedbary"
 _START = 600

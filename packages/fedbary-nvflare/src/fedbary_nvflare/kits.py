@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from fedbary.data.atomic import private_folder
+from fedbary.deploy.folder import PROGRAM, PUBLIC, SECRET, put
 from fedbary.deploy.plan import Plan
-from fedbary_flower.setup import PROGRAM, PUBLIC, SECRET, put
-from fedbary_nvflare.job import CLOSED_SITE, SERVER_CLASSES, SITE_CLASSES
 from fedbary.errors import DataError, SettingsError
+from fedbary_nvflare.job import CLOSED_SITE, SERVER_CLASSES, SITE_CLASSES
 
 ADMIN = "coordinator@federation.local"
 _PROJECT, _ROLE = "fedbary", "project_admin"

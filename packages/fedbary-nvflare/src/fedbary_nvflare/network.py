@@ -8,15 +8,28 @@ from shlex import quote
 from typing import Any
 
 from fedbary.deploy.engines import Standing, Step
-from fedbary_nvflare.control import NoAnswer, flare
-from fedbary_nvflare.setup import add_nodes, create, need_nvflare, rotate
+from fedbary.deploy.findings import Finding, package_finding
+from fedbary.deploy.folder import expiry
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.deploy.run_keys import RUN_KEYS, Scalar
-from fedbary_flower.status import expiry
 from fedbary.engines.run_config import RunConfig
 from fedbary.errors import DataError, SettingsError
+from fedbary_nvflare.control import NoAnswer, flare
+from fedbary_nvflare.setup import add_nodes, create, rotate
 
-__all__ = ["add_nodes", "create", "next_step", "rotate", "run_keys", "standing", "status", "steps", "stop", "submit"]
+__all__ = [
+    "add_nodes",
+    "create",
+    "findings",
+    "next_step",
+    "rotate",
+    "run_keys",
+    "standing",
+    "status",
+    "steps",
+    "stop",
+    "submit",
+]
 
 _STATES = {"SUBMITTED": "waiting", "APPROVED": "waiting", "DISPATCHED": "waiting", "RUNNING": "running"}
 
@@ -45,7 +58,6 @@ def _site(folder: Path, name: str) -> Step:
 
 def status(folder: Path) -> dict[str, Any]:
     """How the federation is doing; the same facts as of one on Flower."""
-    need_nvflare()
     folder = Path(folder).absolute()
     plan = read_plan(folder)
     problem, there = None, set[str]()
@@ -72,7 +84,9 @@ def status(folder: Path) -> dict[str, Any]:
         "certificates": {"ca": expiry(startup / "rootCA.pem"), "server": expiry(startup / "server.crt")},
         "server": {"answers": problem is None, "problem": problem},
         "nodes": nodes,
-        "other_nodes": [{"node_id": name, "status": "online"} for name in sorted(there - set(plan.nodes))],
+        "other_nodes": [
+            {"node_id": name, "status": "online", "remedy": ""} for name in sorted(there - set(plan.nodes))
+        ],
     }
 
 
@@ -81,6 +95,11 @@ def _key_state(startup: Path) -> str:
     if (startup / "client.key").is_file():
         return "pair"
     return "public" if (startup / "client.crt").is_file() else "none"
+
+
+def findings(folder: Path, plan: Plan, found: Mapping[str, Any]) -> list[Finding]:  # noqa: ARG001 - as all
+    """FLARE itself; its kits hold nothing that could not fit together."""
+    return [package_finding("fedbary-nvflare", "real federations over NVIDIA FLARE", needed=True)]
 
 
 def run_keys(folder: Path, app: Path | None) -> Mapping[str, Scalar]:  # noqa: ARG001 - as all

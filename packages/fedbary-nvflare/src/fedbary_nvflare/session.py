@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedbary_nvflare.control import NoAnswer
-from fedbary_nvflare.kits import ADMIN
 from fedbary.deploy.run_keys import Scalar
 from fedbary.wording import as_plain
+from fedbary_nvflare.control import NoAnswer
+from fedbary_nvflare.kits import ADMIN
 
 _SECONDS = 15.0
 # For a site to answer.

@@ -5,15 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from string import whitespace
 
-from fedbary_nvflare import texts
+from fedbary.deploy.folder import PROGRAM, PUBLIC, SECRET, filled, new_folder, put
 from fedbary.deploy.plan import SETTINGS, Plan, plan_text
-from fedbary_flower.scripts import filled
-from fedbary_flower.setup import PROGRAM, PUBLIC, SECRET, new_folder, put
 from fedbary.errors import DataError, SettingsError
+from fedbary_nvflare import texts
 
 _WORKSHOP = "provision"
 # FLARE puts paths into command lines as they are.
@@ -28,7 +26,6 @@ def create(folder: str | Path, plan: Plan) -> Path:
     Path
         The folder, absolute, with ``server/``, ``admin/`` and a kit for every owner in ``nodes/``.
     """
-    need_nvflare()
     if _BREAKS_COMMANDS & set(str(Path(folder).absolute())):
         raise SettingsError("deploy.flare-folder", folder=str(Path(folder).absolute()))
 
@@ -41,11 +38,11 @@ def create(folder: str | Path, plan: Plan) -> Path:
         for name, kit in made.items():
             move(kit, draft / (f"nodes/{name}" if name in plan.nodes else name))
         clear(draft / _WORKSHOP)
-        _write_server(draft, plan, target)
+        _write_server(draft, plan)
         for name in plan.nodes:
-            _write_owner_files(draft, plan, target, name)
+            _write_owner_files(draft, plan, name)
         export(draft / "admin" / "transfer", {})
-        _write_plan(draft, plan, target)
+        _write_plan(draft, plan)
         for place in (path for path in draft.rglob("*") if path.is_dir()):  # FLARE makes folders that all can look into
             place.chmod(0o700)
 
@@ -56,14 +53,13 @@ def add_nodes(folder: Path, plan: Plan, names: Sequence[str]) -> bool:
     """Kits of new sites, signed by the authority that the server trusts: it lets them in as they come."""
     from fedbary_nvflare.kits import clear, kits, move
 
-    need_nvflare()
     workshop = _workshop(folder)
     made = kits(workshop, plan, names)
     for name in names:
         move(made[name], folder / "nodes" / name)
-        _write_owner_files(folder, plan, folder, name)
+        _write_owner_files(folder, plan, name)
     clear(workshop)
-    _write_plan(folder, plan, folder)
+    _write_plan(folder, plan)
     return True
 
 
@@ -71,7 +67,6 @@ def rotate(folder: Path, plan: Plan, nodes: Sequence[str], *, server: bool) -> S
     """New certificates of everybody under a new authority; FLARE cannot revoke those of one site alone."""
     from fedbary_nvflare.kits import clear, kits, move
 
-    need_nvflare()
     if not server or set(nodes) - set(plan.nodes):
         raise SettingsError("deploy.flare-cannot-revoke")
     with tempfile.TemporaryDirectory(prefix=".rotated-", dir=folder) as place:
@@ -86,12 +81,6 @@ def rotate(folder: Path, plan: Plan, nodes: Sequence[str], *, server: bool) -> S
     return [f"nodes/{name}/startup" for name in plan.nodes]
 
 
-def need_nvflare() -> None:
-    """Say how to get FLARE where it is missing."""
-    if find_spec("nvflare") is None:
-        raise SettingsError("deploy.nvflare-missing")
-
-
 def _workshop(folder: Path) -> Path:
     from fedbary_nvflare.kits import authority
 
@@ -101,21 +90,21 @@ def _workshop(folder: Path) -> Path:
     return workshop
 
 
-def _write_server(root: Path, plan: Plan, target: Path) -> None:
-    put(root / "server" / "server.sh", filled(texts.SERVER, plan, target), PROGRAM)
+def _write_server(root: Path, plan: Plan) -> None:
+    put(root / "server" / "server.sh", filled(texts.SERVER, plan), PROGRAM)
 
 
-def _write_owner_files(root: Path, plan: Plan, target: Path, name: str) -> None:
+def _write_owner_files(root: Path, plan: Plan, name: str) -> None:
     """What the owner of a site fills in; it stays in the site's own kit."""
-    from fedbary_nvflare.site_config import FILE
     from fedbary.guard.policy import OwnerPolicy
+    from fedbary_nvflare.site_config import FILE
 
     kit = root / "nodes" / name
-    put(kit / "local" / FILE, filled(texts.SITE_CONFIG, plan, target, name), SECRET)
+    put(kit / "local" / FILE, filled(texts.SITE_CONFIG, plan, name), SECRET)
     put(kit / "local" / "policy.toml", OwnerPolicy().to_toml(), SECRET)
-    put(kit / "README.md", filled(texts.SITE_README, plan, target, name), PUBLIC)
+    put(kit / "README.md", filled(texts.SITE_README, plan, name), PUBLIC)
 
 
-def _write_plan(root: Path, plan: Plan, target: Path) -> None:
-    put(root / "README.md", filled(texts.README, plan, target), PUBLIC)
+def _write_plan(root: Path, plan: Plan) -> None:
+    put(root / "README.md", filled(texts.README, plan), PUBLIC)
     put(root / SETTINGS, plan_text(plan), PUBLIC)

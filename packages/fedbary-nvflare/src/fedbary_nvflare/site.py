@@ -7,10 +7,10 @@ from typing import Any
 from nvflare.collab import collab
 
 from fedbary.engines.answering import answered
-from fedbary_nvflare.site_config import is_simulated, own_config
 from fedbary.engines.packed import Packed
 from fedbary.errors import ProtocolError
 from fedbary.guard.node_config import TableSource
+from fedbary_nvflare.site_config import is_simulated, own_config
 
 _COORDINATOR = "server"  # FLARE's name of the caller that it has authenticated as the job's server
 

@@ -1,4 +1,4 @@
-"""The texts and the script of a federation on FLARE, as templates for `fedbary_flower.scripts.filled`."""
+"""The texts and the script of a federation on FLARE, as templates for `fedbary.deploy.folder.filled`."""
 
 from __future__ import annotations
 

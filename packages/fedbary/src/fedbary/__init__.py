@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0.dev0"
 
 # Public name → where it lives. Names are imported when they are first used, so that `import fedbary` (and with it
-# `fedbary --help`) costs nothing.
+# `fedbary --help`) costs nothing. Some are of the package fedbary-lab.
 _HOMES = {
     "Audit": "fedbary.auditing.result",
     "Boost": "fedbary_lab.boosting",
@@ -70,7 +70,6 @@ _HOMES = {
     "read": "fedbary.data.files",
     "read_batches": "fedbary.data.batches",
     "read_clients": "fedbary.data.files",
-    "research": "fedbary_lab",
     "solve": "fedbary.transport.solve",
     "split_reference": "fedbary.space.row_identity",
     "value": "fedbary.api",
@@ -138,14 +137,12 @@ __all__ = [
     "read",
     "read_batches",
     "read_clients",
-    "research",
     "solve",
     "split_reference",
     "value",
 ]
 
 if TYPE_CHECKING:
-    import fedbary_lab as research
     from fedbary.api import card, value
     from fedbary.auditing.auditor import audit
     from fedbary.auditing.result import Audit
@@ -179,11 +176,6 @@ if TYPE_CHECKING:
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
     from fedbary.protocols.triangle import Triangle
-    from fedbary_lab.boosting import Boost, boost
-    from fedbary_lab.comparison import Comparison, RowComparison, compare_clients, compare_rows
-    from fedbary_lab.training.fedavg_settings import FedAvg
-    from fedbary_lab.training.models import CNN, MLP, Logistic
-    from fedbary_lab.training.training_log import TrainingLog
     from fedbary.space.fit import fit_schema
     from fedbary.space.options import Space
     from fedbary.space.points import Points, embed
@@ -198,11 +190,21 @@ if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scores import ClientScores
     from fedbary.views import plots
+    from fedbary_lab.boosting import Boost, boost
+    from fedbary_lab.comparison import Comparison, RowComparison, compare_clients, compare_rows
+    from fedbary_lab.training.fedavg_settings import FedAvg
+    from fedbary_lab.training.models import CNN, MLP, Logistic
+    from fedbary_lab.training.training_log import TrainingLog
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'fedbary' has no attribute {name!r}")
+    if _HOMES[name].startswith("fedbary_lab"):
+        from fedbary.satellites import is_missing, missing
+
+        if is_missing("fedbary_lab"):
+            raise missing("fedbary_lab", f"fedbary.{name}")
     home = import_module(_HOMES[name])
     if _HOMES[name] == f"fedbary.{name}":
         return home

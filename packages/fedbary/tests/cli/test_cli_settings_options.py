@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from fedbary.cli.app import app
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.protocols.registry import PROTOCOLS
-from fedbary_lab.training.fedavg_settings import FedAvg
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
+from fedbary_lab.training.fedavg_settings import FedAvg
 
 pytest_plugins = ["cli_fixtures"]
 

@@ -196,9 +196,9 @@ def test_an_unreadable_message_is_in_the_ledger(owner):
     pytest.importorskip("flwr")
     from flwr.app import ConfigRecord, Context, RecordDict
     from flwr.app import Message as FlowerMessage
-    from inprocess import be_a_task
 
     from fedbary_flower.client_app import app
+    from inprocess import be_a_task
 
     be_a_task()
     content = RecordDict({"fedbary": ConfigRecord({"version": "another"})})

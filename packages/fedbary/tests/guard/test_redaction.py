@@ -181,11 +181,10 @@ LEAVES = {
 def federation(tmp_path):
     """Four nodes with files of their own and a run config; a function that runs them over a grid in this process."""
     pytest.importorskip("flwr")
-    from inprocess import InProcessGrid
-
+    from fedbary.engines.run_config import RunConfig
     from fedbary_flower.client_app import app
     from fedbary_flower.server_app import valued
-    from fedbary.engines.run_config import RunConfig
+    from inprocess import InProcessGrid
 
     rows(120, 9).to_csv(tmp_path / "reference.csv", index=False)
     config = {"reference": str(tmp_path / "reference.csv"), "timeout": 60.0, "poll": 0.001}

@@ -19,12 +19,12 @@ from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.private_answer import noisy_costs, private_answer, released_sums, units_per_row
 from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary_lab.experiments.empirical_epsilon import measured_epsilon, neighbour, rounding_trap
 from fedbary.space.points import cells_of_a_row
 from fedbary.space.row_points import row_points
 from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
 from fedbary.transport.cost import cost_matrix
 from fedbary.valuation.rules import RowRules
+from fedbary_lab.experiments.empirical_epsilon import measured_epsilon, neighbour, rounding_trap
 
 FIELDS = {"rows", "cost", "lower", "relaxed", "error", "noise"}
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
-from fedbary_lab.baselines.classifiers import class_schema
-from fedbary_lab.baselines.logistic import cross_validate, label_scores
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
 from fedbary.space.points import features
 from fedbary.valuation.row_frame import row_frame
+from fedbary_lab.baselines.classifiers import class_schema
+from fedbary_lab.baselines.logistic import cross_validate, label_scores
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
-from fedbary_lab.baselines.pydvl_values import RowGame, load_pydvl
 from fedbary.space.options import Space
 from fedbary.valuation.row_frame import row_frame
+from fedbary_lab.baselines.pydvl_values import RowGame, load_pydvl
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from fedbary.checks import number, whole
 from fedbary.data.table import Table
 from fedbary.errors import wrong_parameter
-from fedbary_lab.baselines.classifiers import class_schema
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
 from fedbary.space.points import features
@@ -20,6 +19,7 @@ from fedbary.transport.simplex import network_simplex
 from fedbary.transport.sinkhorn import sinkhorn
 from fedbary.valuation.row_frame import row_frame
 from fedbary.valuation.row_values import calibrated_gradient
+from fedbary_lab.baselines.classifiers import class_schema
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError
-from fedbary_lab.baselines.classifiers import class_schema, fitted
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
 from fedbary.space.points import features
 from fedbary.space.schema import Schema
 from fedbary.valuation.row_frame import row_frame
+from fedbary_lab.baselines.classifiers import class_schema, fitted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from fedbary.checks import whole
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError, wrong_parameter
-from fedbary_lab.baselines.classifiers import class_schema, fitted, scaled_pair
-from fedbary_lab.baselines.logistic import cross_validate
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
 from fedbary.space.points import features
 from fedbary.valuation.row_frame import row_frame
+from fedbary_lab.baselines.classifiers import class_schema, fitted, scaled_pair
+from fedbary_lab.baselines.logistic import cross_validate
 
 if TYPE_CHECKING:
     import pandas as pd

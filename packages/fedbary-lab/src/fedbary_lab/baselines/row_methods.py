@@ -12,6 +12,7 @@ import numpy as np
 from fedbary.data.registry import Registry, first_line
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, SettingsError
+from fedbary.valuation.row_frame import row_frame
 from fedbary_lab.baselines.confident import cleanlab_values
 from fedbary_lab.baselines.influence import influence_values
 from fedbary_lab.baselines.lava import lava_values
@@ -25,7 +26,6 @@ from fedbary_lab.baselines.pydvl_values import (
     oob_values,
     tmc_values,
 )
-from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd

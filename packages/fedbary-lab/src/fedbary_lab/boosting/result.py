@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from fedbary.data.export import write
 from fedbary.notes import Note
-from fedbary_lab.result_folder import read_index, refuse_foreign, write_index
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.storage import check_output
+from fedbary_lab.result_folder import read_index, refuse_foreign, write_index
 
 if TYPE_CHECKING:
     import pandas as pd

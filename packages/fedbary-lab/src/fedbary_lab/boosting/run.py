@@ -18,11 +18,11 @@ from fedbary.data.objects import as_table, check_types, client_tables
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError, wrong_parameter
 from fedbary.notes import Note
-from fedbary_lab.boosting.result import Boost, Trained
-from fedbary_lab.result_cache import ResultCache, fingerprints
 from fedbary.space.row_identity import content_digest, row_keys
 from fedbary.valuation.cleaning import clean
 from fedbary.valuation.result import Valuation, why_without_rows
+from fedbary_lab.boosting.result import Boost, Trained
+from fedbary_lab.result_cache import ResultCache, fingerprints
 
 if TYPE_CHECKING:
     import pandas as pd

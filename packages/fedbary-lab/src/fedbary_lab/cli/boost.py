@@ -11,12 +11,10 @@ import typer
 
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
 from fedbary.cli.ui.completion import several_of
-from fedbary.cli.ui.interrupts import finished_parts, on_interrupt
-from fedbary_lab.cli.models import ModelName, named_model
+from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.options import (
     READING,
     SOME_FAILED,
-    TRAINING,
     Config,
     Files,
     Json,
@@ -31,8 +29,10 @@ from fedbary.cli.ui.options import (
 from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.data.options import ReadOptions
-from fedbary_lab.training.fedavg_settings import FedAvg
 from fedbary.valuation.rules import RowRules
+from fedbary_lab.cli.models import ModelName, named_model
+from fedbary_lab.cli.training_options import TRAINING, finished_parts
+from fedbary_lab.training.fedavg_settings import FedAvg
 
 
 @with_settings(rules=SettingsOf(RowRules, panel="Flags", without=("rule",)), training=TRAINING, reading=READING)
@@ -82,10 +82,10 @@ def boost(
     assert reference is not None
     assert test is not None
     refuse_file(output)
-    from fedbary_lab.cli.tables import show_boost
     from fedbary.cli.ui.written_result import with_sources
     from fedbary_lab.boosting import boost as run
     from fedbary_lab.boosting import check_folder
+    from fedbary_lab.cli.tables import show_boost
 
     check_folder(output)
     paths = client_paths(patterns, apart_from=[reference, test])

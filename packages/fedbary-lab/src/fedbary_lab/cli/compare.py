@@ -10,13 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
-from fedbary.cli.ui.completion import methods as known_methods
-from fedbary.cli.ui.interrupts import finished_parts, on_interrupt
-from fedbary_lab.cli.models import ModelName, named_model
+from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.options import (
     READING,
     SOME_FAILED,
-    TRAINING,
     Config,
     Files,
     Json,
@@ -31,6 +28,9 @@ from fedbary.cli.ui.options import (
 from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
+from fedbary_lab.cli.completion import methods as known_methods
+from fedbary_lab.cli.models import ModelName, named_model
+from fedbary_lab.cli.training_options import TRAINING, finished_parts
 from fedbary_lab.training.fedavg_settings import FedAvg
 
 _BUDGET = "Budget of each method"

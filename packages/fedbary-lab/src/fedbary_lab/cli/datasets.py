@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from fedbary.cli.ui.completion import DATASETS, one_of
+from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import Json
+from fedbary_lab.cli.completion import DATASETS
 
 
 def datasets(
@@ -26,7 +27,7 @@ def datasets(
     that other installed packages offer are listed with the package; how large they are is not known before they are
     loaded.
     """
-    from fedbary.data.datasets import describe
+    from fedbary_lab.datasets import describe
 
     known: list[dict[str, Any]] = describe().to_dict("records")  # type: ignore[assignment]
     known += _offered_by_others(known)

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from fedbary.checks import did_you_mean
-from fedbary.cli.ui.completion import MODELS, one_of
+from fedbary.cli.ui.completion import one_of
 from fedbary.errors import SettingsError
+from fedbary_lab.cli.completion import MODELS
 
 ModelName = Annotated[
     str,

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbary_lab.cli.cell_progress import cell_progress
-from fedbary.cli.ui.completion import DATASETS, EXPERIMENTS, one_of, several_of
+from fedbary.cli.ui.completion import one_of, several_of
 from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.json import write_json
 from fedbary.cli.ui.options import SOME_FAILED, Json, Output, comma_separated, refuse_file
 from fedbary.cli.ui.session import session
 from fedbary.errors import SettingsError
+from fedbary_lab.cli.cell_progress import cell_progress
+from fedbary_lab.cli.completion import DATASETS, EXPERIMENTS
 
 if TYPE_CHECKING:
     from fedbary_lab.experiments import Experiment

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from fedbary.data.export import write
 from fedbary.errors import SettingsError
 from fedbary.notes import Note
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.comparison.measures import agreement
 from fedbary_lab.result_folder import read_index, refuse_foreign, write_index
-from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-    from fedbary_lab.training.training_log import TrainingLog
     from fedbary.views.plots import Display
+    from fedbary_lab.training.training_log import TrainingLog
 
 _KIND, _FILE, _LOG = "comparison", "comparison.json", "training-log.npz"
 _TABLES = ("scores.csv", "summary.csv", "plot.html")
@@ -82,7 +82,7 @@ class Comparison:
 
     def display(self, truth: str | None = None) -> Display:
         """Every client's share by every method; the truth comes first."""
-        from fedbary.views.plots import method_shares
+        from fedbary_lab.plots import method_shares
 
         return method_shares(self.to_frame(), truth or self._truth())
 

@@ -84,7 +84,7 @@ class RowComparison:
 
     def display(self) -> Display:
         """How well the methods find wrong rows where these are known, else how alike the methods are."""
-        from fedbary.views.plots import method_aurocs, method_likeness
+        from fedbary_lab.plots import method_aurocs, method_likeness
 
         return method_aurocs(self.summary()) if self.wrong else method_likeness(self.likeness())
 

@@ -14,11 +14,11 @@ from fedbary.data.registry import BROKEN_PLUG_IN
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.notes import Note
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.comparison.client_comparison import Comparison
 from fedbary_lab.comparison.inputs import check_methods, tables_of
 from fedbary_lab.comparison.protocols import PROTOCOL_METHODS, protocol_scores
 from fedbary_lab.result_cache import ResultCache, fingerprints
-from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     from fedbary.api import Data

@@ -19,11 +19,11 @@ from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, SettingsError, as_note
 from fedbary.notes import Note
 from fedbary.protocols.registry import PROTOCOLS
+from fedbary.valuation.result import why_without_rows
 from fedbary_lab.comparison.inputs import check_methods, tables_of
 from fedbary_lab.comparison.protocols import PROTOCOL_METHODS
 from fedbary_lab.comparison.row_comparison import RowComparison
 from fedbary_lab.result_cache import ResultCache, fingerprints
-from fedbary.valuation.result import why_without_rows
 
 if TYPE_CHECKING:
     import pandas as pd

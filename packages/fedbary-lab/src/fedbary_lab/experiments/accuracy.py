@@ -111,7 +111,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """The relative error against the number of points."""
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     shown = final[["dataset", "S", "protocol", "relative_error"]].dropna().reset_index(drop=True)
     labels = {"S": "number of points S (m: as many as rows)", "relative_error": "estimate / exact distance − 1"}

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import fedbary as fb
+from fedbary.space.labels import class_names
+from fedbary.valuation.cleaning import acts_on
 from fedbary_lab.boosting import trained_accuracy
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import Spoilt, split_dataset
 from fedbary_lab.training.fedavg_settings import FedAvg
 from fedbary_lab.training.federation import Federation
 from fedbary_lab.training.models import Model
-from fedbary.space.labels import class_names
-from fedbary.valuation.cleaning import acts_on
 
 if TYPE_CHECKING:
     import pandas as pd

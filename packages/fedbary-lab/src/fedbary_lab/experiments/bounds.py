@@ -211,7 +211,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """A^(k) along the rounds; and the validation loss against the distance, by kind of noise."""
-    from fedbary.views.plots import curves, scatter
+    from fedbary_lab.plots import curves, scatter
 
     shown = []
     first = final[(final["theorem"] == 1) & (final["walk"] == "projected") & (final["data"] == GAUSSIANS)]

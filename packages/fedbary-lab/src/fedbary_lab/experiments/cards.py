@@ -154,7 +154,7 @@ def picture(final: pd.DataFrame, alpha: str = "1") -> Display:
     """AUROC of cards against the number of clients, and of references, which do not depend on it, as level lines."""
     import pandas as pd
 
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     shown = final[(final["alpha"] == alpha) & final["label_score"].notna()]
     counts = [name for name in dict.fromkeys(shown["judge"]) if name.endswith("cards")]

@@ -226,7 +226,7 @@ def pictures(final: pd.DataFrame) -> list[Display]:
 
 def skew_picture(final: pd.DataFrame, noise: str) -> Display:
     """AUROC of one kind of noise against the Dirichlet parameter; by value where a method has no score of its own."""
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     shown = final[final["noise"] == noise].copy()
     shown["best"] = shown["channel"].fillna(shown["auroc"])

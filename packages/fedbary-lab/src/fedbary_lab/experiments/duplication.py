@@ -17,6 +17,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.data import Table, repeat_row
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.baselines.clients import METHODS, prepare
 from fedbary_lab.comparison import protocol_scores
 from fedbary_lab.experiments import copied_distance
@@ -26,7 +27,6 @@ from fedbary_lab.experiments.federations import split_dataset
 from fedbary_lab.experiments.tables import errors, markdown_table, mean_and_spread, number, stacked
 from fedbary_lab.training.fedavg_settings import FedAvg
 from fedbary_lab.training.federation import Federation
-from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.comparison import PROTOCOL_METHODS, agreement, protocol_scores
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.tables import mean_and_spread, pivots
 from fedbary_lab.experiments.trained import draw_seed
 from fedbary_lab.experiments.truths import CEILING, Cell, cells, draw, truths
 from fedbary_lab.experiments.worth import VARIANTS, played
-from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +156,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """Fidelity against time: mean Spearman correlation with each truth against seconds, a point for each method."""
-    from fedbary.views.plots import scatter
+    from fedbary_lab.plots import scatter
 
     means = final[(final["case"] == MEAN) & final["seconds"].notna()]
     means = means.assign(

@@ -22,13 +22,13 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.data import Table, add_noise
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.comparison import agreement, protocol_scores
 from fedbary_lab.comparison.measures import rank_correlations
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import split_dataset
 from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots
 from fedbary_lab.experiments.trained import Trained, draw_seed
-from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,7 +161,7 @@ def pictures(final: pd.DataFrame) -> list[Display]:
     """The paper's scatter plots: each client's share by each method, a panel for each case, a picture per data set."""
     import pandas as pd
 
-    from fedbary.views.plots import scatter
+    from fedbary_lab.plots import scatter
 
     drawn = []
     for dataset, group in final[(final["clients"] == 5) & final["method"].isin(DRAWN)].groupby("dataset", sort=False):

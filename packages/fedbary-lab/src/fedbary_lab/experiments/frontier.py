@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
+from fedbary.space.encode import encode
+from fedbary.space.points import place
+from fedbary.space.public_schema import public_schema
+from fedbary.space.schema import Schema
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.fact_names import fact_name
 from fedbary_lab.experiments.federations import SplitDataset, Spoilt, split_dataset
 from fedbary_lab.experiments.spoilt_federations import auroc
 from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots
 from fedbary_lab.experiments.wrong_label_shares import agreement
-from fedbary.space.encode import encode
-from fedbary.space.points import place
-from fedbary.space.public_schema import public_schema
-from fedbary.space.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +159,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """AUROC against ε, a line for each number of rows, a panel for each data set."""
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     places = zip(final["dataset"], final["coordinates"], strict=True)
     shown = final[[_drawn(final, dataset) == coordinates for dataset, coordinates in places]]

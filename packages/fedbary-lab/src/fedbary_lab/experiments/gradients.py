@@ -230,7 +230,7 @@ def pictures(final: pd.DataFrame) -> list[Display]:
     """Counts and ratios against the share of spoilt rows in the paper's setting, as in its figure."""
     import pandas as pd
 
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     shown = final[final["setting"] == PUBLISHED]
     drawn = []

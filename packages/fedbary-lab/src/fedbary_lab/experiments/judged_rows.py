@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.notes import Note
+from fedbary.space.labels import class_names
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import Spoilt
-from fedbary.space.labels import class_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
+from fedbary.valuation.verdict import Advice
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import split_dataset
 from fedbary_lab.experiments.tables import mean_and_spread, pivots
-from fedbary.valuation.verdict import Advice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,7 +182,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """The paper's histogram for each kind of noise: distances of the five, divided by the mean of the first four."""
-    from fedbary.views.plots import bars
+    from fedbary_lab.plots import bars
 
     shown = []
     for noise, said in NOISES.items():

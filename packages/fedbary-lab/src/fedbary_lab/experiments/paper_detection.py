@@ -208,7 +208,7 @@ def pictures(final: pd.DataFrame) -> list[Display]:
 
 
 def _inspection(final: pd.DataFrame, noise: str) -> Display:
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     shown = final[final["noise"] == noise]
     best = shown.drop_duplicates("share").assign(method="best possible")
@@ -230,7 +230,7 @@ def _inspection(final: pd.DataFrame, noise: str) -> Display:
 
 
 def _positives_picture(final: pd.DataFrame) -> Display:
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     shown = final[final["flagged"].notna()]
     same = shown.drop_duplicates(["noise", "share"]).assign(method="spoilt rows")

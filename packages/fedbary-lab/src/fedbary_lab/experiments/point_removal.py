@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fedbary as fb
+from fedbary.space.labels import class_names
+from fedbary.space.points import features
 from fedbary_lab.baselines.classifiers import class_schema, fitted
 from fedbary_lab.comparison.measures import auroc
 from fedbary_lab.experiments.cells import Record
@@ -36,8 +38,6 @@ from fedbary_lab.experiments.removal_methods import (
     Draw,
 )
 from fedbary_lab.experiments.tables import errors, markdown_table, mean_and_spread, number
-from fedbary.space.labels import class_names
-from fedbary.space.points import features
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,7 +227,7 @@ def pictures(final: pd.DataFrame) -> list[Display]:
     """The paper's two panels, noisy features and wrong labels: best first, and worst first."""
     import pandas as pd
 
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     shown = final[(final["setting"] == PAPER) & (final["errors"] == 0)]
     labels = {"removed": "% of the rows left out", "accuracy": "accuracy on test rows"}

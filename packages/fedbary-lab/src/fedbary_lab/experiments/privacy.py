@@ -22,14 +22,14 @@ from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, noisy_sha
 from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary_lab.experiments.cells import Record
-from fedbary_lab.experiments.fact_names import fact_name
-from fedbary_lab.experiments.federations import split_dataset
-from fedbary_lab.experiments.tables import errors, markdown_table, mean_and_spread, number
 from fedbary.space.points import cells_of_a_row
 from fedbary.space.row_points import row_points
 from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
+from fedbary_lab.experiments.cells import Record
+from fedbary_lab.experiments.fact_names import fact_name
+from fedbary_lab.experiments.federations import split_dataset
+from fedbary_lab.experiments.tables import errors, markdown_table, mean_and_spread, number
 
 if TYPE_CHECKING:
     import pandas as pd

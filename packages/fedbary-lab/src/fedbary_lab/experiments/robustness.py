@@ -20,12 +20,12 @@ import fedbary as fb
 from fedbary.data import Table
 from fedbary.protocols.cards.client import CardsClient, card_of, card_reply
 from fedbary.protocols.messages import Reply
+from fedbary.space.public_schema import public_schema
+from fedbary.valuation.rules import RowRules
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import SKEWS, Spoilt, split_dataset
 from fedbary_lab.experiments.spoilt_federations import auroc
 from fedbary_lab.experiments.tables import errors, markdown_table, mean_and_spread, number
-from fedbary.space.public_schema import public_schema
-from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -184,7 +184,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """The paper's figure: distances of the clients by S; and how far they are from exact by S and by K."""
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     known = final[(final["seeds"] > 0) & final["case"].isin(NOISY)].reset_index(drop=True)
     known = known.assign(block=_blocks(known), K=known["K"].astype(int))

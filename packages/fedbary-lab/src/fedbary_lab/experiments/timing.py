@@ -279,7 +279,7 @@ def claims(final: pd.DataFrame) -> Iterator[str]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """Seconds against the number of clients, measured ones only."""
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     sizes, _ = _parts(final)
     measured = sizes[~sizes["estimated"].astype(bool)]

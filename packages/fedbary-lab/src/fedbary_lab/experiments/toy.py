@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fedbary as fb
+from fedbary.transport import free_support_barycenter, solve
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.gaussians import PLANE, gaussians, tables_of
 from fedbary_lab.experiments.tables import errors, markdown_table, mean_and_spread, number
-from fedbary.transport import free_support_barycenter, solve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,7 +199,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """The paper's figure, drawn again for the first seed, and the ratio from round to round."""
-    from fedbary.views.plots import curves, scatter
+    from fedbary_lab.plots import curves, scatter
 
     shown = final[final["ratio"].notna()].assign(round=lambda part: part["round"].astype(int))
     return [

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from fedbary.data import Table
 from fedbary.games import Game, exact_shapley
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.baselines.classifiers import fitted
 from fedbary_lab.baselines.clients import METHODS, Setting, prepare
 from fedbary_lab.training.evaluate import Evaluator
 from fedbary_lab.training.fedavg_settings import FedAvg
 from fedbary_lab.training.federation import Federation
-from fedbary.valuation.scores import ClientScores
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

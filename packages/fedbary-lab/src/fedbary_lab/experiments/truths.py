@@ -12,10 +12,10 @@ from itertools import product
 
 import fedbary as fb
 from fedbary.data import Table
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.experiments.federations import split_dataset
 from fedbary_lab.experiments.scenarios import SCENARIOS, scenario
 from fedbary_lab.experiments.trained import Trained, draw_seed
-from fedbary.valuation.scores import ClientScores
 
 DATASETS = ("cifar10-embeddings", "fashion-mnist")
 CASES = ("case 1", "case 2", "case 3", "case 4", "case 5", *SCENARIOS)

@@ -16,10 +16,10 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.errors import SettingsError
+from fedbary.valuation.verdict import Advice, Opinion
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import Rows, SplitDataset, split_dataset
 from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots
-from fedbary.valuation.verdict import Advice, Opinion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,7 +268,7 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
 
 def pictures(final: pd.DataFrame) -> list[Display]:
     """How often each kind of bad client is seen, and any clean one, against the rows of the reference."""
-    from fedbary.views.plots import curves
+    from fedbary_lab.plots import curves
 
     rows = sorted(final["reference_rows"].unique())
     mean = final.groupby(["alpha", "fault", "reference_rows"], sort=False)["seen"].mean().reset_index()

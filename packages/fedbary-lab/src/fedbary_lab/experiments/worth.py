@@ -21,17 +21,17 @@ from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.placing import agreed_schema, placed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.cards.worth import Judge, play_worth, public_directions, reference_judge
-from fedbary_lab.comparison import agreement
-from fedbary_lab.experiments.cells import Record
-from fedbary_lab.experiments.tables import mean_and_spread, pivots
-from fedbary_lab.experiments.trained import draw_seed
-from fedbary_lab.experiments.truths import Cell, cells, draw, truths
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names
 from fedbary.space.points import place
 from fedbary.space.public_schema import public_schema
 from fedbary.space.schema import Schema
 from fedbary.valuation.scores import ClientScores
+from fedbary_lab.comparison import agreement
+from fedbary_lab.experiments.cells import Record
+from fedbary_lab.experiments.tables import mean_and_spread, pivots
+from fedbary_lab.experiments.trained import draw_seed
+from fedbary_lab.experiments.truths import Cell, cells, draw, truths
 
 if TYPE_CHECKING:
     import pandas as pd

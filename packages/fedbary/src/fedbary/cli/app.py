@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from enum import IntEnum
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
@@ -14,11 +15,8 @@ from fedbary import __version__
 from fedbary.cli.commands.answer import answer
 from fedbary.cli.commands.ask import ask
 from fedbary.cli.commands.audit import audit
-from fedbary_lab.cli.boost import boost
 from fedbary.cli.commands.card import card
 from fedbary.cli.commands.check import check
-from fedbary_lab.cli.compare import compare
-from fedbary_lab.cli.datasets import datasets
 from fedbary.cli.commands.demo import demo
 from fedbary.cli.commands.doctor import doctor
 from fedbary.cli.commands.federation import federation
@@ -26,7 +24,6 @@ from fedbary.cli.commands.ledger import ledger
 from fedbary.cli.commands.policy import policy
 from fedbary.cli.commands.preview import preview
 from fedbary.cli.commands.report import report
-from fedbary_lab.cli.reproduce import reproduce
 from fedbary.cli.commands.rows import rows
 from fedbary.cli.commands.schema import schema
 from fedbary.cli.commands.show import show
@@ -73,16 +70,17 @@ for command, example in (
     (preview, "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet"),
     (audit, "fedbary audit mine.parquet --label diagnosis --policy policy.toml -o audit"),
     (ledger, "fedbary ledger ledger.jsonl --policy policy.toml"),
-    (compare, "fedbary compare 'sites/*.parquet' --label y --reference test.parquet --methods gtg,mr,cgsv,sketch"),
-    (boost, "fedbary boost 'sites/*.parquet' --label y --reference validation.parquet --test test.parquet"),
-    (datasets, "fedbary datasets mnist"),
-    (reproduce, "fedbary reproduce detection --smoke"),
     (doctor, "fedbary doctor"),
 ):
     app.command(cls=Command, help=paragraphs(command.__doc__), epilog=example_of(example))(command)
 app.add_typer(policy, name="policy")
 app.add_typer(schema, name="schema")
 app.add_typer(federation, name="federation")
+for offered in entry_points(group="fedbary.commands"):
+    try:
+        app.add_typer(offered.load())
+    except Exception as error:  # a stranger's code, which may fail in any way: the other commands go on
+        print(f"the commands of {offered.value} cannot be loaded ({type(error).__name__}: {error})", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedbary.checks import did_you_mean
-from fedbary_lab import downloads
-from fedbary.data.columns import Array
-from fedbary_lab.downloads import Source
 from fedbary.data.registry import Registry, first_line
 from fedbary.data.table import Table, concat
 from fedbary.errors import FedbaryError, SettingsError
@@ -56,46 +53,13 @@ class _Entry:
     rows: int
     features: int
     classes: int
-    source: Source | Literal["load_digits", "load_breast_cancer", "load_diabetes"]
+    loader: Literal["load_digits", "load_breast_cancer", "load_diabetes"]
 
-
-_CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-_FASHION = (
-    *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
-    *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
-)
-# OpenML numbers these classes; their names are in the papers.
-_CLASS_NAMES = {"cifar10-images": _CIFAR, "cifar10-embeddings": _CIFAR, "fashion-mnist": _FASHION}
 
 _ENTRIES = {
     "digits": _Entry("Handwritten digits of 8 × 8 pixels", 1797, 64, 10, "load_digits"),
     "breast-cancer": _Entry("Breast tumours, 30 measurements", 569, 30, 2, "load_breast_cancer"),
     "diabetes": _Entry("Progress of diabetes after a year (regression)", 442, 10, 0, "load_diabetes"),
-    "cifar10-embeddings": _Entry(
-        "CIFAR-10 photographs as embeddings of a frozen ImageNet network",
-        *(25000, 512, 10),
-        Source("cifar10_embeddings.npz"),
-    ),
-    "cifar10-images": _Entry(
-        "CIFAR-10 photographs of 32 × 32 pixels in colour",
-        *(8000, 3072, 10),
-        Source("cifar10_images.npz", "CIFAR_10_small", (6000, 2000), (32, 32, 3), planar=True),
-    ),
-    "fashion-mnist": _Entry(
-        "Clothes of 28 × 28 grey pixels",
-        *(25000, 784, 10),
-        Source("fashion_mnist.npz", "Fashion-MNIST", shape=(28, 28)),
-    ),
-    "mnist": _Entry(
-        "Handwritten digits of 28 × 28 grey pixels",
-        *(25000, 784, 10),
-        Source("mnist.npz", "mnist_784", shape=(28, 28)),
-    ),
-    "dry-bean": _Entry(
-        "Seven kinds of dry beans, 16 standardised measurements",
-        *(13543, 16, 7),
-        Source("dry_bean.npz", "Dry_Bean_Dataset", (10543, 3000)),
-    ),
 }
 
 
@@ -160,9 +124,8 @@ def names() -> list[str]:
 def load(name: str = "digits") -> Dataset:
     """Load a data set by name.
 
-    ``digits``, ``breast-cancer`` and ``diabetes`` come with scikit-learn. The others are ``.npz`` files,
-    looked for in ``$FEDBARY_DATA`` and in the user's cache, and otherwise fetched from OpenML unless
-    ``FEDBARY_OFFLINE=1``. `register` adds one of your own.
+    ``digits``, ``breast-cancer`` and ``diabetes`` come with scikit-learn. Installed packages offer more: with
+    fedbary-lab, those of the paper. `register` adds one of your own.
 
     Raises
     ------
@@ -181,13 +144,11 @@ def load(name: str = "digits") -> Dataset:
     entry = DATASETS[name]
     if isinstance(entry, _Own):
         return _loaded(name, entry)
-    if isinstance(entry.source, Source):
-        return _from_arrays(name, entry.description, entry.source)
     return _from_sklearn(name, entry)
 
 
 def describe() -> pd.DataFrame:
-    """Tell, for every data set of this package, how large it is and where it would come from.
+    """Tell, for every data set of this package, how large it is and where it comes from.
 
     Examples
     --------
@@ -196,38 +157,25 @@ def describe() -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = []
-    for name, entry in _ENTRIES.items():
-        available, where = _whereabouts(entry)
-        rows.append(
-            {
-                "name": name,
-                "rows": entry.rows,
-                "features": entry.features,
-                "classes": entry.classes,
-                "task": "classification" if entry.classes else "regression",
-                "available": available,
-                "where": where,
-            }
-        )
+    rows = [
+        {
+            "name": name,
+            "rows": entry.rows,
+            "features": entry.features,
+            "classes": entry.classes,
+            "task": "classification" if entry.classes else "regression",
+            "available": True,
+            "where": "scikit-learn",
+        }
+        for name, entry in _ENTRIES.items()
+    ]
     return pd.DataFrame(rows)
-
-
-def _whereabouts(entry: _Entry) -> tuple[bool, str]:
-    if not isinstance(entry.source, Source):
-        return True, "scikit-learn"
-    path = downloads.find(entry.source)
-    if path is not None:
-        return True, str(path)
-    if entry.source.openml:
-        return False, f"OpenML {entry.source.openml} (needs the network)"
-    return False, f"a folder in FEDBARY_DATA with {entry.source.file}"
 
 
 def _from_sklearn(name: str, entry: _Entry) -> Dataset:
     import sklearn.datasets
 
-    bunch = getattr(sklearn.datasets, str(entry.source))()
+    bunch = getattr(sklearn.datasets, entry.loader)()
     columns = None if name == "digits" else [str(feature) for feature in bunch.feature_names]
     table = Table.from_arrays(bunch.data, bunch.target, columns=columns, origin=name)
     class_names = tuple(str(c) for c in bunch.target_names) if entry.classes else ()
@@ -280,22 +228,3 @@ def _numbered(table: Table) -> tuple[Table, tuple[str, ...]]:
         return table, ()
     classes, codes = np.unique(table.labels, return_inverse=True)
     return table.replace(labels=codes.astype(np.int64)), tuple(str(name) for name in classes)
-
-
-def _from_arrays(name: str, description: str, source: Source) -> Dataset:
-    stored = downloads.arrays(name, source)
-    columns = None
-    if not source.shape and "feature_names" in stored:
-        columns = [str(feature) for feature in stored["feature_names"]]
-
-    def part(which: str) -> Table:
-        rows = _unit_range(stored[f"X_{which}"])
-        return Table.from_arrays(rows, stored[f"y_{which}"].astype(np.int64), columns=columns, origin=name)
-
-    classes = _CLASS_NAMES.get(name) or tuple(str(c) for c in stored.get("classes", range(10)))
-    return Dataset(name, part("train"), part("test"), description, classes)
-
-
-def _unit_range(rows: Array) -> Array:
-    """Bring pixels from 0…255 to 0…1; everything else stays."""
-    return rows.astype(np.float32) / np.float32(255) if rows.dtype == np.uint8 else rows

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol
 
+from fedbary.data.registry import Registry
+from fedbary.deploy.findings import Finding
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.deploy.run_keys import Scalar
+from fedbary.satellites import missing
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Standing:
 
 
 class Network(Protocol):
-    """A module of `fedbary.deploy`, called as the engine: `fedbary_flower.network`, `fedbary_nvflare.network`.
+    """What a package offers by an entry point of the group ``fedbary.networks``, called as the engine: a module.
 
     ``folder`` is the federation's, absolute. What cannot be done is a `FedbaryError` that says what to type.
     """
@@ -41,7 +43,11 @@ class Network(Protocol):
         """From the new folder to the first run: what to type in turn, up to the nodes; the run itself comes after."""
 
     def status(self, folder: Path) -> dict[str, Any]:
-        """How it is doing; see `fedbary_flower.status.status` for what is in it."""
+        """How it is doing: ``certificates`` (expires, days_left), ``server`` (answers, problem), ``nodes`` and
+        ``other_nodes``, which are of nobody in the folder."""
+
+    def findings(self, folder: Path, plan: Plan, found: Mapping[str, Any]) -> Sequence[Finding]:
+        """What only this network can look at, as its own files, keys and clocks; ``found`` is its status."""
 
     def next_step(self, folder: Path, plan: Plan, found: Mapping[str, Any]) -> Step | None:
         """What is missing for a run, going by ``status``; None where nothing is."""
@@ -65,9 +71,14 @@ class Network(Protocol):
         """New keys of these nodes, and of the server; returns files, ``nodes/NAME/…``, that have to be sent again."""
 
 
+NETWORKS: Registry[Network] = Registry("fedbary.networks", {}, lambda name, module: module)  # noqa: ARG005
+
+
 def network(engine: str) -> Network:
     """The network of a plan's engine."""
-    return cast(Network, import_module(f"fedbary.deploy.{engine}"))
+    if engine not in NETWORKS:
+        raise missing(f"fedbary_{engine}", f"a federation over {engine}")
+    return NETWORKS[engine]
 
 
 def opened(folder: str | Path) -> tuple[Path, Plan, Network]:

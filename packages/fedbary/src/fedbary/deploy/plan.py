@@ -13,13 +13,6 @@ from pathlib import Path
 from fedbary.checks import did_you_mean
 from fedbary.errors import DataError, SettingsError
 
-ENVIRONMENT = {
-    "FLWR_TELEMETRY_ENABLED": "0",
-    "FLWR_DISABLE_UPDATE_CHECK": "1",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
-}
-CONNECTION = "fedbary"
 SETTINGS = "federation.json"
 ENGINES = ("flower", "nvflare")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -92,7 +85,7 @@ class Plan:
 
     @property
     def address(self) -> str:
-        """Host and port, as Flower's programs take them."""
+        """Host and port."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
@@ -132,16 +125,8 @@ def read_plan(folder: Path) -> Plan:
 
 
 def programs() -> Path:
-    """Where this Python's programs lie, Flower's among them."""
+    """Where this Python's programs lie, those of the network among them."""
     return Path(sys.executable).parent
-
-
-def need_flower() -> None:
-    """Say how to get Flower where it is missing."""
-    import importlib.util
-
-    if any(importlib.util.find_spec(name) is None for name in ("flwr", "cryptography")):
-        raise SettingsError("deploy.flower-missing")
 
 
 def is_ip(text: str) -> bool:

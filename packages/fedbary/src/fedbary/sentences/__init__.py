@@ -1,6 +1,7 @@
 """The English of every code: facts are values, and these are the sentences that are made of them where they are shown.
 
-A code is ``area.what-happened``; its sentence stands in the file of that area. In a sentence
+A code is ``area.what-happened``; its sentence stands in the file of that area. Another package offers areas of its own
+by entry points of the group ``fedbary.sentences``, the area's name and a module with ``SENTENCES``. In a sentence
 
 - ``{field}`` is a fact, with Python's format specifications and those of `fedbary.filling.Formatter`;
 - ``[[ such as {example!r}]]`` is left out where one of its facts is not known, ``[[{n} rows|nothing]]`` says the other;
@@ -11,11 +12,13 @@ A code is ``area.what-happened``; its sentence stands in the file of that area. 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 
 AREAS = (
     "audit", "checkup", "cli", "data", "deploy", "encoders", "engines", "formats", "games", "guard", "internal",
-    "protocols", "research", "schema", "settings", "transport", "valuation", "verdict", "views",
+    "protocols", "schema", "settings", "transport", "valuation", "verdict", "views",
 )  # fmt: skip
 
 
@@ -50,7 +53,14 @@ def sentence(code: str) -> Sentence | None:
     True
     """
     area, _, name = code.partition(".")
-    if area not in AREAS:
-        return None
-    found: dict[str, Sentence] = import_module(f"fedbary.sentences.{area}").SENTENCES
-    return found.get(name)
+    return _area(area).get(name)
+
+
+@cache
+def _area(area: str) -> dict[str, Sentence]:
+    """The sentences of an area: of this package, or of one that offers them by an entry point."""
+    if area in AREAS:
+        own: dict[str, Sentence] = import_module(f"fedbary.sentences.{area}").SENTENCES
+        return own
+    found = [point for point in entry_points(group="fedbary.sentences") if point.name == area]
+    return dict(found[0].load().SENTENCES) if found else {}

@@ -20,6 +20,9 @@ SENTENCES = {
         "One client alone has nobody to be compared with: give a reference, more clients, or the column that says whose row it is with <client_column>."
     ),
     "no-client": say("There is no client to value: give at least one."),
+    "package-missing": say(
+        "{wanted} is part of the package {package}, which is not installed: pip install 'fedbary[{extra}]'"
+    ),
     "name-taken": say("{name!r} is a name of this package and stays what it is: choose another one."),
     "plug-in-broken": say(
         "The plug-in {name!r} of {package} cannot be used ({why}): correct or uninstall it; everything else works."

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.games import Estimate, Game
-from fedbary_lab.training.training_log import TrainingLog
 from fedbary.valuation.scores import ClientScores
+from fedbary_lab.training.training_log import TrainingLog
 
 Floats = NDArray[np.float64]
 Evaluate = Callable[[Floats], Floats]

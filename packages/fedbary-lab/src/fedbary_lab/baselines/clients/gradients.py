@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.notes import Note
+from fedbary.valuation.scores import ClientScores
 from fedbary_lab.baselines.clients.client_game import Budget, Setting, need
 from fedbary_lab.training.training_log import TrainingLog
-from fedbary.valuation.scores import ClientScores
 
 Floats = NDArray[np.float64]
 

@@ -21,8 +21,8 @@ from fedbary.games import (
     permutation_shapley,
 )
 from fedbary.notes import Note
-from fedbary_lab.baselines.clients.client_game import Budget, Setting, in_blocks, scores_of
 from fedbary.valuation.scores import ClientScores
+from fedbary_lab.baselines.clients.client_game import Budget, Setting, in_blocks, scores_of
 
 Floats = NDArray[np.float64]
 Solve = Callable[[Game, int], Estimate]

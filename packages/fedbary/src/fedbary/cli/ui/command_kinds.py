@@ -13,6 +13,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from fedbary.checks import did_you_mean
 from fedbary.cli.ui.interrupts import on_interrupt
 from fedbary.cli.ui.session import session
+from fedbary.satellites import COMMANDS, is_missing, missing
 
 _PANEL = "Any command"
 _EXAMPLE_WIDTH = 64  # beside the word Example, the margin and the backslash
@@ -55,6 +56,8 @@ class Group(TyperGroup):
         """Find a command by its name."""
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing and not name.startswith("-"):
+            if name in COMMANDS and is_missing(COMMANDS[name]):
+                raise missing(COMMANDS[name], f"the command '{name}'")
             guess = did_you_mean(name, self.list_commands(ctx))
             ctx.fail(f"There is no command '{name}'{guess}; '{ctx.command_path} --help' lists them.")
         return super().resolve_command(ctx, args)

@@ -1,7 +1,4 @@
-"""What a shell offers after Tab: names, without importing anything heavy.
-
-Most names stand here once more because their registries import NumPy; a test compares the two.
-"""
+"""What a shell offers after Tab: names, without importing anything heavy."""
 
 from __future__ import annotations
 
@@ -11,26 +8,6 @@ from pathlib import Path
 
 import typer
 
-from fedbary.protocols.registry import PROTOCOLS
-
-MODELS = ("logistic", "mlp", "cnn")
-DATASETS = (
-    "digits", "breast-cancer", "diabetes", "cifar10-embeddings", "cifar10-images", "fashion-mnist", "mnist",
-    "dry-bean",
-)  # fmt: skip
-EXPERIMENTS = (
-    "toy", "bounds", "support-rounds", "no-validation", "detection", "gradients", "cards", "verdict", "accuracy",
-    "ranking", "five-cases", "fidelity", "robustness", "worth", "timing", "boost", "point-removal", "privacy",
-    "frontier", "empirical-epsilon", "duplication",
-)  # fmt: skip
-CLIENT_METHODS = (
-    "exactfed", "loo", "datasv", "mr", "tmr", "or", "gtg", "gtg-ti", "gtg-tib", "gtg-oti", "fedshapley",
-    "fedshapley-gt", "comfedsv", "cgsv", "shapfed", "fedce", *PROTOCOLS, "worth", "published", "worth-alone",
-)  # fmt: skip
-ROW_METHODS = (
-    "knn-shapley", "logistic", "cleanlab", "lava", "lava-exact", "row-loo", "row-loo-loss", "tmc", "beta-shapley",
-    "banzhaf", "data-oob", "ame", "influence", *PROTOCOLS,
-)  # fmt: skip
 _LARGEST_INDEX = 10_000_000
 
 Completer = Callable[[str], list[str]]
@@ -66,11 +43,6 @@ def several_of(*names: str) -> Completer:
         return [f"{done},{name}" if done else name for name in names if name.startswith(last) and name not in taken]
 
     return complete
-
-
-def methods(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Methods that value clients or, after --rows, rows."""
-    return several_of(*(ROW_METHODS if ctx.params.get("rows") else CLIENT_METHODS))(incomplete)
 
 
 def clients(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -1,23 +1,13 @@
-"""What a doctor has found: one line each, with the remedy to type."""
+"""How what a doctor has found is shown: one line each, with the remedy to type."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict
+
+from fedbary.deploy.findings import Finding
 
 _STYLES = {"ok": "green", "missing": "yellow", "problem": "red"}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at; ``needed`` where nothing works without it."""
-
-    what: str
-    state: Literal["ok", "missing", "problem"]
-    words: str
-    remedy: str = ""
-    needed: bool = False
 
 
 def report_findings(found: Sequence[Finding], *, json: bool, commands: bool = False) -> bool:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-
-from fedbary.cli.ui.session import session
 
 
 class Interrupted(Exception):  # noqa: N818 - no error: the user wanted it; and typer swallows KeyboardInterrupt
@@ -28,13 +25,3 @@ def on_interrupt(sentence: Callable[[], str]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise Interrupted(sentence()) from None
-
-
-def finished_parts(output: Path) -> str:
-    """What an interrupted comparison or boost leaves, and how to go on."""
-    from fedbary_lab.result_cache import cached_parts
-
-    parts = cached_parts(output)
-    if not parts:
-        return "interrupted: nothing was finished, nothing was kept"
-    return f"interrupted: finished and kept in {output}: {', '.join(parts)}; go on with\n  {session().typed_command()}"

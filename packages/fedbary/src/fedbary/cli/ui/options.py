@@ -12,7 +12,6 @@ from fedbary.cli.ui.config import use_config
 from fedbary.cli.ui.settings_options import SettingsOf
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
-from fedbary_lab.training.fedavg_settings import FedAvg
 
 SOME_FAILED = 3
 
@@ -59,8 +58,6 @@ Open = Annotated[bool, typer.Option("--open", help="Open the report in a browser
 # How files are read: an owner's own one has no clients in it.
 READING = SettingsOf(ReadOptions, panel="Reading the files")
 OWN_READING = SettingsOf(ReadOptions, panel="Reading the table", without=("client_column",))
-# The seed of a command is that of its training.
-TRAINING = SettingsOf(FedAvg, panel="Training", without=("seed",))
 
 
 def require(what: object, code: str) -> None:

@@ -16,14 +16,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from platformdirs import user_cache_path
 
 from fedbary.data.atomic import private_folder
-from fedbary_lab.downloads import cache_folder
 from fedbary.data.encoders.encoder import Block, Encoder
 
 MOST_BYTES = 2**30
 _SECONDS = 5.0
 _AT_ONCE = 500  # names in one question, of which SQLite takes a limited number
+
+
+def cache_folder() -> Path:
+    """Return the folder in which encoded cells and fetched data sets are kept: ``$FEDBARY_CACHE``, or the user's cache.
+
+    Examples
+    --------
+    >>> "fedbary" in cache_folder().parts
+    True
+    """
+    named = os.environ.get("FEDBARY_CACHE", "off")
+    return user_cache_path("fedbary", appauthor=False) if named in ("", "off") else Path(named)
 
 
 class EncodingCache:
