@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.serialization import load_ssh_private_key, l
 
 from codes import coded
 from fedbary.cli import main
-from fedbary.deploy.plan import ENVIRONMENT, Plan
+from fedbary.deploy.plan import Plan
 from fedbary.errors import DataError, SettingsError
+from fedbary_flower.scripts import ENVIRONMENT
 from fedbary_flower.setup import create
 from fedbary_flower.status import status
 

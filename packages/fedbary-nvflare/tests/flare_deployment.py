@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import fedbary as fb
-from fedbary.deploy import nvflare
 from fedbary.deploy.plan import Plan
+from fedbary_nvflare import network as nvflare
 from processes import eventually, free_ports
 
 POLICY = 'protocols = ["sketch", "cards"]\nmax_questions = 20\n'

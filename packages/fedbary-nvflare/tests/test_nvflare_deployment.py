@@ -18,11 +18,11 @@ import fedbary as fb
 from codes import coded
 from deployed import events
 from fedbary.cli import main
-from fedbary.deploy import nvflare
 from fedbary.deploy.plan import Plan
 from fedbary.errors import DataError
 from fedbary.guard.ledger import Ledger
 from fedbary.valuation.outcome import Status
+from fedbary_nvflare import network as nvflare
 from fedbary_nvflare.session import session
 from flare_deployment import POLICY, Deployment
 from processes import eventually
