@@ -71,7 +71,7 @@ def picture() -> str:
     for place, (name, says) in enumerate(SATELLITES.items()):
         roof = top - 42 + place * (tall + 24)
         parts.append(_box(right, roof, 320, tall, "satellite") + _text(right + 14, roof + 24, name, "name"))
-        lines = [*_lines(says), *([""] if (inside := _inside(name)) else []), *_lines(", ".join(inside))]
+        lines = [*_lines(says), "", *_lines(", ".join(inside(name)))]
         parts += [_text(right + 14, roof + 46 + 17 * i, line, "small") for i, line in enumerate(lines)]
         middle = roof + tall / 2
         parts.append(f'<path class="arrow" d="M{right} {middle:.0f}H{left + width + 9}"/>')
@@ -104,7 +104,7 @@ def page() -> str:
     return f"{before}{start}\n\n{rooms()}\n\n{end}{after}"
 
 
-def _inside(package: str) -> list[str]:
+def inside(package: str) -> list[str]:
     """What lies in a satellite."""
     folder = ROOT / "packages" / package / "src" / package.replace("-", "_")
     found = (path for path in folder.glob("[a-z]*") if path.suffix == ".py" or any(path.glob("*.py")))
