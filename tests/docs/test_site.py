@@ -39,7 +39,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     # Not --quiet: mkdocs then counts no warnings, and strict means nothing.
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=800, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 

@@ -217,7 +217,7 @@ def test_a_replayed_round_is_noticed(tmp_path):
 
 
 @pytest.mark.federation
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_thousand_sites_of_which_every_fifth_fails(tmp_path):
     tables, reference = drawn_tables(1000)
     owners_files(tmp_path, tables)
