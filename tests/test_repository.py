@@ -9,7 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_versions_agree_and_what_is_cited_was_released():
     import fedbary
 
-    assert f'version = "{fedbary.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    for package in sorted(ROOT.glob("packages/*/pyproject.toml")):
+        assert f'version = "{fedbary.__version__}"' in package.read_text(encoding="utf-8"), package
     released = re.search(r"^## \[([\d.]+)\] - \d{4}", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert f"version: {released[1]}" in (ROOT / "CITATION.cff").read_text()
     assert fedbary.__version__ == released[1] or f"## [{fedbary.__version__.partition('.dev')[0]}] - unreleased" in (
