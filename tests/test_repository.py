@@ -1,6 +1,7 @@
 """Versions agree, and what the README promises exists; `make lint` looks at style, types, layers and spelling."""
 
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,6 +17,13 @@ def test_versions_agree_and_what_is_cited_was_released():
     assert fedbary.__version__ == released[1] or f"## [{fedbary.__version__.partition('.dev')[0]}] - unreleased" in (
         ROOT / "CHANGELOG.md"
     ).read_text(encoding="utf-8")
+
+
+def test_addresses_come_from_the_citation():
+    home = re.search(r"^repository-code: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
+    for package in sorted(ROOT.glob("packages/*/pyproject.toml")):
+        urls = tomllib.loads(package.read_text(encoding="utf-8"))["project"]["urls"]
+        assert {address for address in urls.values() if not address.startswith(home)} == set(), package
 
 
 def test_the_readme_starts_with_the_two_commands():

@@ -12,7 +12,9 @@ export FLWR_TELEMETRY_ENABLED=0 RAY_USAGE_STATS_ENABLED=0
 cd "$folder"
 mkdir wheels empty
 "$python" -m venv build
+build/bin/python -m pip --quiet --disable-pip-version-check install twine
 build/bin/python -m pip --quiet --disable-pip-version-check wheel --no-deps -w wheels "$root"/packages/*
+build/bin/twine check --strict wheels/*
 
 made() {  # NAME, packages to install from their wheels
   "$python" -m venv "$1"
