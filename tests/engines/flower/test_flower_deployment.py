@@ -12,6 +12,8 @@ from processes import eventually
 import fedbary as fb
 from fedbary.guard.ledger import Ledger
 
+pytestmark = pytest.mark.federation
+
 
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory, digits):
