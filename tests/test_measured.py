@@ -66,3 +66,15 @@ def test_listed_ones_attacks_and_the_first_to_import_something_may(monkeypatch):
 def test_the_list_is_of_functions_with_all_their_cases(tmp_path):
     (tmp_path / "seconds.tsv").write_text("a.py::f[1\t2]\t0.3\na.py::f[3]\t0.2\na.py::g\t0.1\n")
     assert mark_slow.functions(tmp_path / "seconds.tsv") == {"a.py::f": 0.5, "a.py::g": 0.1}
+
+
+def test_what_was_not_run_stays_in_the_list_as_long_as_it_is_there(tmp_path, monkeypatch):
+    (tmp_path / "seconds.tsv").write_text("a.py::test_slow\t0.5\na.py::test_now_quick\t0.1\n")
+    (tmp_path / "a.py").write_text("def test_slow(): ...\ndef test_now_quick(): ...\ndef test_kept(): ...\n")
+    (tmp_path / "list.txt").write_text("a.py::test_now_quick\na.py::test_kept\na.py::test_gone\nb.py::test_gone\n")
+    for module in (mark_slow, measured):
+        monkeypatch.setattr(module, "LIST", tmp_path / "list.txt")
+    monkeypatch.setattr(mark_slow, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["mark_slow.py", "--from", str(tmp_path / "seconds.tsv")])
+    mark_slow.main()
+    assert (tmp_path / "list.txt").read_text() == "a.py::test_kept\na.py::test_slow\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,13 @@ def measured(tests: list[str]) -> Path:
     return file
 
 
+def is_there(name: str) -> bool:
+    """Whether a function of the list still stands in its file."""
+    file, _, function = name.partition("::")
+    words = re.split(r"\W+", (ROOT / file).read_text(encoding="utf-8")) if (ROOT / file).is_file() else []
+    return re.split(r"\W+", function)[-1] in words
+
+
 def main() -> None:
     """Measure, or read a measurement, and write the list."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -44,8 +52,8 @@ def main() -> None:
     given = parser.parse_args()
     found = functions(given.measurement or measured(given.tests))
     slow = {name for name, seconds in found.items() if seconds > SLOW and not is_attack(name)}
-    # Of a run of some tests, the others are known from before; of a run of all, whatever was not run is gone.
-    kept = slow_tests() - found.keys() if given.tests else frozenset()
+    # Of those that were not run, or failed, what was known before stays.
+    kept = {name for name in slow_tests() - found.keys() if is_there(name)}
     LIST.write_text("".join(f"{name}\n" for name in sorted(slow | kept)), encoding="utf-8")
     sys.stdout.write(f"{len(slow)} of {len(found)} test functions use more than {SLOW:g} s of the processor\n")
 

@@ -120,7 +120,7 @@ class Measured:
     # --- where pytest was started ---------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call":
+        if report.when == "call" and report.passed:
             for seconds, fair in (value for name, value in report.user_properties if name == _PROPERTY):
                 self.seconds[report.nodeid], self.fair[report.nodeid] = seconds, fair
 

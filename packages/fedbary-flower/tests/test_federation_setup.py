@@ -52,6 +52,7 @@ def start(tmp_path):
         yield run
 
 
+@pytest.mark.federation
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="looks at processes and ports as Linux shows them")
 def test_a_federation_comes_up_lets_its_nodes_in_and_nobody_else(tmp_path, start, capsys):
     port = free_ports(3)

@@ -12,6 +12,8 @@ from deployed import CANARY, NAMES, deployed, same
 from fedbary.guard.ledger import Ledger
 from processes import eventually
 
+pytestmark = pytest.mark.federation
+
 
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory, digits):

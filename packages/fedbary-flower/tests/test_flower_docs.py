@@ -29,6 +29,7 @@ BLOCK = re.compile(r"(?:<!-- not run: (?P<why>[^>]+) -->\n)?```bash\n(?P<command
 CLINICS = {"north": "clinic_a", "south": "clinic_b", "east": "clinic_d"}
 
 
+@pytest.mark.federation
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks at processes as Linux shows them")
 def test_the_walk_through_works_as_it_stands(tmp_path):
     script = "".join(block["commands"] for block in BLOCK.finditer(PAGE) if not block["why"])

@@ -45,6 +45,7 @@ def same(found, expected):
         np.testing.assert_allclose(ours[column], theirs[column], atol=1e-9, rtol=0)
 
 
+@pytest.mark.federation
 @pytest.mark.parametrize("protocol", ["sketch", "cards"])
 def test_a_simulation_on_ray_gives_the_numbers_of_the_local_engine(tmp_path, protocol):
     found = simulated(tmp_path, 4, f'partition="case-5" rows=60 protocol="{protocol}"', 800)
