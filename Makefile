@@ -12,6 +12,7 @@ EVERYTHING := -e "packages/fedbary[torch,privacy,images,excel,sql,huggingface,te
 	-e packages/fedbary-nvflare -e "packages/fedbary-lab[torch,compare]"
 CORE := packages/fedbary
 NETWORKS := packages/fedbary-flower packages/fedbary-nvflare
+READ := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs examples benchmarks packages/*/src packages/*/README.md
 # Of the core what needs PyTorch or a browser, where neither is.
 BARE := --ignore=packages/fedbary/src/fedbary/compute/torch_arrays.py --ignore-glob='*/test_*_page.py'
 
@@ -45,7 +46,7 @@ lint: $(STAMPS)/dev
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports > build/layers.txt 2>&1 || { cat build/layers.txt; exit 1; }
-	@$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs examples packages/*/src packages/*/README.md benchmarks
+	@$(BIN)/codespell --ignore-words-list ot,lable,te,ba,hist --skip "*.png,*.parquet,*.csv" $(READ)
 
 fast: $(STAMPS)/dev
 	@$(PYTEST) -m "not slow and not federation" $(CORE)
