@@ -4,13 +4,14 @@ With ``FEDBARY_MEASURE=1`` in the environment, as in `make test`, pytest fails a
 used more than ``TOO_MUCH`` seconds and is not in ``tests/slow_tests.txt``. With ``FEDBARY_MEASURE=FILE`` it writes a
 line for every test instead: its name, a tab, and its seconds. ``tools/mark_slow.py`` makes the list of such a file.
 
-Seconds are of the processor, of this process and of those that it started and waited for, so a busy machine has hardly
+Seconds are of the processor, of this process and of those that it started, a browser too, so a busy machine has hardly
 any part in them. They are those of a test and of its own fixtures; what it shares with other tests is nobody's. They
-are not held against a test that was the first to import something, or in which a process of an earlier one ended.
+are not held against a test that was the first to import something.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -37,6 +38,7 @@ ATTACKS = (
     "packages/fedbary/tests/test_fuzz.py",
 )
 _PROPERTY = "processor seconds"
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def slow_tests() -> frozenset[str]:
@@ -55,20 +57,26 @@ def is_attack(nodeid: str) -> bool:
 
 
 def used() -> float:
-    """Seconds of the processor until now."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    """Seconds of the processor until now, of this process and of all that it started, ended or not."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime + _of_the_living("self")
 
 
-def children() -> set[str]:
-    """Processes that this one started and has not waited for; none where the system does not say."""
-    found: set[str] = set()
-    for file in Path("/proc/self/task").glob("*/children"):
-        try:
-            found.update(file.read_text().split())
-        except OSError:  # the thread has ended
-            continue
-    return found
+def _of_the_living(process: str) -> float:
+    """Seconds of the processes that one has started and not waited for, and of theirs; 0 where the system is silent."""
+    total = 0.0
+    for file in Path(f"/proc/{process}/task").glob(f"{'*' if process == 'self' else process}/children"):
+        for child in _words(file):
+            words = _words(Path(f"/proc/{child}/stat"), after=")")
+            total += sum(map(int, words[11:15])) / _TICKS + _of_the_living(child)
+    return total
+
+
+def _words(file: Path, after: str = "\0") -> list[str]:
+    try:
+        return file.read_text().rpartition(after)[2].split()
+    except OSError:  # it has ended
+        return []
 
 
 class Measured:
@@ -86,10 +94,10 @@ class Measured:
 
     @contextmanager
     def _measuring(self) -> Iterator[None]:
-        started, modules, there, shared = used(), len(sys.modules), children(), self._shared
+        started, modules, shared = used(), len(sys.modules), self._shared
         yield
         self._own += used() - started - (self._shared - shared)
-        self._is_fair = self._is_fair and len(sys.modules) == modules and there <= children()
+        self._is_fair = self._is_fair and len(sys.modules) == modules
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
