@@ -51,7 +51,7 @@ lint: $(STAMPS)/dev
 	@$(BIN)/codespell $(READ)
 
 fast: $(STAMPS)/dev
-	@$(PYTEST) -m "not slow and not federation" $(CORE)
+	@FEDBARY_EXAMPLES=quick $(PYTEST) -m "not slow and not federation" $(CORE)
 
 tests: $(STAMPS)/dev
 	@FEDBARY_NO_SKIPS=1 FEDBARY_MEASURE=1 $(PYTEST) -m "not federation" $(CORE) $(NETWORKS) tests/integration

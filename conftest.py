@@ -17,10 +17,11 @@ from hypothesis import HealthCheck, settings
 
 from measured import Measured, function_of, slow_tests
 
-settings.register_profile(
-    "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("ci")
+for profile, examples in {"ci": 25, "quick": 8}.items():
+    settings.register_profile(
+        profile, max_examples=examples, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile(os.environ.get("FEDBARY_EXAMPLES", "ci"))  # `make check` tries few
 
 # A job in the background, nohup and some CI ignore Ctrl-C, and whatever they start inherits that; a shell cannot even
 # undo it. Here it is undone for all programs that tests start.
