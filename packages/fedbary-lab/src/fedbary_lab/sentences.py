@@ -237,6 +237,10 @@ SENTENCES = {
         "The label '{label}' is a number, but training here needs classes: choose another label, or cut it into classes.",
         "label",
     ),
+    "triangle-without-reference": say(
+        "The triangle protocol compares clients with a reference: give one, or use Interpolation.",
+        command="The triangle protocol compares clients with a reference: give one, or use --protocol interpolation.",
+    ),
     "truth-not-compared": say("'{name}' is not among the methods compared ({methods}).", "name methods"),
     "used-as-it-is": say("{client} is used as it is, as it has no flags: {why}"),
     "vector-shape": say("The vector of weights has shape {shape}, but must have ({size},).", "shape size"),

@@ -32,14 +32,14 @@ def offered(line, cwd, **environment):
 
 def test_the_names_are_those_of_the_registries():
     from fedbary.data import datasets
-    from fedbary.protocols.registry import PROTOCOLS
     from fedbary_lab.baselines.clients import METHODS
     from fedbary_lab.baselines.row_methods import ROW_METHODS
     from fedbary_lab.comparison import PROTOCOL_METHODS
+    from fedbary_lab.comparison.protocols import ROW_PROTOCOLS
     from fedbary_lab.experiments import EXPERIMENTS
 
     assert set(completion.CLIENT_METHODS) == {*METHODS, *PROTOCOL_METHODS}
-    assert set(completion.ROW_METHODS) == {*ROW_METHODS, *PROTOCOLS}
+    assert set(completion.ROW_METHODS) == {*ROW_METHODS, *ROW_PROTOCOLS}
     assert tuple(experiment.name for experiment in EXPERIMENTS) == completion.EXPERIMENTS
     assert tuple(datasets.describe()["name"]) == completion.DATASETS
 

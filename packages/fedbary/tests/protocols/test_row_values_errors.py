@@ -16,7 +16,6 @@ RUNS = {
     "sketch": (fb.Sketch(), True),
     "cards": (fb.Cards(), False),
     "cards-with-reference": (fb.Cards(), True),
-    "triangle": (fb.Triangle(), True),
     "interpolation": (fb.Interpolation(rounds=2), True),
     "interpolation-gamma": (fb.Interpolation(rounds=2, gradient="gamma"), False),
     "interpolation-access": (fb.Interpolation(rounds=2, gradient="access"), True),

@@ -18,6 +18,7 @@ from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.scores import ClientScores
+from fedbary_lab.triangle import Triangle
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,12 @@ class ProtocolMethod:
     uses_reference: bool = True
 
 
+# Whose row values are compared, too.
+ROW_PROTOCOLS = {**PROTOCOLS, Triangle.name: Triangle}
 _DISTANCE = "1 / distance of this package's protocol; no training at all"
 
 PROTOCOL_METHODS: dict[str, ProtocolMethod] = {
-    name: ProtocolMethod(make(), _DISTANCE, name != Cards.name) for name, make in PROTOCOLS.items()
+    name: ProtocolMethod(make(), _DISTANCE, name != Cards.name) for name, make in ROW_PROTOCOLS.items()
 } | {
     "worth": ProtocolMethod(Cards(worth=True), "Shapley value of a game on cards; no training on anybody's rows"),
     "published": ProtocolMethod(

@@ -69,8 +69,6 @@ REVEALS = {
     "sketch": "A server can choose its sketch freely. Exact answers to two questions can be subtracted from each "
     "other, and a few hundred of them give the whole table away; with epsilon each costs what the ledger says, and no "
     "more.",
-    "triangle": "Averages of at least min_group rows, grouped in another way than before: enough groupings of the same "
-    "rows give the rows away.",
     "interpolation": "Averages of at least min_group rows in every round. The rounds of two questions can be solved "
     "together for single rows, as far as the server can guess each t.",
     "cards": "A card that left is sent again without a question. One more question is a card of the table as it is "

@@ -171,10 +171,6 @@ SENTENCES = {
         "its rows allow {allowed:counted point}, and clients are compared by {support}: too small for that, as each point averages <min_group> different rows and a copied row counts for several; add rows, remove copies, or choose a smaller <support> for all",
         "allowed support",
     ),
-    "triangle-without-reference": say(
-        "The triangle protocol compares clients with a reference: give one, or use Interpolation.",
-        command="The triangle protocol compares clients with a reference: give one, or use --protocol interpolation.",
-    ),
     "unknown-field": say("'{name}' does not belong there", "name"),
     "unknown-message": say("A client of the {protocol} protocol does not know the message {kind!r}.", "protocol kind"),
     "worth-self-consistency": say(

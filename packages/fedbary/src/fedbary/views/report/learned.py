@@ -32,7 +32,7 @@ def learned(settings: Mapping[str, Any]) -> Learned | None:
         return Learned(
             _server(settings, exposed, with_reference), _clients(settings, with_reference), *_limits(exposed)
         )
-    known = {"sketch": _sketch, "cards": _cards, "triangle": _triangle}
+    known = {"sketch": _sketch, "cards": _cards}
     return known[str(protocol)](settings) if protocol in known else None
 
 
@@ -146,19 +146,6 @@ def _cards_warning(settings: Mapping[str, Any]) -> str:
     return (
         "The cards are exact and nothing was left out, so the server can read what single rows tell: those of small "
         "classes, and lone levels. policy = guarded leaves that out, and epsilon bounds what can be learned."
-    )
-
-
-def _triangle(settings: Mapping[str, Any]) -> Learned:
-    return Learned(
-        (
-            "How many rows each client has, and which classes it has too few rows of.",
-            f"From each client up to {settings.get('support')} points, each averaging at least "
-            f"{settings.get('min_group')} rows and mixed with points that the server knows.",
-        ),
-        ("The schema, and points between the reference and the shared measure.",),
-        _NOBODY,
-        ("The protocol is not differentially private; with t known the averages can be read.",),
     )
 
 
