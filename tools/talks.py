@@ -25,11 +25,6 @@ TALKS = {
         fb.Interpolation(support=8, rounds=1, interpolation="exact", allow_reconstruction=True),
         True,
     ),
-    "interpolation server-eta": (
-        fb.Interpolation(support=60, rounds=1, gradient="server-eta", allow_reconstruction=True),
-        True,
-    ),
-    "interpolation access": (fb.Interpolation(support=8, rounds=1, gradient="access"), True),
 }
 
 

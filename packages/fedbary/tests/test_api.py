@@ -200,10 +200,6 @@ def test_missing_and_unknown_classes_are_noted():
         (dict(seed=-1), parameter("seed")),
         (dict(engine="ray"), parameter("engine")),
         (dict(options={"sep": ";"}), parameter("options")),
-        (
-            dict(clients={"a": frame(), "b": frame()}, protocol=fb.Interpolation(gradient="access"), reference=None),
-            coded("protocols.gradient-without-reference"),
-        ),
     ],
 )
 def test_settings_are_checked_before_anything_runs(arguments, check):

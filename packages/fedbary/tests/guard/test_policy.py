@@ -122,7 +122,7 @@ def test_one_question_unless_a_number_or_a_budget_says_more(policy, most):
 HARMLESS = {
     "sketch": {"support", "lower", "adapt", "numbers"},
     "cards": {"worth", "exact_up_to", "permutations", "coordinates", "robust", "schema", "numbers"},
-    "interpolation": {"support", "p", "tolerance", "gradient", "potentials", "weights"},
+    "interpolation": {"support", "p", "tolerance", "gradient", "weights"},
 }
 BOUNDED = {"min_group", "epsilon", "policy", "rounds", "starts", "points_per_class"}
 BOUNDED |= {"t", "allow_reconstruction", "interpolation", "delta", "shared", "keep_measures"}

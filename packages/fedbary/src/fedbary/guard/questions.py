@@ -9,8 +9,8 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Message, Settings
 
-# Beside the rounds: describe, moments, start and scores; of cards the card, the temperature's fit and the model.
-_INTERPOLATION, _CARDS = 4, 3
+# Beside the rounds: describe, moments and start; of cards the card, the temperature's fit and the model.
+_INTERPOLATION, _CARDS = 3, 3
 # Everything else in the settings of cards is the server's own business.
 _OF_A_CARD = ("min_group", "epsilon", "delta", "policy")
 
@@ -22,7 +22,7 @@ def most_messages(settings: Settings) -> int:
     --------
     >>> import fedbary as fb
     >>> most_messages(fb.Sketch()), most_messages(fb.Interpolation(rounds=10))
-    (1, 14)
+    (1, 13)
     """
     match settings:
         case Interpolation():
