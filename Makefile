@@ -4,69 +4,80 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q
 STAMPS := $(VENV)/.stamps
 NEWEST := build/newest
-# What needs an extra (Flower, PyTorch, pyDVL, MkDocs, a browser), and the numbers that are frozen for constraints.txt.
-NOT_CORE := $(addprefix --ignore=,tests/docs tests/deploy packages/fedbary-lab/tests packages/fedbary-flower/tests tests/integration \
-	packages/fedbary-nvflare/tests packages/fedbary-lab/src/fedbary_lab packages/fedbary/src/fedbary/engines/flower packages/fedbary/src/fedbary/engines/nvflare \
-	packages/fedbary-flower/src/fedbary_flower/apps.py packages/fedbary-nvflare/src/fedbary_nvflare/__init__.py packages/fedbary/src/fedbary/compute/torch_arrays.py) --ignore-glob='*/test_*_page.py' --ignore-glob='*/deploy/nvflare*.py'
+SETTINGS := constraints.txt $(wildcard packages/*/pyproject.toml)
+EVERYTHING := -e "packages/fedbary[torch,privacy,images,excel,sql,huggingface,text]" -e packages/fedbary-flower \
+	-e packages/fedbary-nvflare -e "packages/fedbary-lab[torch,compare]"
+CORE := packages/fedbary
+NETWORKS := packages/fedbary-flower packages/fedbary-nvflare
+READ := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs examples benchmarks packages/*/src packages/*/README.md
+# Of the core what needs PyTorch or a browser, where neither is.
+BARE := --ignore=packages/fedbary/src/fedbary/compute/torch_arrays.py --ignore-glob='*/test_*_page.py'
 
 export OMP_NUM_THREADS := 1
 export POT_BACKEND_DISABLE_PYTORCH := 1
 
-.PHONY: demo test federation install check newest wheel bench docs screenshots clean help browser compiler
+.PHONY: demo test test-all install check lint fast tests lab pages federation newest wheels bench docs screenshots clean \
+	help browser compiler
 .DEFAULT_GOAL := help
 
 help:  ## show this help
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-demo: $(STAMPS)/core  ## install, value five clinics with made-up patients, write fedbary-demo/report.html
+demo: $(STAMPS)/core  ## install the core, value five clinics with made-up patients, write fedbary-demo/report.html
 	@$(BIN)/fedbary demo
 
-test: browser  ## install everything the tests need, a browser included where there is none, and run all but the next
-	@FEDBARY_NO_SKIPS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not federation"
+test: browser  ## install everything, a browser included where there is none; checks, and all tests of core, Flower and FLARE but real federations
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint tests
+
+test-all:  ## `make test`, then the laboratory, pages, real federations, the newest releases and the wheels: an hour at most
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory lab pages federation newest wheels
+
+install: $(STAMPS)/dev  ## .venv with the four packages, all extras and all tools
+
+check: browser  ## lint, types and layers; the core's fast tests with the attacks among them
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint fast
+
+lint: $(STAMPS)/dev
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports > build/layers.txt 2>&1 || { cat build/layers.txt; exit 1; }
+	@$(BIN)/codespell --ignore-words-list ot,lable,te,ba,hist --skip "*.png,*.parquet,*.csv" $(READ)
+
+fast: $(STAMPS)/dev
+	@$(PYTEST) -m "not slow and not federation" $(CORE)
+
+tests: $(STAMPS)/dev
+	@FEDBARY_NO_SKIPS=1 FEDBARY_MEASURE=1 $(PYTEST) -m "not federation" $(CORE) $(NETWORKS) tests/integration
+
+lab: $(STAMPS)/dev  ## the laboratory's tests
+	@FEDBARY_NO_SKIPS=1 $(PYTEST) -m "not federation" packages/fedbary-lab
+
+pages: browser  ## documentation, examples, tools and the repository itself
+	@FEDBARY_NO_SKIPS=1 $(PYTEST) -m "not federation" tests --ignore=tests/integration
 
 federation: $(STAMPS)/dev compiler  ## real federations with faults and hundreds of clients: at most 25 minutes
-	@FEDBARY_NO_SKIPS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m federation
-
-install: $(STAMPS)/all  ## .venv with all extras
-
-check: browser  ## lint, types, layers and the fast tests with the attacks among them, about a minute
-	@$(BIN)/ruff check src tests benchmarks tools examples
-	@$(BIN)/ruff format --check src tests benchmarks tools examples
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not slow and not federation"
+	@FEDBARY_NO_SKIPS=1 $(PYTEST) -m federation $(NETWORKS) tests
 
 newest:  ## the demo and the core's fast tests with the newest release of every dependency, in build/newest
 	@$(PYTHON) -m venv $(NEWEST)
 	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager \
-		-e ".[excel,sql]" pytest pytest-xdist pytest-timeout hypothesis
+		-e "packages/fedbary[excel,sql]" -r requirements-test.txt
 	@$(NEWEST)/bin/fedbary demo -o $(NEWEST)/demo
-	@$(NEWEST)/bin/python -m pytest -n $(JOBS) -q -m "not slow and not federation" tests src $(NOT_CORE)
+	@$(NEWEST)/bin/python -m pytest -n $(JOBS) -q -m "not slow and not federation" $(CORE) $(BARE)
 
-wheel:  ## build the wheel, install it in an empty folder elsewhere and run the demo there
-	@tools/wheel.sh $(PYTHON)
+wheels:  ## build the four wheels; install the core's alone and each other beside it, in empty folders, and run them
+	@tools/wheels.sh $(PYTHON)
 
 bench: $(STAMPS)/dev  ## time, memory, bytes, accuracy and ordering tables, what the privacy guards cost and stop, and all row methods
-	@$(BIN)/python benchmarks/rivals.py
-	@$(BIN)/python benchmarks/growth.py
-	@$(BIN)/python benchmarks/slower.py
-	@$(BIN)/python benchmarks/scaling.py
-	@$(BIN)/python benchmarks/accuracy.py
-	@$(BIN)/python benchmarks/ordering.py
-	@$(BIN)/python benchmarks/one_support.py
-	@$(BIN)/python benchmarks/client_work.py
-	@$(BIN)/python benchmarks/cards.py
-	@$(BIN)/python benchmarks/reading.py
-	@$(BIN)/python benchmarks/engines.py
-	@$(BIN)/python benchmarks/flower_apps.py
-	@$(BIN)/python benchmarks/node_state.py
-	@$(BIN)/python benchmarks/guards.py
-	@$(BIN)/python benchmarks/audit.py
-	@$(BIN)/python benchmarks/row_methods.py
+	@for name in rivals growth slower scaling accuracy ordering one_support client_work cards reading engines flower_apps \
+		node_state guards audit row_methods; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
-docs: $(STAMPS)/docs  ## build the documentation into site/
+docs: $(STAMPS)/dev  ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
@@ -85,21 +96,13 @@ clean:  ## remove .venv and everything that was built
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fedbary needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	@$(PYTHON) -m venv $(VENV)
-	@mkdir -p $(STAMPS) && touch $@
+	@mkdir -p $(STAMPS) build && touch $@
 
-$(STAMPS)/core: $(STAMPS)/venv pyproject.toml constraints.txt
+$(STAMPS)/core: $(STAMPS)/venv packages/fedbary/pyproject.toml constraints.txt
 	@echo "installing fedbary into $(VENV) ..."
-	@$(PIP) -e . && touch $@
+	@$(PIP) -e packages/fedbary && touch $@
 
 # pyDVL 0.10 declares numpy<2 although it runs with numpy 2; left to pip, an old release with another API comes.
-$(STAMPS)/dev: $(STAMPS)/core
-	@echo "installing what the tests need ..."
-	@$(PIP) -e ".[dev]" && $(PIP) --no-deps pyDVL==0.10.0 && touch $@
-
-$(STAMPS)/docs: $(STAMPS)/core
-	@echo "installing what the documentation needs ..."
-	@$(PIP) -e ".[docs]" && touch $@
-
-$(STAMPS)/all: $(STAMPS)/dev
-	@echo "installing all extras (a few GB) ..."
-	@$(PIP) -e ".[all]" && touch $@
+$(STAMPS)/dev: $(STAMPS)/core $(SETTINGS) requirements-test.txt requirements-dev.txt
+	@echo "installing the four packages, their extras and what the tests need ..."
+	@$(PIP) $(EVERYTHING) -r requirements-dev.txt && $(PIP) --no-deps pyDVL==0.10.0 && mkdir -p build && touch $@

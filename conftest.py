@@ -8,16 +8,24 @@ os.environ.setdefault("FEDBARY_OFFLINE", "1")
 os.environ.setdefault("FEDBARY_NO_BROWSER", "1")
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "FLWR_TELEMETRY_ENABLED": "0"}
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from measured import Measured, function_of, slow_tests
+
 settings.register_profile(
     "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
+
+# A job in the background, nohup and some CI ignore Ctrl-C, and whatever they start inherits that; a shell cannot even
+# undo it. Here it is undone for all programs that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +43,16 @@ def five_clients(digits):
 
     train, reference = fb.partitions.by_size(digits, [1000, 797], seed=3).clients.values()
     return train, reference
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The seconds that a game counts, which pass when the test says so."""
+    from clock import Clock
+
+    clock = Clock()
+    monkeypatch.setattr("fedbary.games.game.perf_counter", clock)
+    return clock
 
 
 @pytest.fixture
@@ -120,13 +138,16 @@ GROUPS = {
 FIRST = ("flower", "flare")
 
 
-# Measured, not guessed: tools/mark_slow.py writes the list.
-SLOW = frozenset(Path(__file__).parent.joinpath("tests", "slow_tests.txt").read_text(encoding="utf-8").splitlines())
+def pytest_configure(config):
+    """`make test` measures: a test that is taken for quick and is not fails it."""
+    if (said := os.environ.get("FEDBARY_MEASURE")) and not config.pluginmanager.has_plugin("measured-tests"):
+        config.pluginmanager.register(Measured(said), "measured-tests")
 
 
 def pytest_collection_modifyitems(items):
+    slow = slow_tests()  # measured, not guessed: tools/mark_slow.py writes the list
     for item in items:
-        if item.nodeid.partition("[")[0] in SLOW:
+        if function_of(item.nodeid) in slow:
             item.add_marker("slow")
     items.sort(key=lambda item: GROUPS.get(item.path.name) not in FIRST)
 

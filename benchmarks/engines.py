@@ -35,7 +35,7 @@ SIMULATORS = ("local", "Flower in process", "Flower on Ray", "FLARE in process")
 COLUMNS = {"sketch": ("distance", "quality"), "cards": ("distance", "share", "quality", "wrong_labels")}
 
 
-# Ways to fail, as they are called in packages/fedbary-flower/tests/faults.py, and in packages/fedbary-nvflare/tests/flare_inprocess.py.
+# Ways to fail, as they are called in faults.py of fedbary-flower's tests and flare_inprocess.py of fedbary-nvflare's.
 WAYS = {
     "raise": "raises",
     "silence": "vanishes",

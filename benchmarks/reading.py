@@ -23,7 +23,6 @@ import numpy as np
 import pandas as pd
 
 import fedbary as fb
-from fedbary.data.batches import read_batches
 
 ROWS, TIMES = 50_000, 5
 READERS: dict[str, Callable[[Path], Any]] = {
@@ -64,7 +63,6 @@ def measure(path: Path, what: str) -> dict[str, float]:
     work: Callable[[], Any] = {
         "pandas": lambda: READERS[kind](path),
         "read": lambda: fb.read(path, "label"),
-        "batches": lambda: [len(table) for table in read_batches(path, "label", rows=10_000)],
         "check": lambda: fb.check(path, "label"),
     }[what]
     small = path.with_name(f"small.{kind}")
@@ -100,8 +98,8 @@ def main() -> None:
         return
     rows = 2_000 if options.smoke else ROWS
     print(f"{rows:,} rows × 30 columns, pandas = 1\n")
-    print("| format | pandas | fb.read, time | memory | in parts of 10,000, time | memory | fb.check, time | memory |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| format | pandas | fb.read, time | memory | fb.check, time | memory |")
+    print("| --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         frame = made(rows)
         for kind in READERS:
@@ -110,7 +108,7 @@ def main() -> None:
             write(frame[:200], path.with_name(f"small.{kind}"))
             base = fresh(path, "pandas")
             cells = [f"{base['seconds']:.2f} s, {base['grown']:.0f} MiB"]
-            for what in ("read", "batches", "check"):
+            for what in ("read", "check"):
                 found = fresh(path, what)
                 cells += [f"{found['seconds'] / base['seconds']:.1f}", f"{found['grown'] / max(base['grown'], 1):.1f}"]
             print(f"| {kind} | {' | '.join(cells)} |", flush=True)

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_moons
 
 import fedbary as fb
+import fedbary_lab
 
 
 def margin(table, reference, _seed):

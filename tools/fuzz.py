@@ -391,10 +391,9 @@ def _write_ledger(path: Path) -> None:
 
 
 def _table(kind: str) -> Callable[[], Case]:
-    """A target: a file with columns of every kind, read whole, in parts, or whatever its cells hold."""
+    """A target: a file with columns of every kind, read whole, or whatever its cells hold."""
     ways: tuple[Callable[[Path], object], ...] = (
         lambda path: fb.read(path, "label", id="id"),
-        lambda path: list(fb.read_batches(path, "label", id="id", rows=16)),
         lambda path: read_any_cells(path, "label", id="id", reading=_reading()),
     )
 

@@ -1,4 +1,4 @@
-"""Write the table of dependencies in docs/licences.md, from the metadata of the installed packages.
+"""Write the table of dependencies in docs/compatibility.md, from the metadata of the installed packages.
 
 ``python tools/licences.py`` in an environment with all extras (``make install``) after a dependency was added; a test
 tells when that was forgotten.
@@ -10,20 +10,30 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "licences.md"
-EXTRAS = ("flower", "nvflare", "torch", "compare", "privacy", "images", "docs", "dev")
+PAGE = ROOT / "docs" / "compatibility.md"
+# Part, as the page names it → where its requirements stand: a package, and the extra if it is one.
+PARTS = {
+    "core": ("fedbary", ""),
+    "flower": ("fedbary-flower", ""),
+    "nvflare": ("fedbary-nvflare", ""),
+    "lab": ("fedbary-lab", ""),
+    "torch": ("fedbary", "torch"),
+    "privacy": ("fedbary", "privacy"),
+    "images": ("fedbary", "images"),
+    "compare": ("fedbary-lab", "compare"),
+}
 HEAD = "| package | needed by | licence |\n| --- | --- | --- |\n"
 
 
 def requirements() -> dict[str, list[str]]:
-    """Package name → which parts of fedbary need it, the core first."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    parts = {"core": project["dependencies"]} | {extra: project["optional-dependencies"][extra] for extra in EXTRAS}
+    """Package name → which parts of fedbary need it, the core first; not what only tests or builds."""
     needed: dict[str, list[str]] = {}
-    for part, lines in parts.items():
-        for line in lines:
+    for part, (package, extra) in PARTS.items():
+        text = (ROOT / "packages" / package / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text)["project"]
+        for line in project["optional-dependencies"][extra] if extra else project["dependencies"]:
             name = re.split(r"[^\w.-]", line)[0]
-            if name != "fedbary":
+            if not name.startswith("fedbary"):
                 needed.setdefault(name, []).append(part)
     # The Makefile adds it, without its dependencies.
     needed.setdefault("pyDVL", []).append("compare")

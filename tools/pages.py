@@ -48,7 +48,7 @@ LARGEST = 1_000_000
 WIDTH = 120
 PLACEHOLDER = re.compile(r"\{\{\s*([\w-]+)\.(\w+)\s*(?::([^}\s]*))?\s*\}\}")
 BLOCK = re.compile(r"(<!-- from docs/sources/([\w-]+)\.md -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-NAVIGATION = re.compile(r"(# Tables, by tools/pages.py\n)(?: +- results/[\w-]+\.md\n)*( +# End of tables)")
+NAVIGATION = re.compile(r"(( +)# Tables, by tools/pages.py\n)(?: +- results/[\w-]+\.md\n)*( +# End of tables)")
 # In sources, decimals are typed only as settings: α = 0.1.
 DECIMAL = re.compile(r"(?<![\w.])(?<![αεδλtqp] [=≥≤<>] )\d+\.\d+(?![\w.]*\.\d)")
 NOT_PROSE = re.compile(
@@ -111,9 +111,10 @@ class Site:
             text = pages.get(page) or page.read_text(encoding="utf-8")
             pages[page] = BLOCK.sub(lambda found: found[1] + self.block(found[2], found[3]) + found[4], text)
         if (navigation := self.root / "mkdocs.yml").is_file():
-            listed = "".join(f"      - results/{name}.md\n" for name in self.shown(pages))
+            shown = self.shown(pages)
             pages[navigation] = NAVIGATION.sub(
-                lambda found: found[1] + listed + found[2], navigation.read_text(encoding="utf-8")
+                lambda found: found[1] + "".join(f"{found[2]}- results/{name}.md\n" for name in shown) + found[3],
+                navigation.read_text(encoding="utf-8"),
             )
         took = "".join(f"{name},{provenance.minutes:.1f}\n" for name, (_, provenance) in self.tables.items())
         pages[self.root / stored.MINUTES.relative_to(ROOT)] = f"experiment,minutes\n{took}"

@@ -6,8 +6,8 @@ The convention, for README.md and docs/**/*.md:
   the tutorial: ``examples/hospitals``, and the same tables without ids as ``sites/hospital_a.parquet`` (south), ``_b``
   (north), ``_c`` (west), ``validation.parquet``, ``test.parquet``, ``mine.parquet`` and ``mine.csv`` (south), and
   ``like-theirs.parquet`` (validation), and ``all.csv``, the rows of all sites with a column ``site``.
-- Every ``bash`` block starts in that folder, in a shell of its own. Lines that begin with ``make`` are not run; their
-  targets must exist.
+- Every ``bash`` block starts in that folder, in a shell of its own, or in this process where it has no more
+  than simple commands (shell.py). Lines that begin with ``make`` are not run; their targets must exist.
 - ``python`` blocks of a page share their names. ``fb``, ``clients``, ``reference`` and ``test`` are there at the start.
 - ``<!-- not run: REASON -->`` on the line above keeps a block from being run.
 - ``<!-- output -->`` on the line above a ``text`` block: it shows what the block before printed. Its lines

@@ -9,7 +9,9 @@ from page_blocks import ROOT
 import fedbary as fb
 
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs/api").glob("*.md"))}
-LISTED = [target for text in PAGES.values() for target in re.findall(r"^::: (fedbary\.[\w.]+)$", text, re.MULTILINE)]
+LISTED = [
+    target for text in PAGES.values() for target in re.findall(r"^::: (fedbary(?:_lab)?\.[\w.]+)$", text, re.MULTILINE)
+]
 
 
 def documented(target):

@@ -8,6 +8,7 @@ from page_blocks import ROOT, pages
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 EVERY_PAGE = [*pages(), *(path for path in sorted(ROOT.glob("*.md")) if path.name != "README.md")]
+EVERY_PAGE += sorted(ROOT.glob("packages/*/README.md"))
 
 
 def prose(page: Path) -> str:
@@ -61,3 +62,9 @@ def test_every_page_is_in_the_navigation_and_says_first_what_it_is_for():
         title, empty, first = page.read_text(encoding="utf-8").splitlines()[:3]
         assert (title[:2], empty) == ("# ", ""), name
         assert re.match(r"[\w*`\[]", first), f"{name}: begins with {first!r} instead of a sentence"
+
+
+def test_every_guide_is_in_llms_txt():
+    listed = set(re.findall(r"\]\(([\w/-]+)\.html\)", (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8")))
+    guides = {page.stem for page in ROOT.glob("docs/*.md")} - {"index", "changelog"}
+    assert listed == guides | {"api/index", "gallery/index", "decisions/index"}

@@ -64,7 +64,6 @@ def parties(tmp_path):
     return made
 
 
-@pytest.mark.timeout(300)
 def test_cards_go_out_models_come_back_and_answers_improve_the_numbers(parties):
     coordinator = parties["coordinator"]
     mine = ("patients.parquet", "--id", "patient")

@@ -37,7 +37,7 @@ class Federation:
 
     def start_server(self):
         self._start("server", self.folder / "server.sh")
-        assert eventually(lambda: status(self.folder)["server"]["answers"], 60), self.said("server")
+        assert eventually(lambda: status(self.folder)["server"]["answers"], 300), self.said("server")
 
     def start_node(self, name, *prefix, environment=()):
         """As its owner does, after ``prefix``, a command that runs another one."""
@@ -63,7 +63,7 @@ class Federation:
     def online(self):
         return [node["name"] for node in status(self.folder)["nodes"] if node["status"] == "online"]
 
-    def wait_for_nodes(self, *names, seconds=240):
+    def wait_for_nodes(self, *names, seconds=300):
         wanted = names or NAMES
         assert eventually(lambda: set(wanted) <= set(self.online()), seconds), [self.said(name) for name in wanted]
 
@@ -71,7 +71,7 @@ class Federation:
         """Without a word, and everything that it started."""
         for pid in descendants(self.programs[name].pid):
             os.kill(pid, signal.SIGKILL)
-        self.programs[name].wait(10)
+        self.programs[name].wait(60)
 
     def kill_program(self, name):
         """Flower's program alone, which the start script has to notice."""
@@ -86,7 +86,7 @@ class Federation:
     def stop(self, name):
         """As with Ctrl-C."""
         self.programs[name].terminate()
-        assert self.programs[name].wait(60) == 0
+        assert self.programs[name].wait(300) == 0
 
     def read(self, names: Sequence[str] = NAMES):
         """The tables of clients by name, and the reference."""
@@ -139,7 +139,7 @@ def deployed(home: Path, digits, policy: str) -> Iterator[Federation]:
     with running(home) as start:
         made = Federation(home, start)
         made.start_server()
-        subprocess.run([made.folder / "register.sh"], check=True, capture_output=True, timeout=60)
+        subprocess.run([made.folder / "register.sh"], check=True, capture_output=True, timeout=300)
         for name in NAMES:
             made.start_node(name)
         made.wait_for_nodes()

@@ -26,7 +26,7 @@ def free_ports(count):
                 door.close()
 
 
-def eventually(check, seconds=90):
+def eventually(check, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if check():
@@ -102,12 +102,12 @@ def running(folder, *, strict=False):
             process.terminate()
         for process, log in started:
             try:
-                process.wait(15)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
             log.close()
-        gone = eventually(lambda: not ours(folder), 30 if strict else 3)
+        gone = eventually(lambda: not ours(folder), 300 if strict else 3)
         for pid in ours(folder):
             os.kill(pid, signal.SIGKILL)
     assert gone or not strict, "a process outlived its federation"

@@ -11,14 +11,15 @@ from cryptography import x509
 
 from codes import coded
 from fedbary.cli import main
-from fedbary.deploy import flower, inspection
 from fedbary.deploy.engines import network, opened
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.deploy.run_keys import RUN_KEYS, typed_settings
 from fedbary.errors import DataError, SettingsError
+from fedbary_flower import inspection
+from fedbary_flower import network as flower
 from fedbary_flower.setup import create
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 # An address that nobody listens at, and that answers at once.
 NOBODY = 9
 

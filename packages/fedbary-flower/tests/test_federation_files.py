@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.serialization import load_ssh_private_key, l
 
 from codes import coded
 from fedbary.cli import main
-from fedbary.deploy.plan import ENVIRONMENT, Plan
+from fedbary.deploy.plan import Plan
 from fedbary.errors import DataError, SettingsError
+from fedbary_flower.scripts import ENVIRONMENT
 from fedbary_flower.setup import create
 from fedbary_flower.status import status
 
@@ -91,7 +92,7 @@ def listening(federation):
     thread = threading.Thread(target=serve)
     thread.start()
     yield door.getsockname()[1]
-    thread.join(10)
+    thread.join(300)
     door.close()
 
 
@@ -99,7 +100,7 @@ def test_strict_verification_accepts_the_server(federation, listening):
     context = ssl.create_default_context(cafile=federation / "ca/ca.crt")
     context.verify_flags |= ssl.VERIFY_X509_STRICT
     with (
-        socket.create_connection(("127.0.0.1", listening), timeout=5) as link,
+        socket.create_connection(("127.0.0.1", listening), timeout=300) as link,
         context.wrap_socket(link, server_hostname="fed.example.org") as safe,
     ):
         assert safe.version() == "TLSv1.3"

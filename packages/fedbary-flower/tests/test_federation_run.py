@@ -19,7 +19,7 @@ from processes import eventually, free_ports, running
 
 pytestmark = [
     pytest.mark.federation,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="looks at processes and ports as Linux shows them"),
 ]
 
@@ -116,7 +116,7 @@ def test_from_init_to_the_report_with_new_nodes_and_new_keys(tmp_path, start, ty
     )
     assert any("has begun" in line for line in iter(running_command.stdout.readline, ""))
     running_command.send_signal(signal.SIGINT)
-    _, errors = running_command.communicate(timeout=60)
+    _, errors = running_command.communicate(timeout=300)
     assert (running_command.returncode, "is stopped" in errors) == (130, True), errors
 
     code, words, errors = typed("run", folder, *question, "--nodes", "north,east", "--json")

@@ -12,7 +12,7 @@ from deployed import CANARY, NAMES, deployed, same
 from fedbary.guard.ledger import Ledger
 from processes import eventually
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.federation
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_row
     same(found, fb.value(clients, reference, protocol=fb.Sketch(policy="coarsen"), seed=0), ["distance", "quality"])
     for name in NAMES:
         kept = folder / "nodes" / name
-        assert eventually(lambda kept=kept: list(kept.glob("results/*/report.html")), 60)  # after the reply has left
+        assert eventually(lambda kept=kept: list(kept.glob("results/*/report.html")), 300)  # after the reply has left
         (rows,) = kept.glob("results/*/rows.parquet")
         assert len(pd.read_parquet(rows)) == 120
         ledger = Ledger(kept / "state" / name / "ledger.jsonl")

@@ -63,7 +63,7 @@ def test_value_takes_any_engine(tmp_path):
         fb.value({"a": ([[1.0]], [0])}, fb.datasets.load("digits").test, engine=engine)
 
 
-@pytest.mark.parametrize("count", [10, 100, 1000])
+@pytest.mark.parametrize("count", [10, 100, pytest.param(1000, marks=pytest.mark.federation)])
 def test_many_nodes_with_files_of_their_own(tmp_path, count):
     tables, reference = many(count)
     nodes = files(tmp_path, tables)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fedbary as fb
+from clock import Clock
 from codes import coded
 from fedbary.engines.run_config import RunConfig
 from fedbary.errors import ProtocolError
@@ -14,6 +15,12 @@ from fedbary_flower.client_app import app
 from fedbary_flower.server_app import valued
 from federations import QUICK, files, local, many, reference_file, simulation
 from inprocess import InProcessGrid, raised, silent
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Nobody waits for those who are silent."""
+    monkeypatch.setattr("fedbary_flower.engine.time", Clock())
 
 
 def garbage(change):

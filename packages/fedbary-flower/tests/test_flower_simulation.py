@@ -45,10 +45,10 @@ def same(found, expected):
         np.testing.assert_allclose(ours[column], theirs[column], atol=1e-9, rtol=0)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.federation
 @pytest.mark.parametrize("protocol", ["sketch", "cards"])
 def test_a_simulation_on_ray_gives_the_numbers_of_the_local_engine(tmp_path, protocol):
-    found = simulated(tmp_path, 4, f'partition="case-5" rows=60 protocol="{protocol}"', 170)
+    found = simulated(tmp_path, 4, f'partition="case-5" rows=60 protocol="{protocol}"', 800)
     digits = fb.datasets.load("digits")
     tables = fb.partitions.paper_case(digits.train, 5, clients=4, rows=240, seed=3).clients
     expected = fb.value(tables, digits.test if protocol == "sketch" else None, seed=3)
@@ -58,10 +58,10 @@ def test_a_simulation_on_ray_gives_the_numbers_of_the_local_engine(tmp_path, pro
 
 
 @pytest.mark.federation
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_500_clients_on_ray_give_the_numbers_of_the_local_engine_and_leave_little_on_the_disk(tmp_path):
     options = 'partition="same" rows=2 protocol="sketch" min-group=1 support=20'
-    found = simulated(tmp_path, 500, options, 800)
+    found = simulated(tmp_path, 500, options, 1700)
     digits = fb.datasets.load("digits")
     tables = fb.partitions.by_size(digits.train, [2] * 500, seed=3).clients
     expected = fb.value(tables, digits.test, protocol=fb.Sketch(min_group=1, support=20), seed=3)

@@ -1,4 +1,4 @@
-"""The app of `packages/fedbary-flower/app`: its format is Flower Hub's, and it values, leaves out and trains whoever allows it."""
+"""The app beside this folder: its format is Flower Hub's, and it values, leaves out and trains whoever allows it."""
 
 import json
 import os

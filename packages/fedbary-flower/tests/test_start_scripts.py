@@ -56,7 +56,7 @@ def start(tmp_path):
     yield run
     for process in started:
         process.terminate()
-        process.wait(20)
+        process.wait(300)
 
 
 def read(file):
@@ -74,7 +74,7 @@ def test_a_script_that_is_stopped_ends_at_once_and_nothing_of_it_stays(start, wh
     process, _, pids = start(which, "SuperNode ID: 7")
     assert eventually(lambda: len(living(pids)) == 2)
     process.send_signal(sent)
-    assert process.wait(20) == 0
+    assert process.wait(300) == 0
     assert eventually(lambda: not living(pids))
 
 
@@ -111,6 +111,6 @@ def test_what_may_heal_is_said_in_a_sentence_and_tried_again(start, says, ends, 
 @pytest.mark.parametrize("which", ["node", "server"])
 def test_what_cannot_heal_is_not_tried_again(start, which):
     process, log, _ = start(which, "usage: flower-something [-h]", 2)
-    assert process.wait(20) == 2
+    assert process.wait(300) == 2
     assert "did not start: what" in read(log)
     assert "Trying again" not in read(log)

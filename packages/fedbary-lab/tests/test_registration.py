@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fedbary as fb
+import fedbary_lab
 from codes import coded
 from fedbary.errors import SettingsError
 from fedbary_lab.baselines.clients import METHODS, Setting

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import fedbary as fb
-from fedbary.deploy import nvflare
 from fedbary.deploy.plan import Plan
+from fedbary_nvflare import network as nvflare
 from processes import eventually, free_ports
 
 POLICY = 'protocols = ["sketch", "cards"]\nmax_questions = 20\n'
@@ -61,7 +61,7 @@ class Deployment:
     def online(self):
         return {node["name"] for node in nvflare.status(self.folder)["nodes"] if node["status"] == "online"}
 
-    def wait_for(self, *names, seconds=90):
+    def wait_for(self, *names, seconds=300):
         assert eventually(lambda: self.online().issuperset(names), seconds), self.log("server")[-3000:]
 
     def start_all(self):
@@ -98,7 +98,7 @@ class Deployment:
 
     def stop_all(self):
         """Politely, then not; nothing of it is left."""
-        for what, seconds in ((signal.SIGCONT, 0), (signal.SIGTERM, 10), (signal.SIGKILL, 10)):
+        for what, seconds in ((signal.SIGCONT, 0), (signal.SIGTERM, 10), (signal.SIGKILL, 300)):
             for pid in self.processes():
                 os.kill(pid, what)
             if eventually(lambda: self._reap() or not self.processes(), seconds) and what != signal.SIGCONT:
@@ -116,7 +116,7 @@ class Deployment:
         config = usual | {key.replace("_", "-"): value for key, value in config.items()}
         return nvflare.submit(self.folder, self.plan, None, config)
 
-    def wait_until_over(self, output, job, seconds=120):
+    def wait_until_over(self, output, job, seconds=300):
         """What the run left, once it says so itself, or FLARE does; the folder's outcome, and the job's standing."""
 
         def over():

@@ -59,8 +59,11 @@ class Job:
 
     def called(self, caller, site, kwargs, timeout):
         """What a published method answers, as FLARE's dispatcher gives it."""
-        if getattr(self.apps[site].obj, "fault", None) == "vanishes":
+        fault = getattr(self.apps[site].obj, "fault", None)
+        if fault == "vanishes":
             raise CollabCallError(site, "ask", TimeoutError("timed out"))
+        if fault == "silent":  # others have all the time that a busy machine needs
+            timeout = 0.1
         request = self._carried({ObjectCallKey.CALLER: caller, ObjectCallKey.ARGS: [], ObjectCallKey.KWARGS: kwargs})
         headers = {CallHeaderKey.AUTHENTICATED_CALLER: caller, CallHeaderKey.METHOD_NAME: "ask"}
         message = Message({**headers, CallHeaderKey.TARGET_NAME: f"{site}.client"}, request)

@@ -18,16 +18,16 @@ import fedbary as fb
 from codes import coded
 from deployed import events
 from fedbary.cli import main
-from fedbary.deploy import nvflare
 from fedbary.deploy.plan import Plan
 from fedbary.errors import DataError
 from fedbary.guard.ledger import Ledger
 from fedbary.valuation.outcome import Status
+from fedbary_nvflare import network as nvflare
 from fedbary_nvflare.session import session
 from flare_deployment import POLICY, Deployment
 from processes import eventually
 
-pytestmark = [pytest.mark.federation, pytest.mark.timeout(240), pytest.mark.xdist_group("nvflare-deployment")]
+pytestmark = [pytest.mark.federation, pytest.mark.xdist_group("nvflare-deployment")]
 
 NAMES = ("east", "north", "south")
 CANARY = "canary-in-a-path"
@@ -162,7 +162,7 @@ def test_sites_refuse_jobs_with_code_and_commands_that_look_into_their_files(fed
         sent = opened.submit_job(str(job))
         with pytest.raises(Exception, match=r"(?i)not authori[sz]ed|permission|denied"):
             opened.cat_target("north", file="local/resources.json")
-    assert eventually(lambda: nvflare.standing(federation.folder, sent).state == "over", 60)
+    assert eventually(lambda: nvflare.standing(federation.folder, sent).state == "over", 300)
     why = nvflare.standing(federation.folder, sent).why
     assert all(name in why for name in NAMES)
     assert "BYOC not permitted" in why
@@ -205,7 +205,7 @@ def test_a_killed_and_a_frozen_site_are_named_the_other_is_valued_and_both_come_
 def test_a_supervised_site_that_crashes_is_started_again_by_its_kit(federation):
     (running,) = [pid for pid in federation.processes("south") if "client_train" in command(pid)]
     os.kill(running, signal.SIGKILL)
-    assert eventually(lambda: any("client_train" in command(pid) for pid in federation.processes("south")), 30)
+    assert eventually(lambda: any("client_train" in command(pid) for pid in federation.processes("south")), 300)
     federation.wait_for(*NAMES)
 
 
@@ -223,7 +223,7 @@ def test_a_crash_at_a_site_ends_the_job_for_all_and_the_run_goes_on_in_another(t
     (worker,) = [pid for pid in trusting.processes("north") if "worker_process" in command(pid)]
     os.kill(worker, signal.SIGKILL)
     # FLARE's rule, not ours: a process that died and a site that says so.
-    assert eventually(lambda: nvflare.standing(trusting.folder, job).state == "over", 60)
+    assert eventually(lambda: nvflare.standing(trusting.folder, job).state == "over", 300)
     assert "north" in nvflare.standing(trusting.folder, job).why
     found = trusting.value(output, **LONG, resume=True)
     assert events(output, "round-started").count("describe") == 1
@@ -248,7 +248,7 @@ def test_a_killed_server_is_started_again_and_the_run_goes_on_to_the_same_number
 
 
 def wait_for_rounds(federation, output, count):
-    enough = eventually(lambda: len(events(output, "round-finished")) >= count, 90)
+    enough = eventually(lambda: len(events(output, "round-finished")) >= count, 300)
     assert enough, federation.log("server")[-3000:]
 
 
@@ -266,7 +266,7 @@ def test_kits_of_another_federation_are_let_in_neither_as_a_site_nor_as_the_coor
         with pytest.raises(DataError, check=coded("deploy.not-submitted")):
             nvflare.submit(other.folder, Plan(["north"], port=port, engine="nvflare"), None, {"join-deadline": 1.0})
         # It has tried more than once; why it is not let in, gRPC says only where its own log is on.
-        assert eventually(lambda: other.log("west").count("Not Connected] is closed") > 1, 60), other.log("west")[
+        assert eventually(lambda: other.log("west").count("Not Connected] is closed") > 1, 300), other.log("west")[
             -2000:
         ]
         assert "Successfully registered" not in other.log("west")

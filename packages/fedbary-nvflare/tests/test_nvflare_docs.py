@@ -14,7 +14,7 @@ import fedbary as fb
 from fedbary.guard.ledger import Ledger
 from processes import eventually, free_ports
 
-pytestmark = [pytest.mark.federation, pytest.mark.timeout(300), pytest.mark.xdist_group("nvflare-deployment")]
+pytestmark = [pytest.mark.federation, pytest.mark.xdist_group("nvflare-deployment")]
 
 PAGE = (Path(__file__).parents[3] / "docs" / "nvflare.md").read_text(encoding="utf-8")
 CLINICS = {"north": "clinic_a", "south": "clinic_b", "east": "clinic_d"}
@@ -36,11 +36,11 @@ def test_the_walk_through_works_as_it_stands(tmp_path):
             start_new_session=True,
         )
         try:
-            code = shell.wait(270)
+            code = shell.wait(800)
         except subprocess.TimeoutExpired:
             code = "too long"
         finally:
-            left = not eventually(lambda: not ours(tmp_path), 15)
+            left = not eventually(lambda: not ours(tmp_path), 60)
             for pid in ours(tmp_path):
                 os.kill(pid, signal.SIGKILL)
             shell.kill()

@@ -197,9 +197,9 @@ def test_bad_sites_are_named_with_a_reason_and_all_others_are_valued(tmp_path):
     tables, reference = drawn_tables(20)
     owners_files(tmp_path, tables)
     config = {"reference": write_table(tmp_path / "reference.parquet", reference), "retries": 0}
-    bad = {f"site-{2 * place + 1}": Misbehaving(fault, patience=5.0) for place, fault in enumerate(FAULTS)}
+    bad = {f"site-{2 * place + 1}": Misbehaving(fault) for place, fault in enumerate(FAULTS)}
     job = Job(tmp_path, sites(20, bad), simulated=False)
-    found = run(job, {**config, "output": str(tmp_path / "out"), "timeout": 5.0})
+    found = run(job, {**config, "output": str(tmp_path / "out")})
     codes = {bad[name].fault: found.outcomes[name].notes[0].code for name in bad}
     assert codes == FAULTS
     assert set(found.failed) == set(bad)
@@ -217,7 +217,7 @@ def test_a_replayed_round_is_noticed(tmp_path):
 
 
 @pytest.mark.federation
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_thousand_sites_of_which_every_fifth_fails(tmp_path):
     tables, reference = drawn_tables(1000)
     owners_files(tmp_path, tables)

@@ -10,11 +10,12 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
 from codes import coded
-from fedbary.deploy import nvflare, nvflare_control
 from fedbary.deploy.engines import network
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.errors import DataError, SettingsError
 from fedbary.guard.policy import OwnerPolicy
+from fedbary_nvflare import control as nvflare_control
+from fedbary_nvflare import network as nvflare
 
 PLAN = Plan(["north", "south-2"], port=18643, san=["DNS:fed.example.org"], engine="nvflare")
 

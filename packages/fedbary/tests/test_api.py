@@ -117,7 +117,7 @@ def test_a_bad_client_is_named_with_the_reason_and_the_others_are_valued(kind, r
 
 def test_where_no_other_client_is_believed_the_reference_alone_is_the_model():
     """Three hospitals, two of them spoilt: for the clean one only the reference is left to compare with."""
-    folder = Path(__file__).parents[1] / "examples" / "hospitals"
+    folder = Path(__file__).parents[3] / "examples" / "hospitals"
     clients = fb.read_clients(str(folder / "hospital_*.parquet"), label="diagnosis", id="patient")
     reference = fb.read(folder / "validation.parquet", label="diagnosis", id="patient")
     result = fb.value(clients, reference, protocol="cards", seed=0)

@@ -4,7 +4,6 @@ import pytest
 
 import fedbary as fb
 from fedbary.checks import did_you_mean
-from fedbary_lab.experiments import find
 
 
 @pytest.mark.parametrize(
@@ -26,15 +25,10 @@ def test_the_closest_name_if_any_is_close(name, known, guess):
 
 
 def test_the_library_s_errors_guess():
-    pytest.importorskip("torch")
     table = fb.Table({"age": [float(age) for age in range(80)]}, labels=[0] * 40 + [1] * 40)
     calls = {
         "(did you mean 'sketch'?)": lambda: fb.value({"a": table}, table, protocol="sketsh"),
         "(did you mean 'digits'?)": lambda: fb.datasets.load("digit"),
-        "(did you mean 'detection'?)": lambda: find("detecton"),
-        "(did you mean 'cgsv'?)": lambda: fb.compare_clients({"a": table}, table, methods=["csgv"]),
-        "(did you mean 'knn-shapley'?)": lambda: fb.compare_rows({"a": table}, table, methods=["knn"]),
-        "(did you mean 'relabel'?)": lambda: fb.boost({"a": table}, table, table, how=["relable"]),
         "(did you mean 'north'?)": lambda: fb.value({"north": table}, table, seed=0).rows("nroth"),
         "(did you mean 'label'?)": lambda: fb.Table.from_frame(table.to_frame(), "lable"),
     }

@@ -17,8 +17,8 @@ from fedbary.wording import as_plain, is_clean, on_one_line, without_control
 
 # Over our own sentences, templates and docstrings, and what the user of this machine types.
 OWN_TEXT = {
-    "cli/ui/command_kinds.py", "cli/ui/image_shapes.py", "cli/ui/settings_options.py", "deploy/plan.py",
-    "deploy/scripts.py", "filling.py",
+    "cli/ui/command_kinds.py", "cli/ui/image_shapes.py", "cli/ui/settings_options.py", "deploy/folder.py",
+    "deploy/plan.py", "filling.py",
 }  # fmt: skip
 # Over the header and cells of an owner's own table, by patterns that never go back in a text.
 OWN_TABLE = {
@@ -46,9 +46,9 @@ def _refused(text):
 def test_a_text_of_many_parts_is_refused_before_it_is_read(part):
     """A server's schema may have 64 MiB; in lists of single digits that took eight seconds and a gigabyte."""
     text = "[" + ",".join([part] * (32 * 2**20 // len(part))) + "]"
-    start = time.perf_counter()
+    start = time.thread_time()
     _refused(text)
-    assert time.perf_counter() - start < 1.0
+    assert time.thread_time() - start < 1.0
 
 
 USES = {
@@ -66,13 +66,16 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("piece", ["[", "[[", "{", "+1", "=", "www.", "\u202e", "\ud800", "\\u", '"', "a_", "-9e"])
 @pytest.mark.parametrize("use", USES)
-def test_a_long_text_of_anybody_takes_no_time(use, piece):
+def test_a_long_text_of_anybody_takes_no_time(use):
     """Twenty thousand brackets kept a server busy for minutes."""
-    started = time.perf_counter()
-    USES[use](piece * 100_000)
-    assert time.perf_counter() - started < 1.0
+    slow = {}
+    for piece in ("[", "[[", "{", "+1", "=", "www.", "\u202e", "\ud800", "\\u", '"', "a_", "-9e"):
+        started = time.thread_time()
+        USES[use](piece * 100_000)
+        if (seconds := time.thread_time() - started) >= 1.0:
+            slow[piece] = seconds
+    assert not slow
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Stored:
         return self.description
 
     def __call__(self) -> Dataset:
-        """Look for the file in ``$FEDBARY_DATA`` and in the user's cache, else fetch it unless ``FEDBARY_OFFLINE=1``."""
+        """Look for the file in ``$FEDBARY_DATA`` and the user's cache, else fetch it unless ``FEDBARY_OFFLINE=1``."""
         stored = downloads.arrays(self.name, self.source)
         columns = None
         if not self.source.shape and "feature_names" in stored:

@@ -104,7 +104,7 @@ def test_the_page_quotes_only_facts_that_a_full_table_has():
         for way in (ways if isinstance(cell, Cell) else boost_clients.WAYS)
     ]
     known = facts(table(pd.DataFrame(records)))
-    sources = Path(__file__).parents[3] / "docs" / "sources"
+    sources = Path(__file__).parents[4] / "docs" / "sources"
     for name in ("acting-boost.md", "acting-clients.md"):
         text = (sources / name).read_text(encoding="utf-8")
         quoted = set(re.findall(r"\{\{ boost\.(\w+)", text))

@@ -1,11 +1,10 @@
-"""Tables of federations without a reference: floors, the old protocol's numbers beside, and one picture."""
+"""Tables of federations without a reference: floors and one picture."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fedbary_lab.experiments import cards, detection, ranking, spoilt_federations, verdict, wrong_label_shares
-from fedbary_lab.experiments.last_consensus import last_consensus
 
 
 def federation(dataset, noise, method, auroc, clients=5, alpha="1"):
@@ -13,20 +12,12 @@ def federation(dataset, noise, method, auroc, clients=5, alpha="1"):
     return place | {"auroc": auroc}
 
 
-def test_the_old_numbers_stand_beside_those_of_cards():
-    final = detection.table(pd.DataFrame([federation("dry-bean", "labels 10 %", "cards, score", 0.99)]))
-    old = last_consensus("spoilt federations").query("dataset == 'dry-bean' and noise == 'labels 10 %'")
-    old = old.query("clients == 5 and alpha == '1'").set_index("method")["auroc"]
-    assert final.set_index("method")["auroc"].drop(["cards, score", "floor"]).to_dict() == old.to_dict()
-    assert "47e001c" in detection.markdown(final)
-
-
 @pytest.mark.parametrize(
     ("dataset", "noise", "auroc", "missed"),
     [
         ("fashion-mnist", "labels 10 %", 0.981, False),  # 0.985 was measured before
         ("fashion-mnist", "labels 10 %", 0.979, True),
-        ("dry-bean", "features 1 σ", 0.5, True),  # behind the old protocol
+        ("dry-bean", "features 1 σ", 0.5, False),  # nothing was measured before
     ],
 )
 def test_a_score_below_its_floor_is_bold_and_listed(dataset, noise, auroc, missed):
@@ -60,7 +51,6 @@ def test_floors_of_shares_hold_for_labels_replaced_at_random_only():
     ]
     text = ranking.markdown(final)
     assert "**0.960**" in text
-    assert "old consensus, distance" in text
     assert f"| dry-bean | {alike} | include: so |" in text
 
 

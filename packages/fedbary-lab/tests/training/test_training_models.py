@@ -124,7 +124,7 @@ def test_the_head_is_the_last_linear_layer():
 
 def test_importing_the_package_does_not_import_torch():
     code = "import sys, fedbary_lab.training; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=600).returncode == 0
 
 
 def test_missing_torch_is_one_sentence_with_the_remedy(monkeypatch):

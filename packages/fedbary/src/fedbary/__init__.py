@@ -68,7 +68,6 @@ _HOMES = {
     "plots": "fedbary.views",
     "public_schema": "fedbary.space.public_schema",
     "read": "fedbary.data.files",
-    "read_batches": "fedbary.data.batches",
     "read_clients": "fedbary.data.files",
     "solve": "fedbary.transport.solve",
     "split_reference": "fedbary.space.row_identity",
@@ -135,7 +134,6 @@ __all__ = [
     "plots",
     "public_schema",
     "read",
-    "read_batches",
     "read_clients",
     "solve",
     "split_reference",
@@ -149,7 +147,6 @@ if TYPE_CHECKING:
     from fedbary.checkup.check import check
     from fedbary.checkup.result import Checkup
     from fedbary.data import corruptions, datasets, partitions
-    from fedbary.data.batches import read_batches
     from fedbary.data.files import read, read_clients
     from fedbary.data.options import ReadOptions
     from fedbary.data.reading import Reading

@@ -2,4 +2,5 @@
 
 from fedbary.satellites import names_of
 
-__getattr__ = names_of("fedbary_flower", __name__)
+__all__ = ["Recording", "SelectedNodes", "answers", "from_result", "value_nodes", "weighted"]  # noqa: F822
+__getattr__ = names_of("fedbary_flower", __name__, __all__)

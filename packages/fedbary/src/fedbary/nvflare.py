@@ -1,5 +1,6 @@
-"""FedBary in NVIDIA FLARE jobs: the public names of the package fedbary-nvflare (``pip install 'fedbary[nvflare]'``)."""
+"""FedBary in NVIDIA FLARE jobs: the public names of the package fedbary-nvflare (``fedbary[nvflare]``)."""
 
 from fedbary.satellites import names_of
 
-__getattr__ = names_of("fedbary_nvflare", __name__)
+__all__ = ["Coordinator", "NvflareEngine", "Simulator", "Site", "recipe"]  # noqa: F822
+__getattr__ = names_of("fedbary_nvflare", __name__, __all__)

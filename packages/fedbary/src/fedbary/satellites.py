@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -33,7 +33,7 @@ def missing(package: str, wanted: str) -> SettingsError:
     )
 
 
-def names_of(package: str, module: str) -> Callable[[str], Any]:
+def names_of(package: str, module: str, public: Sequence[str]) -> Callable[[str], Any]:
     """A module's `__getattr__` that hands out the public names of another package.
 
     Parameters
@@ -42,10 +42,12 @@ def names_of(package: str, module: str) -> Callable[[str], Any]:
         Whose names they are.
     module : str
         The module that hands them out: what an `ImportError` names, with what to install.
+    public : sequence of str
+        The names.
     """
 
     def attribute(name: str) -> Any:
-        if name.startswith("__"):
+        if name not in public:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         if is_missing(package):
             raise ImportError(str(missing(package, f"{module}.{name}")))

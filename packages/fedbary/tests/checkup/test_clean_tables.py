@@ -11,7 +11,7 @@ import fedbary as fb
 from fedbary.checkup.finding import Severity
 from fedbary.checkup.outliers import outliers
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 BUNDLED = ["iris", "wine", "breast_cancer", "diabetes", "digits"]
 
 

@@ -112,7 +112,7 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=100,
+            timeout=600,
             check=False,
         )
 

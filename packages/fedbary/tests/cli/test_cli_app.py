@@ -1,6 +1,5 @@
 """Help, version, and what every kind of ending looks like to a shell."""
 
-import json
 import re
 import subprocess
 import sys
@@ -15,10 +14,10 @@ pytest_plugins = ["plug_ins", "cli_fixtures"]
 def test_help_names_the_commands(shell):
     done = shell("--help")
     assert done.returncode == 0
-    assert all(command in done.stdout for command in ("demo", "value", "rows", "check", "compare", "boost", "datasets"))
+    assert all(command in done.stdout for command in ("demo", "value", "rows", "check", "card"))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["value", "--help"], ["compare", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["value", "--help"]], ids=" ".join)
 def test_help_imports_nothing_heavy(arguments):
     """That is what makes it answer at once, although options are made from the settings' classes."""
     code = (
@@ -28,7 +27,7 @@ def test_help_imports_nothing_heavy(arguments):
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("command", ["demo", "value", "rows", "check", "compare", "boost", "datasets", "reproduce"])
+@pytest.mark.parametrize("command", ["demo", "value", "rows", "check"])
 def test_every_command_has_an_example(fedbary, command):
     code, out, _ = fedbary(command, "--help")
     assert code == 0
@@ -108,20 +107,3 @@ def test_clients_are_needed(refused):
 
 def test_an_output_folder_that_is_a_file_is_bad_input(refused, sites):
     assert refused("value", sites, "--label", "ill", "-o", "reference.csv").code == "valuation.not-a-folder"
-
-
-def test_datasets_lists_names_and_whether_they_are_here(fedbary, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    code, out, _ = fedbary("datasets")
-    assert code == 0
-    assert any(line.split()[:5] == ["digits", "1,797", "64", "10", "yes"] for line in out.splitlines())
-    assert all(name in out for name in fb.datasets.names())
-
-
-def test_datasets_lists_those_of_other_packages_without_loading_them(fedbary, install, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    install("beans_of_mine", "1 / 0", {"fedbary.datasets": {"beans": "beans_of_mine:beans"}}, version="2.1")
-    _, out, _ = fedbary("datasets")
-    assert ["beans", "–", "–", "–", "yes", "beans_of_mine", "2.1"] in [line.split() for line in out.splitlines()]
-    _, out, _ = fedbary("datasets", "beans", "--json")
-    assert json.loads(out)["datasets"][0]["rows"] is None

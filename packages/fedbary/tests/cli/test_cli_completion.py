@@ -7,41 +7,9 @@ import sys
 
 import pytest
 from cli_fixtures import FEDBARY
-
-from fedbary.cli.ui import completion
+from shells import offered
 
 pytest_plugins = ["cli_fixtures"]
-
-
-def offered(line, cwd, **environment):
-    """What bash is told for the last word of a line."""
-    words = line.split(" ")
-    done = subprocess.run(
-        [FEDBARY],
-        env=os.environ
-        | {"_FEDBARY_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-        | environment,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    return done.stdout.split()
-
-
-def test_the_names_are_those_of_the_registries():
-    from fedbary.data import datasets
-    from fedbary_lab.baselines.clients import METHODS
-    from fedbary_lab.baselines.row_methods import ROW_METHODS
-    from fedbary_lab.comparison import PROTOCOL_METHODS
-    from fedbary_lab.comparison.protocols import ROW_PROTOCOLS
-    from fedbary_lab.experiments import EXPERIMENTS
-
-    assert set(completion.CLIENT_METHODS) == {*METHODS, *PROTOCOL_METHODS}
-    assert set(completion.ROW_METHODS) == {*ROW_METHODS, *ROW_PROTOCOLS}
-    assert tuple(experiment.name for experiment in EXPERIMENTS) == completion.EXPERIMENTS
-    assert tuple(datasets.describe()["name"]) == completion.DATASETS
 
 
 @pytest.mark.parametrize(
@@ -50,10 +18,6 @@ def test_the_names_are_those_of_the_registries():
         ("fedbary val", ["value"]),
         ("fedbary policy ch", ["check"]),
         ("fedbary value --protocol s", ["sketch"]),
-        ("fedbary compare --methods mr,gtg-o", ["mr,gtg-oti"]),
-        ("fedbary compare --rows --methods kn", ["knn-shapley"]),
-        ("fedbary datasets mn", ["mnist"]),
-        ("fedbary reproduce five", ["five-cases"]),
     ],
 )
 def test_bash_is_offered_names(tmp_path, line, names):

@@ -6,8 +6,6 @@ from importlib import metadata
 
 import pytest
 
-from fedbary.cli.commands import doctor_findings as findings
-
 pytest_plugins = ["cli_fixtures"]
 
 
@@ -46,7 +44,7 @@ def test_a_sound_installation_is_healthy_without_any_network(fedbary, diagnosis,
     needed = {name for name, one in found.items() if one["needed"]}
     assert {"Python", "fedbary", "numpy", "pot", "typer"} <= needed
     assert all(found[name]["state"] == "ok" for name in needed)
-    assert {f"extra {name}" for name in ("flower", "torch", "privacy", "compare", "images", "docs")} <= set(found)
+    assert {f"extra {name}" for name in ("torch", "privacy", "images")} <= set(found)
     monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = fedbary("doctor")
     assert code == 0
@@ -63,30 +61,20 @@ def test_a_broken_core_is_a_problem_with_a_remedy_and_exit_code_2(diagnosis, ver
 
 
 def test_a_missing_extra_says_what_to_type(diagnosis, versions):
-    versions |= {"kaleido": None, "pydvl": None, "flwr": "1.99.0"}
+    versions["kaleido"] = None
     found = diagnosis()
     assert (found["extra images"]["state"], found["extra images"]["remedy"]) == (
         "missing",
         "pip install 'fedbary[images]'",
     )
-    assert found["pyDVL"]["remedy"] == "pip install --no-deps pyDVL==0.10.0"
-    assert (found["Flower"]["state"], found["extra flower"]["state"]) == ("problem", "problem")
 
 
 def test_the_environment_is_looked_at(diagnosis, monkeypatch, tmp_path):
-    pytest.importorskip("flwr")
-    monkeypatch.setenv("FEDBARY_DATA", str(tmp_path / "nowhere"))
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name, value in findings._QUIET_FLOWER.items():
-        monkeypatch.setenv(name, value)
     (tmp_path / "taken").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "taken"))
     found = diagnosis()
-    assert found["FEDBARY_DATA"]["state"] == "problem"
     assert found["browser"]["state"] == "missing"
-    assert found["Flower telemetry"]["words"] == "off"
     assert found["threads"]["words"].startswith("OMP_NUM_THREADS=3")
     assert found["cache"]["state"] == "problem"
-    monkeypatch.delenv("FLWR_TELEMETRY_ENABLED")
-    assert diagnosis()["Flower telemetry"]["remedy"] == "export FLWR_TELEMETRY_ENABLED=0"

@@ -63,7 +63,7 @@ def test_the_shared_options_are_everywhere(path):
 @pytest.mark.parametrize(
     "path",
     [
-        *(("value",), ("rows",), ("check",), ("compare",), ("boost",), ("datasets",), ("reproduce",), ("preview",)),
+        *(("value",), ("rows",), ("check",), ("preview",)),
         *(("audit",), ("ledger",), ("policy", "check"), ("federation", "status"), ("demo",), ("doctor",), ("watch",)),
         *(("ask",), ("answer",), ("card",), ("show",), ("federation", "run"), ("federation", "doctor")),
     ],

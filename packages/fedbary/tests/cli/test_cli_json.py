@@ -63,38 +63,8 @@ def test_an_owner_s_commands(parsed, fedbary, sites):
     assert parsed("policy", "check", "policy.toml")["min_group"] == 5
 
 
-def test_lists(parsed):
-    assert {one["name"] for one in parsed("datasets")["datasets"]} == set(fb.datasets.names())
-    assert parsed("datasets", "digits")["datasets"][0]["rows"] == 1797
-    assert "detection" in {one["name"] for one in parsed("reproduce", "--list")["experiments"]}
-    assert {"exactfed", "sketch"} <= {one["name"] for one in parsed("compare", "--list")["methods"]}
-    assert "knn-shapley" in {one["name"] for one in parsed("compare", "--list", "--rows")["methods"]}
-
-
 def test_the_demo(parsed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = parsed("demo", "-o", "demo")
     assert content["spoilt_rows"] == {"clinic_c": 100, "clinic_d": 100}
     assert len(content["clients"]) == 5
-
-
-def test_methods_that_train(parsed, sites):
-    options = (sites, *BASE, "--rounds", 2)
-    content = parsed("compare", *options, "--methods", "cgsv,sketch")
-    assert content["summary"][0]["spearman"] is None  # there is no truth to compare with
-    assert len(parsed("compare", sites, *BASE, "--rows", "--methods", "knn-shapley", "-o", "rows")["rows"]) == 90
-    (sites.parent / "test.csv").write_bytes((sites / "south.csv").read_bytes())
-    content = parsed("boost", *options, "--test", "test.csv", "--how", "drop")
-    assert [one["how"] for one in content["outcomes"]] == ["none", "drop"]
-
-
-def test_reproduce(fedbary, tmp_path, monkeypatch):
-    from fedbary_lab.experiments import accuracy
-
-    cells = accuracy.cells
-    monkeypatch.setattr(accuracy, "cells", lambda smoke: cells(smoke)[:1])
-    monkeypatch.chdir(tmp_path)
-    code, out, err = fedbary("reproduce", "accuracy", "--smoke", "--workers", 1, "--json")
-    assert (code, "[1/1]" in err) == (0, True)
-    content = json.loads(out, parse_constant=pytest.fail)
-    assert (content["experiment"], len(content["table"])) == ("accuracy", 1)

@@ -38,7 +38,7 @@ def test_a_run_is_followed_from_before_its_first_event(beside, tmp_path):
     assert watching.stdout.readline().endswith("  the run has started with 1 client\n")
     log(Event("distances", 1, values={"a": 1.0}))
     finish(log, tmp_path / "out")
-    output, errors = watching.communicate(timeout=20)
+    output, errors = watching.communicate(timeout=300)
     assert (watching.returncode, errors) == (0, "")
     assert "Finished in" in output
 
@@ -49,7 +49,7 @@ def test_json_is_one_line_for_every_change(beside, tmp_path, log):
     first = json.loads(watching.stdout.readline())
     assert [one["client"] for one in first["clients"]] == list(HOSTILE)
     finish(log, tmp_path / "out")
-    *_, last = watching.communicate(timeout=20)[0].splitlines()
+    *_, last = watching.communicate(timeout=300)[0].splitlines()
     assert (json.loads(last)["standing"], json.loads(last)["report"]) == ("finished", True)
     assert watching.returncode == 3
 
@@ -87,7 +87,7 @@ def test_ctrl_c_leaves_quietly(beside, log):
     watching = beside("watch", "out")
     assert watching.stdout.readline() == "watching out\n"
     watching.send_signal(signal.SIGINT)
-    assert watching.communicate(timeout=20) == ("", "")
+    assert watching.communicate(timeout=300) == ("", "")
     assert watching.returncode == 130
 
 

@@ -33,7 +33,7 @@ readings = st.dictionaries(st.sampled_from("abcd"), columns, max_size=4).map(Rea
         (NUMBER, DATE, ("dates", "zip")),
         (ColumnReading("identifier"), NUMBER, ("numeric", "zip")),
         (NUMBER, SIZES, ("ordered", "zip=S<M<L")),
-        (ColumnReading("text", encoder="hashing"), ColumnReading("text", encoder="tfidf:a"), ("encoder", "tfidf:a")),
+        (ColumnReading("text", encoder="hashing"), ColumnReading("text", encoder="words:a"), ("encoder", "words:a")),
         (ColumnReading("text", (), "hashing", "ab"), ColumnReading("text", (), "hashing", "cd"), (None, None)),
         (ColumnReading("vector"), ColumnReading("image", encoder="pixels"), ("encoder", "pixels")),
     ],

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from codes import coded
-from fedbary.data import read, read_batches, read_clients, write
+from fedbary.data import read, read_clients, write
 from fedbary.data.formats import damage
 from fedbary.data.formats.parquet import PARQUET
 from fedbary.data.table import Table
@@ -170,8 +170,6 @@ def test_a_parquet_file_with_half_a_character_is_refused_by_name(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"north", b"n\xffrth"))
     with pytest.raises(DataError, check=coded("formats.damaged")):
         read(path, "label")
-    with pytest.raises(DataError, check=coded("formats.damaged")):
-        list(read_batches(path, "label"))
 
 
 def test_numbers_are_those_of_their_texts(tmp_path):

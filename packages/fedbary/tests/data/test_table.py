@@ -256,10 +256,10 @@ def test_whole_or_few_labels_are_classes(labels, classes):
 
 def test_taking_rows_of_a_large_block_costs_the_rows_only():
     table = Table.from_arrays(np.zeros((20000, 3072), np.float32), np.zeros(20000, int))
-    started = time.perf_counter()
+    started = time.thread_time()
     for _ in range(20):
         table.take(np.arange(100))
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1
     assert np.shares_memory(table.replace(origin="x").columns["x"], table.columns["x"])
 
 

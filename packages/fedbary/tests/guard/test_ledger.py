@@ -345,7 +345,7 @@ def test_two_processes_neither_mix_lines_nor_spend_the_same_epsilon(tmp_path):
         worker.start()
     gate.set()
     for worker in workers:
-        worker.join(20)
+        worker.join(300)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(lines) == 15
     assert Ledger(path).spent() == 1.5

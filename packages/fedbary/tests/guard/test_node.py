@@ -192,22 +192,6 @@ def test_every_kind_of_refusal_is_in_the_ledger_and_in_the_log(owner):
         assert said in owner.log
 
 
-def test_an_unreadable_message_is_in_the_ledger(owner):
-    pytest.importorskip("flwr")
-    from flwr.app import ConfigRecord, Context, RecordDict
-    from flwr.app import Message as FlowerMessage
-
-    from fedbary_flower.client_app import app
-    from inprocess import be_a_task
-
-    be_a_task()
-    content = RecordDict({"fedbary": ConfigRecord({"version": "another"})})
-    message = FlowerMessage(content, dst_node_id=7, message_type="query.ask")
-    reply = app(message, Context(1, 7, owner.config, RecordDict(), {}))
-    assert json.loads(reply.content["fedbary"]["note"])["code"] == "engines.other-version"
-    assert owner.lines == ["refusal"]
-
-
 def test_refusals_without_end_do_not_fill_the_disk(owner, monkeypatch):
     monkeypatch.setattr("fedbary.guard.ledger._MOST_REFUSALS", 5)
     monkeypatch.setattr("fedbary.guard.owner_log._MOST_BYTES", 2000)
@@ -397,9 +381,9 @@ def test_owners_who_are_answered_for_at_the_same_time_have_logs_of_their_own(tmp
 
     def one(name):
         with owner_log(tmp_path / name):
-            both.wait(5)
+            both.wait(300)
             log_error(DataError("data.no-rows"), name)
-            alone.wait(5)
+            alone.wait(300)
 
     for name in ("ann", "bob"):
         (tmp_path / name).mkdir()
@@ -578,9 +562,9 @@ def test_two_processes_that_answer_at_once_spend_nothing_twice(tmp_path):
     for worker in workers:
         worker.start()
     gate.set()
-    found = [results.get(timeout=30) for _ in range(6)]
+    found = [results.get(timeout=300) for _ in range(6)]
     for worker in workers:
-        worker.join(30)
+        worker.join(300)
     # Two questions are paid for, and whoever comes second gets what the first one got.
     assert owner.ledger.spent() == 0.8
     assert owner.lines.count("question") == owner.lines.count("reply") == 2

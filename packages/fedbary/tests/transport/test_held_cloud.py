@@ -11,7 +11,7 @@ from fedbary.transport.held_cloud import HeldCloud, held
 from fedbary.transport.semi_discrete import semi_discrete
 from fedbary.transport.survey import Targets, survey
 
-# What docs/gpu.md states, relative to the largest value.
+# What docs/performance.md states, relative to the largest value.
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
 
 

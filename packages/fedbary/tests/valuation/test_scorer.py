@@ -1,4 +1,4 @@
-"""Scores of rows are the same on PyTorch as on NumPy, to the tolerance that docs/gpu.md states."""
+"""Scores of rows are the same on PyTorch as on NumPy, to the tolerance that docs/performance.md states."""
 
 import numpy as np
 import pytest

@@ -19,7 +19,6 @@ from fedbary_lab.experiments import detection_facts, paper_detection, spoilt_fed
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.detection_methods import FDR, METHODS, OURS, Cell, drawn
 from fedbary_lab.experiments.judged_rows import judged
-from fedbary_lab.experiments.last_consensus import last_consensus
 from fedbary_lab.experiments.paper_detection import PaperCell
 from fedbary_lab.experiments.spoilt_federations import FederationCell
 from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots, stacked
@@ -109,9 +108,7 @@ def _one_by_one(records: pd.DataFrame) -> pd.DataFrame:
     main = records["used_rows"].isna()
     block = records["dataset"].where(main, records["dataset"] + f", {FEW_REFERENCE_ROWS} reference rows")
     final = mean_and_spread(records.assign(block=block), ["dataset", "block", "noise", "alpha", "method"], METRICS)
-    shown = final[["dataset", "noise", "alpha"]].drop_duplicates()
-    before = last_consensus("detection").merge(shown)
-    final = pd.concat([final, before.assign(block=before["dataset"])], ignore_index=True).assign(clients=np.nan)
+    final = final.assign(clients=np.nan)
     ours, enough = final["method"].isin(OURS), final["seeds"] >= LEAST_SEEDS
     error = final["fdr_sd"] / np.sqrt(final["seeds"].clip(lower=1))
     final = final.assign(

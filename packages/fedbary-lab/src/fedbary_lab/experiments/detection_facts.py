@@ -61,15 +61,10 @@ def _of_federations(final: pd.DataFrame) -> dict[str, float]:
     for kind in ("labels", "features"):
         part = final[final["noise"].str.startswith(kind)]
         cards = part[part["method"] == SCORE]
-        methods = part["method"].astype(str)
-        before = {name: part[methods.str.startswith("old") & methods.str.endswith(name)] for name in ("score", "value")}
-        for name, rows in {
-            f"cards_{kind}": cards,
-            **{f"old_{kind}_{key}": rows for key, rows in before.items()},
-        }.items():
-            found |= {f"{name}_least": rows["auroc"].min(), f"{name}_most": rows["auroc"].max()}
         found |= {
-            f"cards_{kind}_settings": float(len(cards)),
+            f"cards_{kind}_least": cards["auroc"].min(),
+            f"cards_{kind}_most": cards["auroc"].max(),
+            f"cards_{kind}_floors": float((part["method"] == "floor").sum()),
             f"cards_{kind}_missed": float(cards["auroc_missed"].sum()),
         }
     return found

@@ -1,6 +1,6 @@
 """Which rows are wrong where nobody has a clean one: clients of 300 rows that are all spoilt, valued by their cards.
 
-Rows of `detection`, beside the last numbers of the protocol that cards replaced, on the same draws.
+Rows of `detection`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 import fedbary as fb
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import NOISES, SKEWS, Spoilt, split_dataset
-from fedbary_lab.experiments.last_consensus import COMMIT, last_consensus
 from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots, stacked
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ MEASURED_BEFORE = {
     ("cifar10-embeddings", 10, "∞"): 0.965,
 }
 MARGIN = 0.005
+ARCHIVE = "What the protocol before cards had on the same draws is [archived](../decisions/051-old-consensus.md)."
 
 
 @dataclass(frozen=True)
@@ -114,24 +114,19 @@ def auroc(mask: NDArray[np.bool_], score: pd.Series) -> float:
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
-    """Means over seeds, the old protocol's numbers beside them, and what misses a floor."""
+    """Means over seeds, the floors beside them, and what misses a floor."""
     ours = mean_and_spread(records.astype({"clients": int}), KEYS, ["auroc"])
     shown = ours[list(KEYS[:-1])].drop_duplicates()
-    before = last_consensus("spoilt federations").astype({"clients": int}).merge(shown)
-    scores = before[before["method"].str.endswith("score")]
-    score = dict(zip(scores[list(KEYS[:-1])].itertuples(index=False, name=None), scores["auroc"], strict=True))
-    floor = {place: _floor(place, score) for place in shown.itertuples(index=False, name=None)}
+    floor = {place: _floor(*place) for place in shown.itertuples(index=False, name=None)}
     least = [floor[place] for place in ours[list(KEYS[:-1])].itertuples(index=False, name=None)]
     ours = ours.assign(auroc_missed=(ours["method"] == SCORE) & (ours["auroc"] < least))
     asked = shown.assign(method="floor", auroc=list(floor.values()), auroc_sd=np.nan, seeds=1, errors=0, error="")
-    return stacked([ours, before, asked])
+    return stacked([ours, asked.dropna(subset="auroc")])
 
 
-def _floor(place: tuple[str, str, int, str], before: Mapping[tuple[str, str, int, str], float]) -> float:
-    """What the score must reach: what was measured before for wrong labels, the old protocol's score elsewhere."""
-    dataset, noise, clients, alpha = place
-    measured = MEASURED_BEFORE.get((dataset, clients, alpha)) if noise.startswith("labels") else None
-    return (before.get(place, np.nan) if measured is None else measured) - MARGIN
+def _floor(dataset: str, noise: str, clients: int, alpha: str) -> float:
+    """What the score must reach: what was measured before for wrong labels, and nothing elsewhere."""
+    return MEASURED_BEFORE.get((dataset, clients, alpha), np.nan) - MARGIN if noise.startswith("labels") else np.nan
 
 
 def markdown(final: pd.DataFrame) -> str:
@@ -154,9 +149,8 @@ def markdown(final: pd.DataFrame) -> str:
         "## Without a reference and without a clean client\n\n"
         "5 and 10 clients of 300 rows, no two with a row in common; 10 % of the rows of *every* client are spoilt. The "
         "mean AUROC of the clients, by the score of this kind of noise and by `value`, which does not know the kind. "
-        f"*Old consensus* is the protocol that cards replaced, as last measured, on the same draws (commit {COMMIT}). "
-        f"The floor is what was measured before cards were built, less {MARGIN}; where nothing was, the old "
-        "consensus's score, less as much. Rows of which a method says nothing stand in the middle.\n\n"
+        f"The floor is what was measured before cards were built, less {MARGIN}. Rows of which a method says nothing "
+        f"stand in the middle. {ARCHIVE}\n\n"
         + markdown_table(header, rows)
         + "\n\n"
         + "".join(

@@ -15,9 +15,8 @@ import numpy as np
 import fedbary as fb
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import SKEWS, split_dataset
-from fedbary_lab.experiments.last_consensus import COMMIT, last_consensus
-from fedbary_lab.experiments.spoilt_federations import DATASETS, LARGEST_REFERENCE, SEEDS
-from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots, stacked
+from fedbary_lab.experiments.spoilt_federations import ARCHIVE, DATASETS, LARGEST_REFERENCE, SEEDS
+from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,20 +103,17 @@ def agreement(shares: np.ndarray, found: np.ndarray) -> Record:
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
-    """Means over seeds, the old protocol's distance beside them, and what misses a floor."""
+    """Means over seeds, and what misses a floor."""
     ours = mean_and_spread(records, KEYS, METRICS)
     said = records.groupby(list(KEYS), sort=False)["said"].agg(lambda texts: texts.mode().iloc[0]).reset_index()
     ours = ours.merge(said, on=list(KEYS), how="left")
     most = np.where(ours["alpha"] == "0.1", MOST_OFF_SKEWED, MOST_OFF)
     promised = ours["noise"] == KINDS["labels"]
-    ours = ours.assign(
+    return ours.assign(
         spearman_missed=promised & (ours["spearman"] < LEAST_SPEARMAN),
         off_missed=promised & (ours["off"] > most),
         random_last_missed=promised & (ours["random_last"] < 1.0),
     )
-    shown = ours[list(KEYS[:-1])].drop_duplicates()
-    before = last_consensus("wrong-label shares").drop(columns="clients").merge(shown)
-    return stacked([ours, before])
 
 
 def markdown(final: pd.DataFrame) -> str:
@@ -128,15 +124,14 @@ def markdown(final: pd.DataFrame) -> str:
         "random_last": "share of draws in which the client without a right label has the highest estimate",
         "covered": "share of clients whose interval holds their true share",
     }
-    said = final[final["method"] == CARDS].dropna(subset="said").drop_duplicates(["dataset", "noise"])
+    said = final.dropna(subset="said").drop_duplicates(["dataset", "noise"])
     quotes = [[str(row["dataset"]), str(row["noise"]), str(row["said"])] for row in said.to_dict("records")]
     return (
         "## Shares of wrong labels without a reference\n\n"
         "Ten clients of 300 rows with 0 to 45 % wrong labels and one with nothing but wrong ones; no reference. "
         "The estimate means labels replaced at random (*any other class*): where a wrong label is *the next class* or "
-        "*the class most alike* it is a lower bound. *Old consensus* is the protocol that cards replaced, as last "
-        f"measured, on the same draws (commit {COMMIT}). Numbers that miss a floor are bold.\n\n"
-        + _floors(final[final["method"] == CARDS])
+        f"*the class most alike* it is a lower bound. {ARCHIVE} Numbers that miss a floor are bold.\n\n"
+        + _floors(final)
         + pivots(
             final.assign(block=final["dataset"] + ", no reference"),
             by="block",
@@ -151,9 +146,8 @@ def markdown(final: pd.DataFrame) -> str:
 
 
 def facts(final: pd.DataFrame) -> dict[str, float]:
-    """Of cards with labels replaced at random, and of the distance of the protocol before them."""
-    cards = final[(final["method"] == CARDS) & (final["noise"] == KINDS["labels"])]
-    before = final[final["method"].str.endswith("distance") & (final["noise"] == KINDS["labels"])]
+    """Of cards with labels replaced at random."""
+    cards = final[final["noise"] == KINDS["labels"]]
     skewed = cards["alpha"] == "0.1"
     return {
         "cards_least": cards["spearman"].min(),
@@ -163,8 +157,6 @@ def facts(final: pd.DataFrame) -> dict[str, float]:
         "cards_off_mean_skewed": cards.loc[skewed, "off"].mean(),
         "cards_off_worst_skewed": cards.loc[skewed, "off"].max(),
         "cards_not_last": float((cards["random_last"] < 1.0).sum()),
-        "consensus_least": before["spearman"].min(),
-        "consensus_most": before["spearman"].max(),
     }
 
 

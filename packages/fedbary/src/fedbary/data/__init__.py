@@ -19,7 +19,6 @@ _HOMES = {
     "flip_labels": "corruptions",
     "paper_case": "partitions",
     "read": "files",
-    "read_batches": "batches",
     "read_clients": "files",
     "repeat_row": "corruptions",
     "shuffle_pixels": "corruptions",
@@ -41,7 +40,6 @@ __all__ = [
     "of_flower",
     "paper_case",
     "read",
-    "read_batches",
     "read_clients",
     "repeat_row",
     "shuffle_pixels",
@@ -50,7 +48,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from fedbary.data import datasets
-    from fedbary.data.batches import read_batches
     from fedbary.data.corruptions import add_noise, duplicate_rows, flip_labels, repeat_row, shuffle_pixels
     from fedbary.data.datasets import Dataset
     from fedbary.data.export import write

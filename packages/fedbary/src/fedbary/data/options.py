@@ -12,7 +12,7 @@ from fedbary.checks import did_you_mean
 from fedbary.errors import SettingsError, wrong_parameter
 
 # Families of encoders (`fedbary.data.encoders`), of which some have settings behind a colon.
-ENCODERS = ("pixels", "hashing", "tfidf", "timm", "torchvision", "sentence-transformers")
+ENCODERS = ("pixels", "hashing", "timm", "sentence-transformers")
 Encoder = str | Callable[[Any], Any] | None
 
 
@@ -47,8 +47,8 @@ class ReadOptions:
     client_column : str, optional
         Column that says whose row it is, where one file holds the rows of many clients.
     encoder : str, optional
-        What turns images and free text into numbers (pixels, hashing, tfidf:FILE, timm:NAME, torchvision:NAME,
-        sentence-transformers:NAME); in Python also a function. Default: pixels for images, none for text.
+        What turns images and free text into numbers (pixels, hashing, timm:NAME, sentence-transformers:NAME); in
+        Python also a function. Default: pixels for images, none for text.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""What a Flower deployment needs on disk: certificates, scripts, and how it is doing."""
+"""A federation as a folder: its plan, what every network answers for, and what is found wrong with it."""

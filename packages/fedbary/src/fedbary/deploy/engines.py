@@ -43,8 +43,11 @@ class Network(Protocol):
         """From the new folder to the first run: what to type in turn, up to the nodes; the run itself comes after."""
 
     def status(self, folder: Path) -> dict[str, Any]:
-        """How it is doing: ``certificates`` (expires, days_left), ``server`` (answers, problem), ``nodes`` and
-        ``other_nodes``, which are of nobody in the folder."""
+        """How it is doing.
+
+        ``certificates`` (expires, days_left), ``server`` (answers, problem), ``nodes`` (name, key, node_id, registered,
+        status) and ``other_nodes``, which are of nobody in the folder (node_id, status, remedy).
+        """
 
     def findings(self, folder: Path, plan: Plan, found: Mapping[str, Any]) -> Sequence[Finding]:
         """What only this network can look at, as its own files, keys and clocks; ``found`` is its status."""

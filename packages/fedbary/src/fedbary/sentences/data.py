@@ -105,7 +105,6 @@ SENTENCES = {
         command="column {column!r} mixes [[{kinds}|numbers]] and text[[, such as {example} in row {row} (counted from 0)]]; correct or empty these cells, or read all as categories with --categories",
     ),
     "needs-classes": say("{needed_by} needs classes, but the labels are a quantity; bin them or use by_size"),
-    "no-adbc": say("there is no ADBC driver for this database; use {known}, or the URL without adbc+"),
     "no-database": say("the database cannot be reached ({why}); check the URL, the user and the server"),
     "no-dataset": say("there is no data set {name!r}{guess}; choose one of {known}"),
     "no-driver": say("reading a database needs {package}; install it with {remedy}"),

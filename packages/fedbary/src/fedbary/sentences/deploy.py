@@ -14,7 +14,6 @@ SENTENCES = {
     "flare-has-no-apps": say("'{folder}' would be a Flower app, and this federation runs on FLARE: leave out --app."),
     "flare-host": say("FLARE's server needs a name or an IPv4 address, not {host!r}: give one with --host."),
     "flare-node-name": say("{name!r} is what FLARE calls the server: choose another name of the node."),
-    "flower-missing": say("A federation runs on Flower: install it with pip install 'fedbary[flower]'"),
     "folder-taken": say("'{folder}' {what}: choose another folder, so that no key is overwritten."),
     "key-not-noted": say(
         "Nothing was changed: the server knows {numbers}, and no note here says whose; the old key of {names} may be one. "
@@ -42,7 +41,6 @@ SENTENCES = {
     "not-registered": say("The server did not take {names} ({why}): mend that, then type {script} {names}"),
     "not-submitted": say("The run could not be started: {why}"),
     "not-unregistered": say("The server still takes {name}'s old key ({why}): mend that, then rotate it again."),
-    "nvflare-missing": say("A federation on FLARE needs it: install it with pip install 'fedbary[nvflare]'"),
     "other-version": say(
         "'{file}' has version {version}, this fedbary reads version 1: use the fedbary that made the federation."
     ),

@@ -35,20 +35,12 @@ SENTENCES = {
     "no-image-file": say("there is no such image; check the path"),
     "no-image-kind": say("the cell is {kind} and no image; expected a path, bytes, an array or an image of Pillow"),
     "no-images": say("there are no images in the folders of this folder; expected one folder for each class"),
-    "no-model": say("there is no model {name!r} in {library}; list them with {library}.models.list_models()"),
     "no-numbers": say("the encoder gave a {kind} numbers that are missing or infinite; correct it"),
     "no-package": say("this encoder needs the package {package}: {install}", "package install"),
-    "no-vocabulary": say(
-        "the file {file} is no vocabulary with weights of at most {most:,} words; write one with fedbary.data.encoders.public_vocabulary"
-    ),
-    "no-vocabulary-file": say(
-        "there is no vocabulary {file}; write one of public texts with fedbary.data.encoders.public_vocabulary"
-    ),
     "no-weights": say(
         "the weights of {name!r} are not on this machine, or damaged; fedbary fetches none: fetch them into the cache of {library} with {fetch}[[, or name a folder with a saved model, {instead}]]",
         "library",
     ),
-    "no-words": say("the texts hold no words; expected at least one of two letters"),
     "not-an-image": say("the image cannot be opened[[ ({why})]]; replace it by a PNG or JPEG file, or leave it out"),
     "other-files": say(
         "{count:counted file} in the folders of images {count:either is are} no PNG, JPEG or another image, and left out"
@@ -65,9 +57,6 @@ SENTENCES = {
     ),
     "pixels-guessed": say(
         "column {column!r} holds images, which are used as pixels, {shape} and {colours}; choose otherwise with <encoder>"
-    ),
-    "tfidf-without-file": say(
-        "tfidf takes a public vocabulary: tfidf:FILE, with a file of fedbary.data.encoders.public_vocabulary; without one, use hashing"
     ),
     "too-many-numbers": say(
         "{cells:,} {kind}s of {width:,} numbers each are more than {most:,} numbers; ask for a smaller encoder, such as pixels:16x16x1 or hashing:64, or sample the rows",

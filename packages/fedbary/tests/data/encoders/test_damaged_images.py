@@ -27,7 +27,7 @@ def outcomes(kind, count):
     found = set()
     for seed in range(count):
         damaged = damaged_bytes(np.random.default_rng(seed), content)
-        started = time.perf_counter()
+        started = time.thread_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -36,7 +36,7 @@ def outcomes(kind, count):
                 found.add("taken")
             except DataError as error:
                 found.add(error.code)
-        assert time.perf_counter() - started < 2
+        assert time.thread_time() - started < 2
     return found
 
 

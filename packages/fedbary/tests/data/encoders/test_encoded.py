@@ -166,7 +166,7 @@ def test_the_agreed_encoder_is_used_and_another_one_refused():
     agreed = ColumnReading("image", encoder=found.encoder, digest=found.digest)
     other = encoded(images(2, (64, 64, 3)), "pixels", kind="image", name="scan", agreed=agreed)
     assert (other.encoder, other.digest, other.block.shape, other.notes) == (found.encoder, found.digest, (2, 784), ())
-    for_texts = encoded(images(), "tfidf:words.json", kind="image", name="scan", agreed=agreed)
+    for_texts = encoded(images(), "sentence-transformers:words", kind="image", name="scan", agreed=agreed)
     np.testing.assert_array_equal(for_texts.block, found.block)
     with pytest.raises(DataError, check=coded("encoders.differs")) as raised:
         encoded(images(), "pixels:8x8x1", kind="image", name="scan", agreed=agreed)

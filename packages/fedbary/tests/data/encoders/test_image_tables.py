@@ -76,20 +76,6 @@ def test_images_of_a_column_are_those_of_a_folder(stored, sites, beside):
         path.unlink()
 
 
-@pytest.mark.parametrize("stored", ["folder", "csv", "parquet"])
-def test_parts_of_a_table_of_images_are_the_table(stored, sites, beside, tmp_path):
-    files, labels = beside
-    path = sites / "north"
-    if stored != "folder":
-        frame = pd.DataFrame({"image": [str(file) for file in files], "class": labels})
-        path = tmp_path / f"table.{stored}"
-        frame.to_csv(path, index=False) if stored == "csv" else frame.to_parquet(path)
-    table, parts = fb.read(path, "class"), list(fb.read_batches(path, "class", rows=50))
-    assert [len(part) for part in parts] == [50, 50, 20]
-    np.testing.assert_array_equal(np.concatenate([part.columns["image"] for part in parts]), table.columns["image"])
-    assert [name for part in parts for name in part.row_names][:50] == list(table.row_names)[:50]
-
-
 def test_other_sizes_are_read_as_was_agreed(sites, tmp_path):
     agreed = fb.read(sites / "north", "class").reading
     for label in "01":

@@ -1,7 +1,7 @@
 """Encoders with weights: real but tiny models, made here; known by their weights, and never fetched."""
 
 import sys
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from PIL import Image
 
 from codes import coded
 from fedbary.data.encoders import encoded, encoder_of, sentence_models, vision_models
-from fedbary.data.encoders.vision_models import _without_classes
 from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
 
@@ -28,7 +27,7 @@ IMAGES = list(np.random.default_rng(0).integers(0, 256, (9, 20, 24, 3), dtype=np
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("FEDBARY_CACHE", str(tmp_path / "cache"))
-    for loaded in (vision_models._timm, vision_models._torchvision, sentence_models._loaded):
+    for loaded in (vision_models._timm, sentence_models._loaded):
         loaded.cache_clear()
 
 
@@ -101,12 +100,12 @@ def test_weights_that_are_not_there_are_not_fetched(tmp_path):
         assert "SentenceTransformer(" in raised.value.private["fetch"]
 
 
-@pytest.mark.parametrize("family", ["timm", "torchvision", "sentence-transformers"])
+@pytest.mark.parametrize("family", ["timm", "sentence-transformers"])
 def test_what_to_type_where_a_package_or_a_name_is_missing(family, monkeypatch):
     kind = "text" if family == "sentence-transformers" else "image"
     with pytest.raises(SettingsError, check=coded("encoders.model-without-name")):
         encoder_of(family, kind)
-    for module in (family.replace("-", "_"), "torchvision.models", "timm.data"):
+    for module in (family.replace("-", "_"), "timm.data"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(SettingsError, check=coded("encoders.no-package")) as raised:
         encoder_of(f"{family}:some-model", kind)
@@ -114,13 +113,13 @@ def test_what_to_type_where_a_package_or_a_name_is_missing(family, monkeypatch):
 
 
 def test_a_package_that_is_there_but_fails_is_named(monkeypatch, tmp_path):
-    (tmp_path / "torchvision").mkdir()
-    (tmp_path / "torchvision" / "__init__.py").write_text("raise RuntimeError('operator torchvision::nms is missing')")
-    for module in ("torchvision", "torchvision.models"):
+    (tmp_path / "timm").mkdir()
+    (tmp_path / "timm" / "__init__.py").write_text("raise RuntimeError('operator torchvision::nms is missing')")
+    for module in ("timm", "timm.data"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SettingsError, check=coded("encoders.package-fails")) as raised:
-        encoder_of("torchvision:resnet18", "image")
+        encoder_of("timm:resnet18", "image")
     assert "nms" in raised.value.private["why"]
 
 
@@ -167,34 +166,3 @@ def test_a_vision_model_encodes_images_each_by_itself():
     np.testing.assert_allclose(found.block, expected, atol=1e-6)
     with pytest.raises(SettingsError, check=coded("encoders.no-weights")):
         encoder_of("timm:large", "image")
-
-
-def test_torchvision_is_asked_only_for_weights_that_are_here(monkeypatch, tmp_path):
-    package, models = ModuleType("torchvision"), ModuleType("torchvision.models")
-    weights = SimpleNamespace(url="https://example.org/small-1.pth", transforms=lambda: to_tensor)
-
-    def get_model_weights(name):
-        if name != "small":
-            raise ValueError(f"Unknown model {name}")
-        return SimpleNamespace(DEFAULT=weights)
-
-    models.get_model_weights = get_model_weights
-    models.get_model = lambda name, weights: small_net(3)
-    monkeypatch.setitem(sys.modules, "torchvision", package)
-    monkeypatch.setitem(sys.modules, "torchvision.models", models)
-    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    with pytest.raises(SettingsError, check=coded("encoders.no-model")):
-        encoder_of("torchvision:large", "image")
-    with pytest.raises(SettingsError, check=coded("encoders.no-weights")):
-        encoder_of("torchvision:small", "image")
-    (tmp_path / "checkpoints").mkdir()
-    (tmp_path / "checkpoints" / "small-1.pth").touch()
-    assert encoded(IMAGES, "torchvision:small", kind="image", name="scan").block.shape == (9, 6)
-
-
-def test_the_last_layer_of_a_classifier_is_taken_off():
-    net = torch.nn.Module()
-    net.features, net.classifier = torch.nn.Linear(4, 4), torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(4, 2))
-    kept = _without_classes(net)
-    assert isinstance(kept.features, torch.nn.Linear)
-    assert isinstance(kept.classifier[1], torch.nn.Identity)

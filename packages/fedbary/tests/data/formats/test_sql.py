@@ -37,10 +37,8 @@ def database(tmp_path_factory):
         yield url
 
 
-@pytest.mark.parametrize("prefix", ["", "adbc+"])
-def test_the_only_table_needs_no_query(sqlite, prefix):
-    pytest.importorskip("adbc_driver_sqlite")
-    frame = read_sql(prefix + sqlite, ReadOptions())
+def test_the_only_table_needs_no_query(sqlite):
+    frame = read_sql(sqlite, ReadOptions())
     assert frame["age"].fillna(-1).tolist() == [31.0, -1.0, 52.0]
     assert frame["job"].tolist()[:2] == ["cook", "nurse"]
 
@@ -51,10 +49,8 @@ def test_a_query_says_which_rows(sqlite):
 
 
 def test_rows_come_in_batches(sqlite):
-    pytest.importorskip("adbc_driver_sqlite")
-    for prefix in ("", "adbc+"):
-        parts = sql_batches(prefix + sqlite, ReadOptions(), rows=2)
-        assert [len(part) for part in parts if len(part)] == [2, 1]
+    parts = sql_batches(sqlite, ReadOptions(), rows=2)
+    assert [len(part) for part in parts if len(part)] == [2, 1]
     assert len(read_sql(sqlite, ReadOptions(), most=1)) == 1
 
 
@@ -81,7 +77,6 @@ def test_nothing_that_a_query_does_stays(sqlite, database):
         ("{sqlite}", "SELECT nothing FROM nowhere", "data.query-failed"),
         ("sqlite:////nowhere/at/all.db", None, "data.no-file"),
         ("postgresql://nobody:secret@127.0.0.1:1/none", "SELECT 1", "data.no-database"),
-        ("adbc+oracle://host/db", "SELECT 1", "data.no-adbc"),
         ("nosuchbase://host/db", "SELECT 1", "data.no-database"),
     ],
 )

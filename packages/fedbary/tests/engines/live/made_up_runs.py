@@ -30,7 +30,7 @@ def finish(log: EventLog, folder: Path) -> None:
     (folder / "report.html").write_text("<!doctype html><title>The report</title><p>all of it</p>", encoding="utf-8")
 
 
-def eventually(true: Callable[[], object], seconds: float = 20.0) -> bool:
+def eventually(true: Callable[[], object], seconds: float = 300.0) -> bool:
     end = time.monotonic() + seconds
     while not (found := bool(true())) and time.monotonic() < end:
         time.sleep(0.05)

@@ -217,26 +217,6 @@ def test_values_that_hardly_differ_still_make_a_histogram(values):
     assert sum(sum(trace.y) for trace in figure.data) == np.isfinite(values).sum()
 
 
-def test_a_line_called_like_a_template_keeps_its_name():
-    table = pd.DataFrame({"x": ["1", "2"], "y": [0.1, 0.2], "by": "%{x}"})
-    (line,) = fb.plots.curves(table, x="x", y="y", by="by").plot().data
-    assert "%{x}" not in line.hovertemplate
-
-
-@pytest.mark.parametrize("kind", [fb.plots.scatter, fb.plots.bars])
-def test_a_group_is_named_once_although_it_is_in_two_panels_or_in_the_second_only(kind):
-    table = pd.DataFrame({"x": [0.0, 0.0, 1.0], "y": [1.0, np.nan, 3.0], "by": ["a", "a", "b"], "p": [3, 10, 10]})
-    picture = kind(table, x="x", y="y", by="by", panel="p", labels={"y": "height"})
-    traces = picture.plot().data
-    assert [(trace.legendgroup, trace.showlegend, list(trace.y)) for trace in traces] == [
-        (traces[0].name, True, [1.0]),
-        (traces[0].name, False, [None]),
-        (traces[2].name, True, [3.0]),
-    ]
-    assert picture.plot().layout.yaxis.title.text == "height"
-    assert picture.frame().equals(table)
-
-
 def test_one_client_far_away_does_not_make_one_mark_of_all_others():
     far = result().clients.assign(distance=[1.0, 4000.0, np.nan])
     assert fb.plots.client_map(result(clients=far)).plot().layout.xaxis.type == "log"

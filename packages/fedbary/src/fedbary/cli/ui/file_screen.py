@@ -152,7 +152,7 @@ def _card(file: MessageFile) -> dict[str, str]:
         return said
     told = "and how columns vary together" if card.full else "and how much each column varies"
     said["shows"] = f"exactly how many different rows each class has, their means in every column, {told}"
-    said["guards"] = "what few rows alone have is left out (docs/cards-guards.md): stops known attacks, proves nothing"
+    said["guards"] = "what few rows alone have is left out (docs/cards.md): stops known attacks, proves nothing"
     if card.shared:
         said["shared"] = "another client may receive a model that is made of this card and no other"
     return said

@@ -5,7 +5,6 @@ from fedbary.data.encoders.encoder import CellKind, Encoder
 from fedbary.data.encoders.images import is_image
 from fedbary.data.encoders.named import encoder_of, suits, width_of
 from fedbary.data.encoders.progress import watching_encoders
-from fedbary.data.encoders.tfidf import public_vocabulary
 
 __all__ = [
     "MOST_NUMBERS",
@@ -15,7 +14,6 @@ __all__ = [
     "encoded",
     "encoder_of",
     "is_image",
-    "public_vocabulary",
     "suits",
     "watching_encoders",
     "width_of",

@@ -11,8 +11,7 @@ from fedbary.data.encoders.functions import function_encoder
 from fedbary.data.encoders.hashing import hashing_of
 from fedbary.data.encoders.pixels import pixels_of
 from fedbary.data.encoders.sentence_models import sentence_model_of
-from fedbary.data.encoders.tfidf import tfidf_of
-from fedbary.data.encoders.vision_models import timm_model_of, torchvision_model_of
+from fedbary.data.encoders.vision_models import timm_model_of
 from fedbary.data.options import ENCODERS
 from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
@@ -22,9 +21,7 @@ Spec: TypeAlias = "str | Callable[[Any], Any]"
 _FAMILIES: dict[str, tuple[CellKind, Callable[[str], Encoder]]] = {
     "pixels": ("image", pixels_of),
     "hashing": ("text", hashing_of),
-    "tfidf": ("text", tfidf_of),
     "timm": ("image", timm_model_of),
-    "torchvision": ("image", torchvision_model_of),
     "sentence-transformers": ("text", sentence_model_of),
 }
 # Built of their names alone: these may be asked for by another party.

@@ -1,4 +1,4 @@
-"""``timm:NAME`` and ``torchvision:NAME``: images by a vision model whose weights are on this machine."""
+"""``timm:NAME``: images by a vision model whose weights are on this machine."""
 
 from __future__ import annotations
 
@@ -54,13 +54,6 @@ def timm_model_of(settings: str) -> VisionModel:
     return _timm(settings, state_of(folder) if folder.is_dir() else ())
 
 
-def torchvision_model_of(settings: str) -> VisionModel:
-    """The encoder of ``torchvision:NAME``, with the weights that torchvision holds for its best."""
-    if not settings:
-        raise SettingsError("encoders.model-without-name", family="torchvision", example="resnet18")
-    return _torchvision(settings)
-
-
 @lru_cache(maxsize=2)
 def _timm(settings: str, state: tuple[tuple[str, int, int], ...]) -> VisionModel:
     timm = package("timm", "pip install timm torchvision")
@@ -82,38 +75,6 @@ def _timm(settings: str, state: tuple[tuple[str, int, int], ...]) -> VisionModel
     transform = data.create_transform(**prepared, is_training=False)
     name = f"timm:{Path(settings).resolve().name if state else settings}"
     return _known(name, model, transform)
-
-
-@lru_cache(maxsize=2)
-def _torchvision(settings: str) -> VisionModel:
-    models = package("torchvision.models", "pip install torchvision")
-    import torch
-
-    try:
-        weights = models.get_model_weights(settings).DEFAULT
-    except (ValueError, AttributeError) as error:
-        raise SettingsError("encoders.no-model", name=settings, library="torchvision") from error
-    file = Path(torch.hub.get_dir()) / "checkpoints" / str(weights.url).rpartition("/")[2]
-    fetch = f"import torchvision; torchvision.models.get_model({settings!r}, weights='DEFAULT')"
-    missing = SettingsError("encoders.no-weights", name=settings, library="torchvision", fetch=f'python -c "{fetch}"')
-    if not file.is_file():  # torchvision would fetch it
-        raise missing
-    try:
-        model = models.get_model(settings, weights=weights)
-    except Exception as error:  # a damaged file
-        raise missing from error
-    return _known(f"torchvision:{settings}", _without_classes(model), weights.transforms())
-
-
-def _without_classes(model: Any) -> Any:
-    """The last layer makes classes of features; without it these come out."""
-    import torch
-
-    last = [name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)][-1:]
-    for name in last:
-        parent, _, own = name.rpartition(".")
-        setattr(model.get_submodule(parent), own, torch.nn.Identity())
-    return model
 
 
 def _known(name: str, model: Any, transform: Callable[[Image], Any]) -> VisionModel:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from fedbary.data.formats import damage
 from fedbary.data.formats.cells import Cells
-from fedbary.data.formats.csv import CSV, csv_chunks, read_csv
+from fedbary.data.formats.csv import CSV, read_csv
 from fedbary.data.formats.damage import one_line, too_large
-from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, excel_chunks, read_excel
-from fedbary.data.formats.feather import FEATHER, feather_chunks, read_feather
+from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, read_excel
+from fedbary.data.formats.feather import FEATHER, read_feather
 from fedbary.data.formats.image_columns import with_images
 from fedbary.data.formats.image_folder import is_image_folder, read_image_folder
-from fedbary.data.formats.json_lines import JSON, json_chunks, read_json_lines
-from fedbary.data.formats.parquet import PARQUET, parquet_chunks, part_files, read_parquet
-from fedbary.data.formats.sql import read_sql, sql_batches
+from fedbary.data.formats.json_lines import JSON, read_json_lines
+from fedbary.data.formats.parquet import PARQUET, part_files, read_parquet
+from fedbary.data.formats.sql import read_sql
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, is_url, shown
 from fedbary.data.reading import Reading
@@ -54,35 +54,6 @@ def decoding(source: AnyPath) -> Iterator[None]:
         yield
     except (ArrowException, UnicodeDecodeError) as error:
         raise DataError("formats.damaged", where=shown(source), kind="Parquet", why=one_line(error)) from error
-
-
-def chunks(source: AnyPath, options: ReadOptions, rows: int, *, reading: Reading | None = None) -> Iterator[Cells]:
-    """The cells that a file, folder or database holds, so many rows at a time; see `opened`.
-
-    Nothing is said about kinds: a column may be numbers in one part and texts in the next.
-    """
-    if is_url(source):
-        yield from (Cells(frame) for frame in sql_batches(str(source), options, rows=rows) if len(frame))
-        return
-    path = Path(source)
-    if is_image_folder(path):
-        images = read_image_folder(path)
-        for start in range(0, len(images.frame), rows):
-            yield replace(images, frame=images.frame[start : start + rows])
-        return
-    for cells in _file_chunks(path, options, rows, reading):
-        yield replace(cells, frame=with_images(cells.frame, _home(path), reading))
-
-
-def _file_chunks(path: Path, options: ReadOptions, rows: int, reading: Reading | None) -> Iterator[Cells]:
-    suffix = _suffix(path)
-    if suffix in CSV:
-        return csv_chunks(path, options, rows, reading)
-    if suffix in JSON:
-        return json_chunks(path, options, rows)
-    if suffix in EXCEL:
-        return excel_chunks(path, options, rows)
-    return feather_chunks(path, rows) if suffix in FEATHER else parquet_chunks(path, rows)
 
 
 def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: bool) -> Cells:

@@ -56,21 +56,6 @@ def read_csv(
     return Cells(frame, (*layout.notes, *found))
 
 
-def csv_chunks(path: Path, options: ReadOptions, rows: int, reading: Reading | None) -> Iterator[Cells]:
-    """The cells of a CSV file, so many rows at a time."""
-    import pandas as pd
-
-    with readable(path, "CSV"):
-        layout = _layout(path, options, reading)
-        with layout.file.text() as text, pd.read_csv(text, chunksize=rows, **layout.arguments()) as chunks:
-            while True:
-                with encoding_notes() as found:  # not while others run: they may read files, too
-                    chunk = next(chunks, None)
-                if chunk is None:
-                    return
-                yield Cells(layout.named(chunk), (*layout.notes, *found))
-
-
 @contextmanager
 def written_rows(path: Path, options: ReadOptions) -> Iterator[tuple[str, list[str], Iterator[list[str]]]]:
     """What separates cells, the names of the columns, and all lines from the header on, each cell as it is written."""

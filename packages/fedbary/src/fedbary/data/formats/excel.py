@@ -36,13 +36,6 @@ def read_excel(path: Path, options: ReadOptions, most: int | None, *, alone: boo
         return _cells(path, header, list(islice(rows, most)), notes, alone=alone)
 
 
-def excel_chunks(path: Path, options: ReadOptions, rows: int) -> Iterator[Cells]:
-    """The cells of one sheet, so many rows at a time."""
-    with readable(path, "Excel"), _sheet(path, options) as (header, found, notes):
-        while part := list(islice(found, rows)):
-            yield _cells(path, header, part, notes)
-
-
 @contextmanager
 def _sheet(path: Path, options: ReadOptions) -> Iterator[tuple[Row, Iterator[Row], tuple[Note, ...]]]:
     """The header of a sheet, and its rows that are not empty."""

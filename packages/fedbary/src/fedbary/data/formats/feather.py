@@ -30,13 +30,6 @@ def read_feather(path: Path, most: int | None, *, alone: bool = False) -> Cells:
         return Cells(as_frame(pa.Table.from_batches(found, source.schema).slice(0, most), alone=alone))
 
 
-def feather_chunks(path: Path, rows: int) -> Iterator[Cells]:
-    """The columns of a Feather file, so many rows at a time."""
-    with readable(path, "Feather"), feather_rows(path) as source:
-        for batch in source.batches(rows):
-            yield Cells(as_frame(batch))
-
-
 class FeatherRows:
     """One Feather file, whose buffers are checked: Arrow trusts what a file says of its texts' lengths."""
 

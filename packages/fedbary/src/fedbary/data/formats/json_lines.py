@@ -27,18 +27,6 @@ def read_json_lines(path: Path, options: ReadOptions, most: int | None, *, alone
     return Cells(frame, tuple(notes))
 
 
-def json_chunks(path: Path, options: ReadOptions, rows: int) -> Iterator[Cells]:
-    """The cells of a JSON file, so many rows at a time; of one that is a single list the text is in memory."""
-    with readable(path, "JSON"):
-        records = _records(path, options)
-        while True:
-            with encoding_notes() as notes:
-                found = list(islice(records, rows))
-            if not found:
-                return
-            yield Cells(_frame(found), tuple(notes))
-
-
 def _records(path: Path, options: ReadOptions, *, alone: bool = False) -> Iterator[dict[str, Any]]:
     file = text_file(path, options.encoding, lenient=alone)
     whole = _whole if alone else None

@@ -28,13 +28,6 @@ def read_parquet(path: Path, most: int | None, *, alone: bool = False) -> Cells:
         return Cells(as_frame(source.head(most), alone=alone))
 
 
-def parquet_chunks(path: Path, rows: int) -> Iterator[Cells]:
-    """The columns of Parquet files, so many rows at a time."""
-    with readable(path, "Parquet"), parquet_rows(path) as source:
-        for batch in source.batches(rows):
-            yield Cells(as_frame(batch))
-
-
 def part_files(folder: Path) -> Iterator[Path]:
     """The Parquet files in a folder and in those below it; what begins with a dot or an underscore is none of them."""
     for place, folders, names in os.walk(folder):

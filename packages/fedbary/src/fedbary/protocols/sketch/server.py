@@ -300,7 +300,7 @@ def _slack(numbers: Mapping[str, float]) -> float:
 def _interval(numbers: Mapping[str, float]) -> tuple[float, float, float]:
     """Estimate and certified ends; noise of a private answer widens them.
 
-    The estimate √(d_S·upper) lies between the distance to the sketch and the upper end (docs/benchmarks.md).
+    The estimate √(d_S·upper) lies between the distance to the sketch and the upper end (docs/performance.md).
     """
     slack = _slack(numbers)
     cost = numbers["cost"]
