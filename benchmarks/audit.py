@@ -2,7 +2,8 @@
 
 For each attack its value with a 95 % interval, beside what is promised: `sketch` and `cards` for an owner who trusts
 the server, for one who has chosen nothing (``coarsen``, ``guarded``; one question), and with ε = 1; `interpolation`
-and `triangle` for one who has chosen nothing. Run: ``python benchmarks/audit.py`` (``--smoke`` for a quick look).
+for one who has chosen nothing, and for one who trusts the server. Run: ``python benchmarks/audit.py`` (``--smoke`` for
+a quick look).
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ DEFENCES = (
     (fb.Cards(epsilon=1.0), private_policy(1.0)),
     (fb.Interpolation(rounds=4), guarding_policy("interpolation")),
     (fb.Interpolation(), trusting_policy("interpolation")),
-    (fb.Triangle(), guarding_policy("triangle")),
 )
 
 

@@ -27,12 +27,12 @@ from fedbary.compute.kernels import class_sums, squared_distances
 from fedbary.transport.cloud import CHUNK
 from fedbary.transport.held_cloud import held
 from fedbary.transport.semi_discrete import semi_discrete
-from fedbary.transport.sinkhorn import sinkhorn
 from fedbary.transport.survey import Targets, survey
 from fedbary.valuation.scoring.components import ClassMetric, SharedMetric
 from fedbary.valuation.scoring.mixture import Centroids
 from fedbary.valuation.scoring.model import ScoringModel
 from fedbary.valuation.scoring.scorer import Scorer
+from fedbary_lab.transport.sinkhorn import sinkhorn
 
 CLASSES, TARGETS, CORES = 10, 200, 2
 SIZES = ((100_000, 128), (1_000_000, 128), (10_000_000, 128), (10_000_000, 512))

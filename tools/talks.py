@@ -8,7 +8,6 @@ import pandas as pd
 
 import fedbary as fb
 from fedbary.protocols.messages import Failure
-from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.rules import RowRules
 
 # Every protocol in every shape that its messages have.
@@ -20,18 +19,12 @@ TALKS = {
     "cards guarded": (fb.Cards(policy="guarded"), False),
     "cards with reference": (fb.Cards(), True),
     "cards dp": (fb.Cards(policy="dp", epsilon=8.0), True),
-    "triangle": (PROTOCOLS["triangle"](support=8), True),
     "interpolation": (fb.Interpolation(support=8, rounds=2), True),
     "interpolation without reference": (fb.Interpolation(support=8, rounds=2), False),
     "interpolation exact": (
         fb.Interpolation(support=8, rounds=1, interpolation="exact", allow_reconstruction=True),
         True,
     ),
-    "interpolation server-eta": (
-        fb.Interpolation(support=60, rounds=1, gradient="server-eta", allow_reconstruction=True),
-        True,
-    ),
-    "interpolation access": (fb.Interpolation(support=8, rounds=1, gradient="access"), True),
 }
 
 

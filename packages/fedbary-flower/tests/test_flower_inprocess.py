@@ -31,7 +31,6 @@ from inprocess import InProcessGrid
         (fb.Cards(policy="guarded"), {"policy": "guarded"}),
         (fb.Cards(worth=True), {"worth": True}),
         (fb.Interpolation(rounds=3), {"rounds": 3}),
-        (fb.Triangle(), {}),
     ],
     ids=lambda value: getattr(value, "name", None),
 )

@@ -200,10 +200,6 @@ def test_missing_and_unknown_classes_are_noted():
         (dict(seed=-1), parameter("seed")),
         (dict(engine="ray"), parameter("engine")),
         (dict(options={"sep": ";"}), parameter("options")),
-        (
-            dict(clients={"a": frame(), "b": frame()}, protocol=fb.Interpolation(gradient="access"), reference=None),
-            coded("protocols.gradient-without-reference"),
-        ),
     ],
 )
 def test_settings_are_checked_before_anything_runs(arguments, check):
@@ -310,7 +306,7 @@ PORTS = {"Settings": fb.Sketch, "Engine": fb.LocalEngine}
 def test_every_class_that_a_public_parameter_takes_is_public():
     functions = {name: getattr(fb, name) for name in fb.__all__ if inspect.isfunction(getattr(fb, name))}
     built = (fb.Space, fb.FedAvg, fb.LocalEngine, fb.OwnerPolicy, fb.Ledger, fb.Outcome, fb.Note)
-    built += (fb.Sketch, fb.Cards, fb.Interpolation, fb.Triangle, fb.RowValues, fb.FlagFilter)
+    built += (fb.Sketch, fb.Cards, fb.Interpolation, fb.RowValues, fb.FlagFilter)
     functions |= {kind.__name__: kind.__init__ for kind in built}
     taken = {
         kind

@@ -3,7 +3,11 @@
 from fedbary.sentences import say
 
 SENTENCES = {
+    "all-rows-are-points": say(
+        "point_per_row=True lets the server read every row: leave it out, or say allow_reconstruction=True if one owner holds all the data."
+    ),
     "array-not-numbers": say("the array '{array}' holds {dtype}, but must hold numbers.", "array dtype"),
+    "barycenter-weights": say("The barycenter needs {measures} non-negative weights that sum to one."),
     "class-code-too-large": say(
         "The rows hold the class code {code}, but there are {classes} classes: pass classes=len(federation.classes).",
         "classes",
@@ -23,6 +27,13 @@ SENTENCES = {
         "The codes have shape {shape} and type {dtype}, but must be one whole number for each of the {rows} rows: number the classes 0, 1, …"
     ),
     "data-too-small": say("The data set has {rows} rows, and this takes at least {least}: bring more of them."),
+    "entropic-unfinished": say(
+        "Entropic transport of {sources} × {targets} points stopped with marginals that are {error:.1g} off: raise epsilon = {epsilon:g} (costs range over {span:.3g}), or use the exact solver."
+    ),
+    "error-too-large": say(
+        "After all {samples} samples the largest standard error is {error:.3g}, not {wanted:.3g}.",
+        "samples error wanted",
+    ),
     "every-row-flagged": say("each of its {rows} rows is flagged"),
     "extension-failed": say("'{file}' cannot be run ([[line {line}: ]]{why}): correct it."),
     "extension-unreadable": say("'{file}' cannot be read ({why}): name a Python file."),
@@ -34,6 +45,7 @@ SENTENCES = {
         "The features have shape {shape} and type {dtype}, but must be a table of numbers, (rows, coordinates), with at least one of each: flatten images and encode text."
     ),
     "fedce-of-one-client": say("FedCE compares a client with the others: it needs at least two clients."),
+    "fewer-samples": say("The values are from {drawn} of {samples} samples.", "drawn samples"),
     "fewer-than-two-classes": say("{judge} has fewer than two classes: add rows of another one.", "judge"),
     "flags-need-a-reference": say(
         "Flags need a reference, clean rows that the clients are compared with: give one. Without it fb.value ranks rows, but flags none."
@@ -43,6 +55,18 @@ SENTENCES = {
     "foreign-file": say(
         "'{folder}' holds {file}, which is not from an earlier {kind} and would be overwritten: choose another folder.",
         "kind",
+    ),
+    "gradient-needs-all-rows": say(
+        "gradient='{gradient}' needs as many support points as different rows, but the client has {rows} rows and {points} points: set support to the number of rows",
+        "gradient points",
+    ),
+    "gradient-shows-rows": say(
+        "gradient='{gradient}' needs as many support points as rows, which lets the server read every row: use 'eta', or say allow_reconstruction=True if one owner holds all the data.",
+        "gradient",
+    ),
+    "gradient-without-reference": say(
+        "gradient='{gradient}' needs a reference: give one, or use gradient='eta'.",
+        "gradient",
     ),
     "head-outside": say(
         "The last layer {head} does not lie inside a vector of {size} weights: correct it.", "head size"
@@ -124,6 +148,7 @@ SENTENCES = {
     "no-labels-suggested": say(
         "This valuation suggests no labels, so that no row can be relabelled: use the sketch protocol, or leave 'relabel' out."
     ),
+    "no-measure": say("A barycenter needs at least one measure."),
     "no-method-given": say("No method was given: name at least one."),
     "no-model": say("There is no model under {how!r}: {why}"),
     "no-options": say("The method {method!r} has no options: leave out '@{given}'."),
@@ -236,6 +261,10 @@ SENTENCES = {
     "training-needs-classes": say(
         "The label '{label}' is a number, but training here needs classes: choose another label, or cut it into classes.",
         "label",
+    ),
+    "triangle-without-reference": say(
+        "The triangle protocol compares clients with a reference: give one, or use Interpolation.",
+        command="The triangle protocol compares clients with a reference: give one, or use --protocol interpolation.",
     ),
     "truth-not-compared": say("'{name}' is not among the methods compared ({methods}).", "name methods"),
     "used-as-it-is": say("{client} is used as it is, as it has no flags: {why}"),

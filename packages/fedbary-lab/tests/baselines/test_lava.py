@@ -12,9 +12,9 @@ import fedbary as fb
 from codes import parameter
 from fedbary.errors import SettingsError
 from fedbary.transport.simplex import network_simplex
-from fedbary.transport.sinkhorn import sinkhorn
 from fedbary_lab.baselines import lava_values
 from fedbary_lab.baselines.lava import labelled_costs
+from fedbary_lab.transport.sinkhorn import sinkhorn
 
 PLAIN = fb.Space(projection="none", scaling="none")
 

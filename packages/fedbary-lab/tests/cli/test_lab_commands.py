@@ -9,7 +9,6 @@ from shells import offered
 
 import fedbary as fb
 from fedbary.cli.app import app
-from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.rules import RowRules
 from fedbary_lab.cli import completion
 from fedbary_lab.training.fedavg_settings import FedAvg
@@ -72,10 +71,11 @@ def test_the_names_are_those_of_the_registries():
     from fedbary_lab.baselines.clients import METHODS
     from fedbary_lab.baselines.row_methods import ROW_METHODS
     from fedbary_lab.comparison import PROTOCOL_METHODS
+    from fedbary_lab.comparison.protocols import ROW_PROTOCOLS
     from fedbary_lab.experiments import EXPERIMENTS
 
     assert set(completion.CLIENT_METHODS) == {*METHODS, *PROTOCOL_METHODS}
-    assert set(completion.ROW_METHODS) == {*ROW_METHODS, *PROTOCOLS}
+    assert set(completion.ROW_METHODS) == {*ROW_METHODS, *ROW_PROTOCOLS}
     assert tuple(experiment.name for experiment in EXPERIMENTS) == completion.EXPERIMENTS
     assert tuple(datasets.describe()["name"]) == completion.DATASETS
 

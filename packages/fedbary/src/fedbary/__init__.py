@@ -50,7 +50,7 @@ _HOMES = {
     "Target": "fedbary.transport.target",
     "TrainingLog": "fedbary_lab.training.training_log",
     "TransportError": "fedbary.errors",
-    "Triangle": "fedbary.protocols.triangle",
+    "Triangle": "fedbary_lab.triangle",
     "Valuation": "fedbary.valuation.result",
     "Waiting": "fedbary.errors",
     "audit": "fedbary.auditing.auditor",
@@ -172,7 +172,6 @@ if TYPE_CHECKING:
     from fedbary.protocols.cards import Cards
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
-    from fedbary.protocols.triangle import Triangle
     from fedbary.space.fit import fit_schema
     from fedbary.space.options import Space
     from fedbary.space.points import Points, embed
@@ -192,6 +191,7 @@ if TYPE_CHECKING:
     from fedbary_lab.training.fedavg_settings import FedAvg
     from fedbary_lab.training.models import CNN, MLP, Logistic
     from fedbary_lab.training.training_log import TrainingLog
+    from fedbary_lab.triangle import Triangle
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from fedbary.checks import did_you_mean
 from fedbary.compute import computing_on
 from fedbary.compute.device import Device
 from fedbary.data.objects import as_table, check_types, client_tables, clients_in, private_table, reference_table
@@ -30,7 +29,7 @@ from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.messages import ClientProtocol, Settings
-from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.registry import protocol_named
 from fedbary.protocols.sketch import Sketch
 from fedbary.space.options import Space, Task
 from fedbary.space.schema import Schema
@@ -39,8 +38,6 @@ from fedbary.valuation.rules import RowRules
 
 # What holds rows and labels: a `Table`, a frame, a pair (X, y), a data set, a path (see `fedbary.data.objects`).
 Data: TypeAlias = Any
-
-_NEED_A_REFERENCE = ("sketch", "triangle")
 
 
 def value(
@@ -121,7 +118,7 @@ def value(
     chosen = _protocol(protocol, reference)
     _check_settings(clients, space, engine, options, seed)
     assert clients is None or isinstance(clients, Mapping)
-    if alone and reference is None and chosen.name not in _NEED_A_REFERENCE:
+    if alone and reference is None and not chosen.needs_reference:
         raise SettingsError("settings.one-client")
     check_types(clients or {})
     carrier = engine or LocalEngine()
@@ -243,11 +240,8 @@ def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
     if protocol is None:
         return Cards() if reference is None else Sketch()
     if isinstance(protocol, str):
-        if protocol not in PROTOCOLS:
-            guess = did_you_mean(protocol, PROTOCOLS)
-            raise SettingsError("settings.no-protocol", name=protocol, guess=guess, known=", ".join(PROTOCOLS))
-        return PROTOCOLS[protocol]()
-    if not isinstance(protocol, tuple(PROTOCOLS.values())):  # type: ignore[arg-type]
+        return protocol_named(protocol, in_one_process=True)()
+    if isinstance(protocol, type) or not isinstance(protocol, Settings):
         raise wrong_parameter("protocol", "value", "a protocol's settings or name", protocol)
     return protocol
 

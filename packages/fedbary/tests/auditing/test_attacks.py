@@ -9,7 +9,7 @@ import fedbary as fb
 from clock import Clock
 from fedbary.auditing.attribute import attribute
 from fedbary.auditing.averages import blind, read_averages
-from fedbary.auditing.averages_of_rows import known_t, public_t, unknown_t
+from fedbary.auditing.averages_of_rows import known_t, unknown_t
 from fedbary.auditing.card_rows import card_rows
 from fedbary.auditing.counts import counts
 from fedbary.auditing.joint_rounds import joint_rounds
@@ -39,9 +39,7 @@ NOISY_CARDS = pytest.param(
     PRIVATE_CARDS, marks=pytest.mark.skipif(find_spec("dp_accounting") is None, reason="needs the extra 'privacy'")
 )
 INTERPOLATION = Defence(fb.Interpolation(rounds=4), guarding_policy("interpolation"))
-TRIANGLE = Defence(fb.Triangle(), guarding_policy("triangle"))
 OPEN_INTERPOLATION = Defence(fb.Interpolation(allow_reconstruction=True), None)
-OPEN_TRIANGLE = Defence(fb.Triangle(allow_reconstruction=True), None)
 
 
 def people(rows, seed):
@@ -82,12 +80,6 @@ def test_as_many_points_as_rows_are_the_rows(attack):
     assert (found.value, found.holds) == (0.0, True)
 
 
-def test_triangle_shows_rows_only_where_that_is_allowed():
-    assert public_t(scene(OPEN_TRIANGLE)).value == 1.0
-    found = public_t(scene(TRIANGLE))
-    assert (found.value, found.holds) == (0.0, True)
-
-
 def test_a_class_that_nobody_has_gives_the_secret_t_away():
     """What is left after undoing t are averages of rows: those of the first round have the table's mean."""
     played = scene(INTERPOLATION)
@@ -125,7 +117,7 @@ def test_odd_rows_are_not_read_through_noise():
 # --- membership ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("defence", [TRUSTED, OPEN_INTERPOLATION, OPEN_TRIANGLE], ids=lambda d: d.asked.name)
+@pytest.mark.parametrize("defence", [TRUSTED, OPEN_INTERPOLATION], ids=lambda d: d.asked.name)
 def test_a_known_row_is_found_where_nobody_guards(defence):
     assert membership(scene(defence)).value > 0.9
 
@@ -177,9 +169,7 @@ def test_the_label_of_a_known_row_is_read_from_exact_answers_only():
     assert found.limit < 0.63
 
 
-@pytest.mark.parametrize(
-    "defence", [TRUSTED, COARSEN, GUARDED_CARDS, INTERPOLATION, TRIANGLE], ids=lambda d: d.asked.name
-)
+@pytest.mark.parametrize("defence", [TRUSTED, COARSEN, GUARDED_CARDS, INTERPOLATION], ids=lambda d: d.asked.name)
 def test_counts_are_read_to_a_row_from_all_exact_answers(defence):
     assert counts(scene(defence)).value > 0.95
 
@@ -189,13 +179,13 @@ def test_counts_are_not_read_through_noise(defence):
     assert counts(scene(defence)).holds
 
 
-@pytest.mark.parametrize("defence", [TRUSTED, Defence(fb.Cards(), None), OPEN_TRIANGLE], ids=lambda d: d.asked.name)
+@pytest.mark.parametrize("defence", [TRUSTED, Defence(fb.Cards(), None)], ids=lambda d: d.asked.name)
 def test_two_versions_of_a_table_show_the_row_that_came(defence):
     assert versions(scene(defence)).value > 0.95
 
 
 @pytest.mark.parametrize(
-    "defence", [COARSEN, PRIVATE, GUARDED_CARDS, PRIVATE_CARDS, INTERPOLATION, TRIANGLE], ids=lambda d: d.asked.name
+    "defence", [COARSEN, PRIVATE, GUARDED_CARDS, PRIVATE_CARDS, INTERPOLATION], ids=lambda d: d.asked.name
 )
 def test_a_table_with_all_its_versions_is_asked_once(defence):
     found = versions(scene(defence))

@@ -73,9 +73,9 @@ def test_it_is_drawn_written_and_told_in_json(trusting, tmp_path):
 def test_a_number_as_label_has_no_classes_to_count():
     rng = np.random.default_rng(0)
     table = fb.Table.from_arrays(rng.normal(size=(90, 3)), rng.normal(size=90))
-    found = fb.audit(table, "triangle", trials=20)
+    found = fb.audit(table, "interpolation", trials=20)
     assert "rows of a class" not in set(found.table["attack"])
-    assert found.table["protocol"].eq("triangle").all()
+    assert found.table["protocol"].eq("interpolation").all()
 
 
 def test_the_largest_epsilon_of_the_policy_is_audited():
@@ -85,9 +85,9 @@ def test_the_largest_epsilon_of_the_policy_is_audited():
 
 
 def test_a_large_table_is_sampled_and_given_rows_are_the_servers():
-    found = fb.audit(frame(1000), "triangle", reference=frame(60, seed=1), policy="none", trials=20)
+    found = fb.audit(frame(1000), "interpolation", reference=frame(60, seed=1), policy="none", trials=20)
     assert found.rows == 400
-    assert found.setting == "min_group = 5, unguarded"
+    assert found.setting == "min_group = 5, 10 rounds, unguarded"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ QUIET = found("membership", "membership", 1)
         ([found("membership", "membership", 50)], Defence(fb.Sketch(), guarding_policy()), ["audit.use-epsilon"]),
         (
             [found("membership", "membership", 50)],
-            Defence(fb.Triangle(), guarding_policy("triangle")),
+            Defence(fb.Interpolation(rounds=4), guarding_policy("interpolation")),
             ["audit.use-sketch"],
         ),
         (

@@ -58,7 +58,7 @@ def test_json_holds_every_finding_with_its_code(fedbary, private):
 
 
 def test_without_a_file_a_stand_in_is_attacked(fedbary, sites):
-    code, out, _ = fedbary("audit", "--protocol", "triangle", "--trials", 20, "--json")
+    code, out, _ = fedbary("audit", "--protocol", "cards", "--trials", 20, "--json")
     assert code == 0
     assert json.loads(out)["rows"] == 398
 
@@ -67,7 +67,7 @@ def test_without_a_file_a_stand_in_is_attacked(fedbary, sites):
     ("options", "code"),
     [
         (["--protocol", "consent"], "settings.parameter"),
-        (["--protocol", "triangle", "--epsilon", "1"], "cli.option-of-another-protocol"),
+        (["--protocol", "interpolation", "--epsilon", "1"], "cli.option-of-another-protocol"),
         (["--unguarded", "--policy", "policy.toml"], "cli.policy-and-unguarded"),
         (["--png"], "cli.png-without-folder"),
         (["-o", "reference.csv"], "valuation.not-a-folder"),

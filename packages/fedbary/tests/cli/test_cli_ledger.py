@@ -21,7 +21,7 @@ def ledger(sites):
     ledger.open_question(Entry(**common, epsilon=0.5), budget=2.0)
     ledger.record(Entry(**common, question=1, bytes=140, scalars=("rows", "cost")))
     ledger.record(Entry(**common, what="refusal", bytes=9, note="too late [/red]"))
-    ledger.open_question(Entry(**{**common, "protocol": "triangle"}, epsilon=0.25))
+    ledger.open_question(Entry(**{**common, "protocol": "interpolation"}, epsilon=0.25))
     ledger.record(Entry(**common, question=2, bytes=8, arrays={"gamma": (3, 2)}))
     return ledger
 
@@ -40,7 +40,7 @@ def test_it_shows_each_line_and_the_totals(fedbary, ledger):
     assert "[/red]" in told
     assert "2 answers, 0 failures and 1 refusal: 157 bytes in all." in told
     assert "1 question of the sketch protocol; 99 more allowed." in told
-    assert "1 question of the triangle protocol." in told
+    assert "1 question of the interpolation protocol." in told
     assert "ε spent: 0.75 of 2; 1.25 left." in told
     assert f"Head: {ledger.read().head}" in told
     assert max(map(len, out.splitlines())) <= 80
@@ -177,14 +177,14 @@ def test_one_more_question_is_allowed_once_its_owner_has_read_what_it_could_reve
     told = " ".join(out.split())
     assert (code, "1 question of the sketch protocol so far" in told) == (0, True)
     assert "give the whole table away" in told
-    assert (ledger.read().left("sketch", 1), ledger.read().left("triangle", 1)) == (1, 0)
+    assert (ledger.read().left("sketch", 1), ledger.read().left("interpolation", 1)) == (1, 0)
     assert ledger.read().entries[-1].note == "the June report"
 
 
 def test_scripts_allow_with_yes(fedbary, refused, ledger):
-    options = ("--protocol", "triangle", "--questions", 2, "--yes")
+    options = ("--protocol", "interpolation", "--questions", 2, "--yes")
     assert fedbary("policy", "allow", "ledger.jsonl", *options)[0] == 0
-    assert ledger.read().allowed("triangle") == 2
+    assert ledger.read().allowed("interpolation") == 2
     assert fedbary("policy", "allow", "ledger.jsonl", "--epsilon", 0.5, "--yes")[0] == 0
     assert (ledger.read().allowed("sketch"), ledger.read().budget(1.0)) == (0, 1.5)
     assert refused("policy", "allow", "ledger.jsonl", "--epsilon", "nan", "--yes").code == "settings.parameter"

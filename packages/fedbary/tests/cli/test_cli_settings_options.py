@@ -58,8 +58,8 @@ def test_every_generated_option_is_explained_in_a_sentence():
     ("protocol", "option", "owners"),
     [
         ("interpolation", ("--epsilon", 1), "--protocol sketch or cards."),
-        ("triangle", ("--rounds", 3), "--protocol interpolation."),
-        ("cards", ("--allow-reconstruction",), "--protocol interpolation or triangle."),
+        ("sketch", ("--rounds", 3), "--protocol interpolation."),
+        ("cards", ("--allow-reconstruction",), "--protocol interpolation."),
     ],
 )
 def test_an_option_of_another_protocol_is_refused_with_those_that_have_it(fedbary, sites, protocol, option, owners):

@@ -4,13 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from codes import coded, parameter
 from fedbary.compute import arrays_for, computing_on, device, device_of_models, device_used
 from fedbary.errors import SettingsError
-from fedbary.transport.sinkhorn import sinkhorn
 
 LARGE = 10 * device.WORTH_A_START
 
@@ -100,22 +98,6 @@ def test_a_driver_leaves_a_file_that_is_looked_for(monkeypatch, tmp_path: Path):
     assert not device._driver_present()
     (tmp_path / "nvidiactl").touch()
     assert device._driver_present()
-
-
-@pytest.mark.usefixtures("gpu")
-def test_entropic_transport_is_the_same_on_both():
-    rng = np.random.default_rng(0)
-    costs = ((rng.normal(size=(40, 1, 3)) - rng.normal(size=(25, 3))) ** 2).sum(axis=2)
-    a, b = rng.dirichlet(np.full(40, 5.0)), rng.dirichlet(np.full(25, 5.0))
-    with computing_on("cpu"):
-        here = sinkhorn(costs, a, b, epsilon=0.05)
-    with computing_on("cuda"):
-        there = sinkhorn(costs, a, b, epsilon=0.05)
-        assert device_used() == "cuda"
-    # Both meet the marginals to 1e-9; the potentials are as certain as that, in units of the largest cost.
-    assert there.error <= 1e-9
-    np.testing.assert_allclose(there.source_potential, here.source_potential, rtol=0, atol=1e-6 * costs.max())
-    np.testing.assert_allclose(there.target_potential, here.target_potential, rtol=0, atol=1e-6 * costs.max())
 
 
 def test_pytorch_is_not_imported_where_there_is_no_gpu():

@@ -11,7 +11,6 @@ from fedbary.engines.events import Event
 PROTOCOLS = {
     "sketch": fb.Sketch(),
     "interpolation": fb.Interpolation(rounds=2),
-    "triangle": fb.Triangle(),
     "cards": fb.Cards(),
     "cards without a reference": fb.Cards(),
     "interpolation without a reference": fb.Interpolation(rounds=2),

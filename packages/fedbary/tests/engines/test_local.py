@@ -130,7 +130,7 @@ def test_a_checkpoint_of_another_run_or_a_broken_one_is_refused(setting, tmp_pat
         fb.value(
             clients, reference, seed=1, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path, resume=True)
         )
-    for other in ("sketch", "triangle"):  # whose clients could not read these states
+    for other in ("sketch", "cards"):  # whose clients could not read these states
         with pytest.raises(ProtocolError, check=coded("engines.checkpoint-of-another-run")):
             fb.value(clients, reference, protocol=other, seed=1, engine=fb.LocalEngine(folder=tmp_path, resume=True))
     (tmp_path / NAME).write_bytes(b"not a checkpoint")

@@ -87,7 +87,7 @@ def test_questions_are_counted_for_each_protocol_and_never_by_a_server_s_names(l
         asked(ledger, most=2, run=run)
     with pytest.raises(PrivacyError, check=coded("guard.no-further-question")):
         asked(ledger, most=2, run="may")
-    assert asked(ledger, most=1, protocol="triangle").question == 3
+    assert asked(ledger, most=1, protocol="interpolation").question == 3
     ledger.allow("sketch", 1, 0.0, "one more for June")
     assert asked(ledger, most=2, run="june").question == 4
     with pytest.raises(PrivacyError, check=coded("guard.no-further-question")) as caught:

@@ -11,7 +11,6 @@ from codes import coded
 from fedbary.errors import PrivacyError, SettingsError
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.registry import PROTOCOLS
-from fedbary.protocols.triangle import Triangle
 
 EVERYTHING = tuple(PROTOCOLS)
 
@@ -30,7 +29,6 @@ EVERYTHING = tuple(PROTOCOLS)
         ({}, fb.Cards(epsilon=10.1), "epsilon-too-large", "max_epsilon"),
         ({}, fb.Cards(epsilon=1.0, delta=2e-6), "delta-too-large", None),
         ({}, fb.Sketch(epsilon=1e9, policy="coarsen"), "epsilon-too-large", "max_epsilon"),
-        ({"protocols": EVERYTHING}, Triangle(allow_reconstruction=True), "reconstruction", None),
         ({"protocols": EVERYTHING}, fb.Interpolation(allow_reconstruction=True), "reconstruction", None),
         ({"protocols": EVERYTHING, "max_rounds": 3}, fb.Interpolation(rounds=4), "beyond-limit", "max_rounds"),
         ({"protocols": EVERYTHING}, fb.Interpolation(rounds=5), "rounds-solve-rows", None),
@@ -46,7 +44,7 @@ def test_what_goes_beyond_the_policy_is_refused_by_its_key(policy, asked, code, 
 
 def test_trust_does_not_allow_reconstruction():
     with pytest.raises(PrivacyError, check=coded("guard.reconstruction")):
-        OwnerPolicy(protocols=EVERYTHING, trust_server=True).check(Triangle(allow_reconstruction=True))
+        OwnerPolicy(protocols=EVERYTHING, trust_server=True).check(fb.Interpolation(allow_reconstruction=True))
 
 
 def test_settings_that_only_call_themselves_a_protocol_are_refused():
@@ -124,8 +122,7 @@ def test_one_question_unless_a_number_or_a_budget_says_more(policy, most):
 HARMLESS = {
     "sketch": {"support", "lower", "adapt", "numbers"},
     "cards": {"worth", "exact_up_to", "permutations", "coordinates", "robust", "schema", "numbers"},
-    "interpolation": {"support", "p", "tolerance", "gradient", "potentials", "weights"},
-    "triangle": {"support", "t", "p"},
+    "interpolation": {"support", "p", "tolerance", "gradient", "weights"},
 }
 BOUNDED = {"min_group", "epsilon", "policy", "rounds", "starts", "points_per_class"}
 BOUNDED |= {"t", "allow_reconstruction", "interpolation", "delta", "shared", "keep_measures"}
@@ -176,7 +173,11 @@ def test_a_budget_is_written_and_read_back(tmp_path):
         ("protocols = [1]", "guard.policy-value", {"key": "protocols"}),
         ("protocols = ['sketsh']", "guard.policy-unknown-protocol", {"name": "sketsh"}),
         ("require_epsilon = true", "guard.any-epsilon", {}),
-        ("epsilon_budget = 1\nprotocols = ['triangle']", "guard.protocol-without-epsilon", {"protocol": "triangle"}),
+        (
+            "epsilon_budget = 1\nprotocols = ['interpolation']",
+            "guard.protocol-without-epsilon",
+            {"key": "epsilon_budget"},
+        ),
         ("max_delta = -1", "guard.policy-value", {"key": "max_delta"}),
         ("max_questions = 0", "guard.policy-value", {"key": "max_questions"}),
         ("epsilon_budget = 1.0\nshare_flag_counts = true", "guard.flag-counts-are-exact", {"key": "epsilon_budget"}),

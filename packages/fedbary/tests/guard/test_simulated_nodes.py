@@ -26,7 +26,7 @@ def simulate(home, **config):
     return valued(engine, run), engine.session
 
 
-@pytest.mark.parametrize("protocol", ["sketch", "cards", "interpolation", "triangle"])
+@pytest.mark.parametrize("protocol", ["sketch", "cards", "interpolation"])
 def test_a_run_that_is_over_leaves_its_last_answer_and_all_row_values(tmp_path, protocol):
     found, session = simulate(tmp_path, protocol=protocol)
     assert not found.failed

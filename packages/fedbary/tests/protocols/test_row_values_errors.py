@@ -11,16 +11,12 @@ from fedbary.errors import FedbaryError
 from fedbary.protocols.messages import Message
 from fedbary.valuation.rules import RowRules
 
-SERVER = {"allow_reconstruction": True, "support": 40}
 RUNS = {
     "sketch": (fb.Sketch(), True),
     "cards": (fb.Cards(), False),
     "cards-with-reference": (fb.Cards(), True),
-    "triangle": (fb.Triangle(), True),
     "interpolation": (fb.Interpolation(rounds=2), True),
     "interpolation-gamma": (fb.Interpolation(rounds=2, gradient="gamma"), False),
-    "interpolation-access": (fb.Interpolation(rounds=2, gradient="access"), True),
-    "interpolation-server": (fb.Interpolation(rounds=2, gradient="server-eta", **SERVER), True),
 }
 
 

@@ -16,10 +16,10 @@ from fedbary.space.points import features
 from fedbary.transport import solve
 from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import network_simplex
-from fedbary.transport.sinkhorn import sinkhorn
 from fedbary.valuation.row_frame import row_frame
 from fedbary.valuation.row_values import calibrated_gradient
 from fedbary_lab.baselines.classifiers import class_schema
+from fedbary_lab.transport.sinkhorn import sinkhorn
 
 if TYPE_CHECKING:
     import pandas as pd

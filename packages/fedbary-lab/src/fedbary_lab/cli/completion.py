@@ -22,11 +22,12 @@ EXPERIMENTS = (
 )  # fmt: skip
 CLIENT_METHODS = (
     "exactfed", "loo", "datasv", "mr", "tmr", "or", "gtg", "gtg-ti", "gtg-tib", "gtg-oti", "fedshapley",
-    "fedshapley-gt", "comfedsv", "cgsv", "shapfed", "fedce", *PROTOCOLS, "worth", "published", "worth-alone",
+    "fedshapley-gt", "comfedsv", "cgsv", "shapfed", "fedce", *PROTOCOLS, "triangle", "worth", "published",
+    "worth-alone",
 )  # fmt: skip
 ROW_METHODS = (
     "knn-shapley", "logistic", "cleanlab", "lava", "lava-exact", "row-loo", "row-loo-loss", "tmc", "beta-shapley",
-    "banzhaf", "data-oob", "ame", "influence", *PROTOCOLS,
+    "banzhaf", "data-oob", "ame", "influence", *PROTOCOLS, "triangle",
 )  # fmt: skip
 
 

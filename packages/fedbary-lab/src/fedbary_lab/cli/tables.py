@@ -38,11 +38,11 @@ def client_methods() -> list[dict[str, str]]:
 
 def row_methods() -> list[dict[str, str]]:
     """Every method that values rows: its name, what it does, and which extra it needs."""
-    from fedbary.protocols.registry import PROTOCOLS
     from fedbary_lab.baselines.row_methods import ROW_METHODS
+    from fedbary_lab.comparison.protocols import ROW_PROTOCOLS
 
     theirs = [(name, *_about(ROW_METHODS, name, lambda method: method.needs)) for name in ROW_METHODS.offered()]
-    ours = [(name, "row values of this package's protocol", "") for name in PROTOCOLS]
+    ours = [(name, "row values of this package's protocol", "") for name in ROW_PROTOCOLS]
     return [{"name": name, "does": does, "needs": needs} for name, does, needs in [*theirs, *ours]]
 
 

@@ -14,10 +14,11 @@ from fedbary.engines.local import LocalEngine
 from fedbary.errors import FedbaryError
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
-from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.scores import ClientScores
+from fedbary_lab.paper import published
+from fedbary_lab.triangle import Triangle
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,16 @@ class ProtocolMethod:
     uses_reference: bool = True
 
 
+# Whose row values are compared, too.
+ROW_PROTOCOLS = {**PROTOCOLS, Triangle.name: Triangle}
 _DISTANCE = "1 / distance of this package's protocol; no training at all"
 
 PROTOCOL_METHODS: dict[str, ProtocolMethod] = {
-    name: ProtocolMethod(make(), _DISTANCE, name != Cards.name) for name, make in PROTOCOLS.items()
+    name: ProtocolMethod(make(), _DISTANCE, name != Cards.name) for name, make in ROW_PROTOCOLS.items()
 } | {
     "worth": ProtocolMethod(Cards(worth=True), "Shapley value of a game on cards; no training on anybody's rows"),
     "published": ProtocolMethod(
-        Interpolation.published(), "1 / distance by interpolation as the paper's code has it; shows every row"
+        published(), "1 / distance by interpolation as the paper's code has it; shows every row"
     ),
     "worth-alone": ProtocolMethod(Cards(worth=True), "worth without looking at the reference", False),
 }

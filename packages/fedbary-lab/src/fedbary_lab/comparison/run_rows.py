@@ -18,10 +18,9 @@ from fedbary.data.export import write
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, SettingsError, as_note
 from fedbary.notes import Note
-from fedbary.protocols.registry import PROTOCOLS
 from fedbary.valuation.result import why_without_rows
 from fedbary_lab.comparison.inputs import check_methods, tables_of
-from fedbary_lab.comparison.protocols import PROTOCOL_METHODS
+from fedbary_lab.comparison.protocols import PROTOCOL_METHODS, ROW_PROTOCOLS
 from fedbary_lab.comparison.row_comparison import RowComparison
 from fedbary_lab.result_cache import ResultCache, fingerprints
 
@@ -105,7 +104,7 @@ def chosen_row_methods(methods: Sequence[str] | None, truth: str | None) -> list
     from fedbary_lab.baselines.row_methods import ROW_METHODS
 
     named = _DEFAULT if methods is None else methods
-    return check_methods(named, truth, [*ROW_METHODS.offered(), *PROTOCOLS], of=" that values rows")
+    return check_methods(named, truth, [*ROW_METHODS.offered(), *ROW_PROTOCOLS], of=" that values rows")
 
 
 class _Valued(NamedTuple):
@@ -118,7 +117,7 @@ class _Valued(NamedTuple):
 
 def _valued(name: str, tables: Mapping[str, Table | FedbaryError], target: Table, seed: int) -> _Valued:
     started = time.perf_counter()
-    compute = _by_protocol if name in PROTOCOLS else _by_baseline
+    compute = _by_protocol if name in ROW_PROTOCOLS else _by_baseline
     rows, failed = compute(name, tables, target, seed)
     return _Valued(rows, failed, time.perf_counter() - started)
 
@@ -146,7 +145,7 @@ def _by_protocol(
     """Row values by one of our protocols, all clients in one run."""
     try:
         reference = target if PROTOCOL_METHODS[name].uses_reference else None
-        result = value(tables, reference, protocol=name, seed=seed)
+        result = value(tables, reference, protocol=PROTOCOL_METHODS[name].protocol, seed=seed)
     except FedbaryError as error:
         return {}, dict.fromkeys(tables, error.note)
     rows = {client: scored.frame for client, scored in (result.row_tables or {}).items()}

@@ -120,7 +120,7 @@ def pictures(final: pd.DataFrame) -> list[Display]:
 
 
 def _protocol(cell: Cell) -> Any:
-    from fedbary.protocols.triangle import Triangle
+    from fedbary_lab.triangle import Triangle
 
     if cell.protocol == "sketch":
         return fb.Sketch(support=cell.support, min_group=1)

@@ -15,6 +15,7 @@ from fedbary.valuation.cleaning import acts_on
 from fedbary_lab.boosting import trained_accuracy
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import Spoilt, split_dataset
+from fedbary_lab.paper import published
 from fedbary_lab.training.fedavg_settings import FedAvg
 from fedbary_lab.training.federation import Federation
 from fedbary_lab.training.models import Model
@@ -37,7 +38,7 @@ class Flags:
 
 FLAGS = {
     "published": Flags(
-        lambda: fb.Interpolation.published(gradient="eta"),
+        lambda: published(gradient="eta"),
         "positive calibrated gradient towards η_Q, as published",
         {"rule": "sign"},
     ),

@@ -11,10 +11,12 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.notes import Note
+from fedbary.protocols.messages import Settings
 from fedbary_lab.baselines.logistic import Classifier
 from fedbary_lab.baselines.row_methods import ROW_METHODS
 from fedbary_lab.experiments.federations import NOISES, Rows, SplitDataset, Spoilt, split_dataset
 from fedbary_lab.experiments.open_methods import OpenMethods
+from fedbary_lab.paper import PaperInterpolation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,11 +90,13 @@ def drawn(cell: Cell) -> Draw:
     return Draw(cell, data, clients)
 
 
-def _valued(protocol: str, *, calibration: str = "split", **settings: Any) -> Callable[[Draw], Outcome]:
+def _valued(
+    protocol: Callable[..., Settings], *, calibration: str = "split", **settings: Any
+) -> Callable[[Draw], Outcome]:
     """A method that is a protocol of fedbary: all clients in one run, so that the reference is fitted once."""
 
     def method(draw: Draw) -> Outcome:
-        chosen = getattr(fb, protocol)(**settings)
+        chosen = protocol(**settings)
         result = _value(draw.tables, draw.data.reference, chosen, draw.cell.seed, calibration=calibration)
         return {name: _rows(result, name) for name in draw.clients}
 
@@ -131,13 +135,13 @@ def _logistic(draw: Draw) -> Outcome:
 
 
 _COMPARED: dict[str, Callable[[Draw], Outcome]] = {
-    "sketch split": _valued("Sketch", calibration="split", lower="triangle"),
-    "sketch crossfit": _valued("Sketch", calibration="crossfit", lower="triangle"),
-    "sketch proved": _valued("Sketch", calibration="split", lower="triangle", adapt=False),
+    "sketch split": _valued(fb.Sketch, calibration="split", lower="triangle"),
+    "sketch crossfit": _valued(fb.Sketch, calibration="crossfit", lower="triangle"),
+    "sketch proved": _valued(fb.Sketch, calibration="split", lower="triangle", adapt=False),
     "cards": _cards,
-    "paper γ": _valued("Interpolation", gradient="gamma"),
-    "paper η": _valued("Interpolation", gradient="eta"),
-    "exact dual": _valued("Interpolation", gradient="access", rounds=1),
+    "paper γ": _valued(fb.Interpolation, gradient="gamma"),
+    "paper η": _valued(fb.Interpolation, gradient="eta"),
+    "exact dual": _valued(PaperInterpolation, gradient="access", rounds=1),
     "cleanlab": _baseline("cleanlab"),
     "KNN-Shapley": _baseline("knn-shapley"),
     "logistic": _logistic,

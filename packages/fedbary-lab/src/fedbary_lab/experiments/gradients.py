@@ -3,7 +3,7 @@
 Clients of 500 rows, 5 to 30 % of which are spoilt, and 500 reference rows. The paper flags a row whose calibrated
 gradient is positive; its *count* is the number of such rows, its *detection ratio* the part of the spoilt rows that is
 among them. First the paper's setting: shuffled images, noise of N(0, 1) on pixels from 0 to 1 (3 to 4 σ of the data),
-wrong labels, and `Interpolation.published`. Then harder ones: noise of 1 σ, and our default, S = rows/5 in a scaled
+wrong labels, and `fedbary_lab.published`. Then harder ones: noise of 1 σ, and our default, S = rows/5 in a scaled
 space. The authors' code gives every class the same mean and covariance: *no classes* leaves labels out, to see what
 that does.
 """
@@ -20,13 +20,13 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.data import shuffle_pixels
-from fedbary.protocols.interpolation import Gradient
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.fact_names import fact_name
 from fedbary_lab.experiments.federations import SplitDataset, Spoilt, split_dataset
 from fedbary_lab.experiments.paper import SAYS
 from fedbary_lab.experiments.sign_rule import SIGN_METRICS, signed
 from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots
+from fedbary_lab.paper import Gradient, PaperInterpolation, published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,14 +143,14 @@ def _client(data: SplitDataset, cell: Cell, share: float, seed: int) -> Spoilt:
 
 
 def _published(gradient: Gradient) -> tuple[fb.Interpolation, fb.Space | None]:
-    return fb.Interpolation.published(gradient), None
+    return published(gradient), None
 
 
 SETTINGS: Mapping[str, Callable[[Gradient], tuple[fb.Interpolation, fb.Space | None]]] = {
     PUBLISHED: _published,
-    EXACT: lambda gradient: (replace(fb.Interpolation.published(gradient), potentials="exact"), RAW),
+    EXACT: lambda gradient: (replace(published(gradient), potentials="exact"), RAW),
     NO_CLASSES: _published,
-    DEFAULT: lambda gradient: (fb.Interpolation(gradient=gradient), None),
+    DEFAULT: lambda gradient: (PaperInterpolation(gradient=gradient), None),
 }
 
 
@@ -190,7 +190,7 @@ def markdown(final: pd.DataFrame) -> str:
     distances = "; ".join(f"*{gradient}* ∂{distance}" for gradient, distance in DISTANCES.items())
     text = (
         f"# Gradients that find spoilt rows\n\nMean ± standard deviation over seeds. Gradients: {distances}.\n\n"
-        "Settings: *published* is `Interpolation.published` (S = rows, t = 0.5, raw numbers, debiased Sinkhorn "
+        "Settings: *published* is `fedbary_lab.published` (S = rows, t = 0.5, raw numbers, debiased Sinkhorn "
         "potentials); *exact potentials* the same with those of exact transport; *no classes* the same without labels, "
         "as in the authors' code, which gives every class the same statistics; *our default* has S = rows/5, a random "
         "t and a scaled, projected space.\n\n"

@@ -19,6 +19,7 @@ from fedbary.valuation.verdict import Advice
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import split_dataset
 from fedbary_lab.experiments.tables import mean_and_spread, pivots
+from fedbary_lab.paper import published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +82,7 @@ def compute(cell: Cell) -> list[Record]:
     engine = fb.LocalEngine(workers=1)
     methods: dict[str, tuple[Settings, int]] = {
         INTERPOLATION: (fb.Interpolation(), cell.rows),
-        PUBLISHED: (fb.Interpolation.published(), cell.published_rows),
+        PUBLISHED: (published(), cell.published_rows),
         CARDS: (fb.Cards(), cell.rows),
     }
     records = []

@@ -29,6 +29,7 @@ from fedbary_lab.experiments.open_methods import OpenMethods
 from fedbary_lab.experiments.paper import SAYS
 from fedbary_lab.experiments.sign_rule import SIGN_METRICS, signed
 from fedbary_lab.experiments.tables import markdown_table, mean_and_spread, number, pivots
+from fedbary_lab.paper import published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +148,7 @@ PUBLISHED = "paper η, published"
 _COMPARED: dict[str, Callable[[Spoilt, SplitDataset, PaperCell], pd.DataFrame]] = {
     "sketch crossfit": _valued(fb.Sketch, calibration="crossfit"),
     "cards": _cards,
-    PUBLISHED: _valued(fb.Interpolation.published, rule="sign"),
+    PUBLISHED: _valued(published, rule="sign"),
     "paper η": _valued(fb.Interpolation, rule="sign"),
     "LAVA": _baseline("lava"),
     "KNN-Shapley": _baseline("knn-shapley"),

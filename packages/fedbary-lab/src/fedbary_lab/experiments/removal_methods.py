@@ -14,6 +14,7 @@ from fedbary_lab.baselines.pydvl_values import ame_values, banzhaf_values, beta_
 from fedbary_lab.baselines.row_methods import ROW_METHODS
 from fedbary_lab.experiments.federations import Spoilt
 from fedbary_lab.experiments.open_methods import OpenMethods
+from fedbary_lab.paper import published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,7 @@ _COMPARED: dict[str, Values] = {
     "sketch-split": _protocol(fb.Sketch, calibration="split"),
     "cards": _protocol(fb.Cards),
     "interpolation": _protocol(fb.Interpolation),
-    "published": _protocol(lambda: fb.Interpolation.published(gradient="eta")),
+    "published": _protocol(lambda: published(gradient="eta")),
     **{name: _baseline(method.compute) for name, method in ROW_METHODS.items() if name not in LEAN},
     **LEAN,
 }

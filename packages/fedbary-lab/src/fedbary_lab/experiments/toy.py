@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fedbary as fb
-from fedbary.transport import free_support_barycenter, solve
+from fedbary.transport import solve
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.gaussians import PLANE, gaussians, tables_of
 from fedbary_lab.experiments.tables import errors, markdown_table, mean_and_spread, number
+from fedbary_lab.transport.barycenter import free_support_barycenter
 
 if TYPE_CHECKING:
     import pandas as pd

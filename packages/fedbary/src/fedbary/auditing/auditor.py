@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedbary.auditing.attribute import attribute
-from fedbary.auditing.averages_of_rows import known_t, public_t, unknown_t
+from fedbary.auditing.averages_of_rows import known_t, unknown_t
 from fedbary.auditing.card_rows import card_rows
 from fedbary.auditing.counts import counts
 from fedbary.auditing.finding import Finding
@@ -34,7 +34,6 @@ from fedbary.protocols.registry import PROTOCOLS
 if TYPE_CHECKING:
     from fedbary.api import Data
 
-AUDITED = ("sketch", "cards", "interpolation", "triangle")
 # More rows make an attack slower, not stronger.
 _MOST_ROWS, _MOST_REFERENCE = 400, 800
 _LEAST_TRIALS = 20
@@ -48,7 +47,6 @@ _AGAINST: dict[str, dict[str, Attack]] = {
         "rebuilding rows, t secret": unknown_t,
         "rebuilding rows from all rounds": joint_rounds,
     },
-    "triangle": {"rebuilding rows": public_t},
 }
 _ANY: dict[str, Attack] = {
     "looking for a row": membership,
@@ -80,7 +78,7 @@ def audit(
     table : optional
         The owner's rows, in the forms that `value` takes. Default: tumours of ``breast-cancer``, as a stand-in. Of
         more than 400 rows so many are drawn.
-    protocol : Sketch, Cards, Interpolation, Triangle or str
+    protocol : Sketch, Cards, Interpolation or str
         The settings that a server asks for. By name: its defaults, with the largest ε (``sketch`` and ``cards``, if
         the policy asks for one) or the most rounds (``interpolation``) that the policy allows.
     policy : OwnerPolicy, path, "default" or "none"
@@ -132,8 +130,8 @@ def audit(
 
 def _defence(protocol: Settings | str, policy: OwnerPolicy | str | Path) -> Defence:
     name = protocol if isinstance(protocol, str) else getattr(protocol, "name", None)
-    if name not in AUDITED:
-        raise wrong_parameter("protocol", "audit", "sketch, cards, interpolation or triangle", protocol)
+    if name not in PROTOCOLS:
+        raise wrong_parameter("protocol", "audit", ", ".join(PROTOCOLS), protocol)
     if isinstance(policy, OwnerPolicy):
         own: OwnerPolicy | None = policy
     elif policy == "none":

@@ -1,4 +1,4 @@
-"""Averages of rows that interpolation and triangle send, freed of everything else in them.
+"""Averages of rows that interpolation sends, freed of everything else in them.
 
 A point of γ after a round is (1 − t)·[(1 − s)·γ_before + s·x̄] + t·η_Q, x̄ an average of the owner's rows, and t and s
 the owner's secrets. A server that adds a class which nobody has to the schema gets a coordinate in which x̄ is zero: two
@@ -54,11 +54,9 @@ def read_averages(
     """
     schema, place = blind(scene.schema)
     session = owner.session()
-    reply = session.ask(written(scene.honest, schema, **_matching(scene, schema)))
+    reply = session.ask(written(scene.honest, schema, support=int(scene.defence.asked.support)))  # type: ignore[attr-defined]
     if isinstance(reply, Failure):
         return []
-    if "eta_p" in reply.arrays:
-        return [_triangle(scene, schema, reply.arrays["eta_p"])]
     agreed = int(reply.scalars["allowed"])
     gamma, found = _first_points(scene, schema, agreed), list[Round]()
     steps = [*directions, np.eye(schema.point_width)[0]]
@@ -83,24 +81,9 @@ def read_averages(
     return found
 
 
-def _triangle(scene: Scene, schema: Schema, eta_p: Floats) -> Round:
-    """γ comes from the server's own seed, and t is public."""
-    gamma = _first_points(scene, schema, len(eta_p))
-    t = float(scene.defence.asked.t)  # type: ignore[attr-defined]
-    return Round(gamma, (eta_p - t * gamma) / (1.0 - t))
-
-
 def _first_points(scene: Scene, schema: Schema, count: int) -> Floats:
     """The γ that all begin with, drawn from the server's own seed."""
     return random_points(np.random.default_rng(int(scene.honest.scalars["gamma_seed"])), count, schema)
-
-
-def _matching(scene: Scene, schema: Schema) -> dict[str, object]:
-    """Parts of a first message whose width is the schema's, and as many points as the owner will send."""
-    parts: dict[str, object] = {"support": int(scene.defence.asked.support)}  # type: ignore[attr-defined]
-    if "eta_q" in scene.honest.arrays:
-        parts["eta_q"] = np.zeros((1, schema.point_width))
-    return parts
 
 
 def _steering(gamma: Floats, direction: Floats, place: int, number: int) -> Floats:

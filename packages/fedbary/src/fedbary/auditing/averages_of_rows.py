@@ -30,11 +30,6 @@ def unknown_t(scene: Scene) -> Finding:
     return _finding("reconstruction, t secret", scene.asking(support=len(scene.table)), None)
 
 
-def public_t(scene: Scene) -> Finding:
-    """Share of rows that a server reads where the protocol itself says how far everybody goes."""
-    return _finding("reconstruction, t public", scene.asking(support=len(scene.table)), None)
-
-
 def rows_among(claims: Floats, rows: Floats, close: float) -> int:
     """How many rows agree with one of these claims in every coordinate."""
     if not len(claims):

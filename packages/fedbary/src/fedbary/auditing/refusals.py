@@ -93,5 +93,4 @@ def questions(scene: Scene) -> Iterator[Message]:
         yield sketch_questions.sketch(scene, schema, np.zeros(schema.point_width), np.ones(1), cap=1.0)
         yield sketch_questions.loud(scene, scene.points[scene.target])
     else:
-        width = {"eta_q": np.zeros((1, schema.point_width))} if "eta_q" in scene.honest.arrays else {}
-        yield written(scene.honest, schema, **width)
+        yield written(scene.honest, schema)

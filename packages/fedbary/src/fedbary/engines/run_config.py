@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from fedbary.checks import did_you_mean, number, whole
+from fedbary.checks import number, whole
 from fedbary.engines.attendance import Attendance
 from fedbary.engines.networked import Patience
 from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.messages import Settings
-from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.registry import protocol_named
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
@@ -50,14 +50,12 @@ class RunConfig:
         simulation = {key: given[key] for key in _SIMULATED if key in given}
         reference = given.get("reference")
         name = str(given.get("protocol", "sketch" if reference or simulation else "cards"))
-        if name not in PROTOCOLS:
-            guess = did_you_mean(str(name), PROTOCOLS)
-            raise SettingsError("settings.no-protocol", name=name, guess=guess, known=", ".join(PROTOCOLS))
-        known = {field.name.replace("_", "-") for field in fields(PROTOCOLS[name])}  # type: ignore[arg-type]
+        settings = protocol_named(name)
+        known = {field.name.replace("_", "-") for field in fields(settings)}  # type: ignore[arg-type]
         for key in given:
             if key not in (*_OWN, *_SIMULATED, *known) and not key.startswith(_SPACE):
                 raise SettingsError("engines.unknown-run-config", key=key, owner=f"the {name} protocol")
-        protocol = PROTOCOLS[name](**{key.replace("-", "_"): given[key] for key in given if key in known})
+        protocol = settings(**{key.replace("-", "_"): given[key] for key in given if key in known})
         seed = whole(given.get("seed", 0), "seed", _OWNER, least=0)
         if simulation:
             simulation |= {"seed": seed, "run_seed": seed}

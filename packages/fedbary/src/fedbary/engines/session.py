@@ -23,7 +23,7 @@ from fedbary.notes import Note
 from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.randomness import shared_secret
-from fedbary.protocols.registry import claims_of
+from fedbary.protocols.registry import PROTOCOLS, claims_of, only_in_one_process
 from fedbary.space.row_identity import content_digest
 
 if TYPE_CHECKING:
@@ -48,9 +48,11 @@ def run_session(
     progress: Listener | None = None,
 ) -> Valuation:
     """Ask who takes part, run the protocol with them, and say in the result how it was made."""
-    alone = getattr(protocol, "only_in_one_process", "")
-    if alone and not isinstance(engine, LocalEngine):
-        raise SettingsError("engines.only-in-one-process", protocol=protocol.name, setting=alone)
+    if not isinstance(engine, LocalEngine):
+        if type(protocol) is not PROTOCOLS.get(protocol.name):
+            raise only_in_one_process(protocol.name)
+        if alone := getattr(protocol, "only_in_one_process", ""):
+            raise SettingsError("engines.only-in-one-process", protocol=protocol.name, setting=alone)
     work = Work(protocol, rules, tables, shared_secret(seed))
     goes_on = engine.patient and most_messages(protocol) > 1
     resume = engine.resume or goes_on

@@ -114,7 +114,7 @@ class Account:
     --------
     >>> opened = Entry(QUESTION, protocol="sketch", epsilon=0.5)
     >>> account = Account((opened, opened))
-    >>> account.questions("sketch"), account.spent(), account.questions("triangle")
+    >>> account.questions("sketch"), account.spent(), account.questions("cards")
     (2, 1.0, 0)
     """
 

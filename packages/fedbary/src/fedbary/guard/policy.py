@@ -265,7 +265,7 @@ class OwnerPolicy:
 _WORDS = {
     "protocols": (
         "Protocols that you take part in. sketch answers with a few numbers; cards sends counts and sums of classes,",
-        "and products of columns, once; interpolation and triangle send averages of min_group rows.",
+        "and products of columns, once; interpolation sends averages of min_group rows.",
     ),
     "min_group": ("Fewest different rows behind anything that leaves. A server that asks for fewer is refused.",),
     "trust_server": (

@@ -9,8 +9,8 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Message, Settings
 
-# Beside the rounds: describe, moments, start and scores; of cards the card, the temperature's fit and the model.
-_INTERPOLATION, _CARDS = 4, 3
+# Beside the rounds: describe, moments and start; of cards the card, the temperature's fit and the model.
+_INTERPOLATION, _CARDS = 3, 3
 # Everything else in the settings of cards is the server's own business.
 _OF_A_CARD = ("min_group", "epsilon", "delta", "policy")
 
@@ -22,7 +22,7 @@ def most_messages(settings: Settings) -> int:
     --------
     >>> import fedbary as fb
     >>> most_messages(fb.Sketch()), most_messages(fb.Interpolation(rounds=10))
-    (1, 14)
+    (1, 13)
     """
     match settings:
         case Interpolation():
@@ -69,8 +69,6 @@ REVEALS = {
     "sketch": "A server can choose its sketch freely. Exact answers to two questions can be subtracted from each "
     "other, and a few hundred of them give the whole table away; with epsilon each costs what the ledger says, and no "
     "more.",
-    "triangle": "Averages of at least min_group rows, grouped in another way than before: enough groupings of the same "
-    "rows give the rows away.",
     "interpolation": "Averages of at least min_group rows in every round. The rounds of two questions can be solved "
     "together for single rows, as far as the server can guess each t.",
     "cards": "A card that left is sent again without a question. One more question is a card of the table as it is "

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -114,6 +114,7 @@ def _cut(fact: Fact) -> Fact:
 NO_ANSWER = Failure(Note("protocols.no-answer"), Status.SILENT)
 
 
+@runtime_checkable
 class Settings(Protocol):
     """A protocol as a user chooses it: a frozen dataclass of settings that makes its two halves."""
 
@@ -127,6 +128,11 @@ class Settings(Protocol):
     @property
     def min_group(self) -> int:
         """Fewest different rows behind anything that leaves a party."""
+        ...
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether there is nothing to compare clients with unless validation rows are given."""
         ...
 
     @property

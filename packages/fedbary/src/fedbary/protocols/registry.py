@@ -1,4 +1,4 @@
-"""All protocols by name."""
+"""All protocols by name: those of this package, and those that another one offers for one process."""
 
 from __future__ import annotations
 
@@ -6,21 +6,44 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fedbary.checks import did_you_mean
+from fedbary.data.registry import Registry
+from fedbary.errors import SettingsError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.sketch import Sketch
-from fedbary.protocols.triangle import Triangle
 
 if TYPE_CHECKING:
     from fedbary.protocols.forms import Exchange
     from fedbary.protocols.messages import Settings
 
-PROTOCOLS: dict[str, Callable[..., Settings]] = {
-    "sketch": Sketch,
-    "cards": Cards,
-    "interpolation": Interpolation,
-    "triangle": Triangle,
-}
+# They may travel: a policy, the forms of their messages and the attacks of the audit know them.
+PROTOCOLS: dict[str, Callable[..., Settings]] = {"sketch": Sketch, "cards": Cards, "interpolation": Interpolation}
+_OFFERED: Registry[Callable[..., Settings]] = Registry("fedbary.protocols", PROTOCOLS, lambda _, settings: settings)
+
+
+def protocol_named(name: str, *, in_one_process: bool = False) -> Callable[..., Settings]:
+    """The settings of a protocol; ``in_one_process`` also of one that an installed package offers by an entry point.
+
+    Examples
+    --------
+    >>> protocol_named("sketch").__name__
+    'Sketch'
+    >>> protocol_named("skecth")
+    Traceback (most recent call last):
+    fedbary.errors.SettingsError: There is no protocol 'skecth' (did you mean 'sketch'?); choose from sketch, ...
+    """
+    known = _OFFERED.offered() if in_one_process else list(PROTOCOLS)
+    if name in known:
+        return _OFFERED[name]
+    if name in _OFFERED:
+        raise only_in_one_process(name)
+    raise SettingsError("settings.no-protocol", name=name, guess=did_you_mean(name, known), known=", ".join(known))
+
+
+def only_in_one_process(name: str) -> SettingsError:
+    """That a protocol of another package, or a variant of one, is not for parties that are apart."""
+    return SettingsError("settings.protocol-in-one-process", name=name, known=", ".join(PROTOCOLS))
 
 
 def exchanges_of(protocol: str) -> Mapping[str, Exchange]:
@@ -28,8 +51,8 @@ def exchanges_of(protocol: str) -> Mapping[str, Exchange]:
 
     Examples
     --------
-    >>> sorted(exchanges_of("triangle")["start"].reply.scalars)
-    ['rows']
+    >>> sorted(exchanges_of("interpolation")["start"].reply.scalars)
+    ['allowed', 'rows']
     """
     found: Mapping[str, Exchange] = _forms(protocol).EXCHANGES
     return found
@@ -40,8 +63,8 @@ def claims_of(protocol: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> claims_of("triangle")
-    ('rows', 'measures')
+    >>> claims_of("interpolation")
+    ('rows', 'points that they allow', 'measures', 'their distances')
     """
     found: tuple[str, ...] = _forms(protocol).CLAIMS
     return found

@@ -86,7 +86,7 @@ SENTENCES = {
     "notes-unreadable": say("the notes of the reply cannot be read"),
     "one-node-twice": say("Two of the chosen clients have the same node: give each its own."),
     "only-in-one-process": say(
-        "{setting} of the {protocol} protocol works in one process only, as it tells parties of rows, measures or names that are not theirs: leave it out, or use fb.LocalEngine where one owner holds all the data."
+        "{setting} of the {protocol} protocol works in one process only, as it tells parties of measures or names that are not theirs: leave it out, or use fb.LocalEngine where one owner holds all the data."
     ),
     "only-weightless-nodes": say(
         "In round {round} only nodes of weight 0 replied, so there is nothing to average: give them a weight, or ask other nodes with SelectedNodes."

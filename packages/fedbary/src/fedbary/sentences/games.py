@@ -7,11 +7,6 @@ SENTENCES = {
         "The game's budget ({limits}) is spent after {evaluations} evaluations in {seconds:.3g} s: raise it to go on.",
         "limits evaluations seconds",
     ),
-    "error-too-large": say(
-        "After all {samples} samples the largest standard error is {error:.3g}, not {wanted:.3g}.",
-        "samples error wanted",
-    ),
-    "fewer-samples": say("The values are from {drawn} of {samples} samples.", "drawn samples"),
     "fitted": say(
         "Too few for an estimate: the values are a least-squares fit to the {coalitions} coalitions that are known (an equal split where these do not tell), with errors unknown.",
         "coalitions",
@@ -21,7 +16,7 @@ SENTENCES = {
         "A limit ended the run after {permutations} permutations, before the values were steady.", "permutations"
     ),
     "too-many-players": say(
-        "The 'game' parameter of exact_shapley must have at most {most} players, for it takes 2^N evaluations. Got {players} players instead: use permutation_shapley or group_testing_shapley."
+        "The 'game' parameter of exact_shapley must have at most {most} players, for it takes 2^N evaluations. Got {players} players instead: use permutation_shapley."
     ),
     "unknown-values": say("{unknown} of {players} values are unknown (NaN).", "unknown players"),
     "utility-not-finite": say(

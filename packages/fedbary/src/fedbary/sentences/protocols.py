@@ -3,9 +3,6 @@
 from fedbary.sentences import say
 
 SENTENCES = {
-    "all-rows-are-points": say(
-        "support=None means as many points as rows, which lets the server read every row: give a number, or say allow_reconstruction=True if one owner holds all the data."
-    ),
     "answer-shows-rows": say(
         "One row would make up more than half of the answer, or a few rows all of it, so the answer would show them: look for rows unlike all others, or set <epsilon>."
     ),
@@ -84,21 +81,6 @@ SENTENCES = {
     "gaussian-labels-with-epsilon": say(
         "Gaussian label coordinates depend on all of a client's rows, so no epsilon can be promised: use <labels=onehot> or <labels=numeric>."
     ),
-    "gradient-needs-all-rows": say(
-        "gradient='{gradient}' needs as many support points as different rows, but the client has {rows} rows and {points} points: set <support> to the number of rows",
-        "gradient points",
-        command="--gradient {gradient} needs as many support points as different rows, but the client has {rows} rows and {points} points: set --support to the number of rows",
-    ),
-    "gradient-shows-rows": say(
-        "gradient='{gradient}' needs as many support points as rows, which lets the server read every row: use 'eta', or say allow_reconstruction=True if one owner holds all the data.",
-        "gradient",
-        command="--gradient {gradient} needs as many support points as rows, which lets the server read every row: use eta, or say --allow-reconstruction if one owner holds all the data.",
-    ),
-    "gradient-without-reference": say(
-        "gradient='{gradient}' needs a reference: give one, or use <gradient=eta>.",
-        "gradient",
-        command="--gradient {gradient} needs a reference: give one, or use --gradient eta.",
-    ),
     "kind-differs": say(
         "The server's schema has the column '{column}' as {kind}, but it was described as {own}: ask the coordinator.",
         "column kind",
@@ -170,10 +152,6 @@ SENTENCES = {
     "too-small-for-support": say(
         "its rows allow {allowed:counted point}, and clients are compared by {support}: too small for that, as each point averages <min_group> different rows and a copied row counts for several; add rows, remove copies, or choose a smaller <support> for all",
         "allowed support",
-    ),
-    "triangle-without-reference": say(
-        "The triangle protocol compares clients with a reference: give one, or use Interpolation.",
-        command="The triangle protocol compares clients with a reference: give one, or use --protocol interpolation.",
     ),
     "unknown-field": say("'{name}' does not belong there", "name"),
     "unknown-message": say("A client of the {protocol} protocol does not know the message {kind!r}.", "protocol kind"),

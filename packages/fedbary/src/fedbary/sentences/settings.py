@@ -16,6 +16,10 @@ SENTENCES = {
         "PyTorch {version} finds no GPU that it can use: install NVIDIA's driver and a build of PyTorch for CUDA, or choose <device=auto>."
     ),
     "no-protocol": say("There is no protocol {name!r}{guess}; choose from {known}."),
+    "protocol-in-one-process": say(
+        "The protocol {name!r} works in one process only, as no owner's policy knows it: use fb.LocalEngine where one owner holds all the data, or choose from {known}.",
+        command="The protocol {name!r} works in one process only (fedbary value FILES): choose from {known}.",
+    ),
     "one-client": say(
         "One client alone has nobody to be compared with: give a reference, more clients, or the column that says whose row it is with <client_column>."
     ),

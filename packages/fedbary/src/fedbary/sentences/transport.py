@@ -3,18 +3,13 @@
 from fedbary.sentences import say
 
 SENTENCES = {
-    "barycenter-weights": say("The barycenter needs {measures} non-negative weights that sum to one."),
     "coordinates-differ": say("X has {of_x} coordinates and Y has {of_y}: embed both with the same schema."),
-    "entropic-unfinished": say(
-        "Entropic transport of {sources} × {targets} points stopped with marginals that are {error:.1g} off: raise epsilon = {epsilon:g} (costs range over {span:.3g}), or use the exact solver."
-    ),
     "flow-not-proved": say(
         "The network simplex found no plan in whole numbers that its potentials prove to be optimal, for {sources} × {targets} points: report this as a bug."
     ),
     "no-matching": say(
         "method='assignment' needs two uniform measures of one size, not {sources} and {targets} points with their weights: use method='exact'."
     ),
-    "no-measure": say("A barycenter needs at least one measure."),
     "not-finite": say("{name} holds values that are not finite: impute or drop them first.", "name"),
     "not-optimal": say(
         "The {solver} solver stopped {gap:.3g} away from the optimum of a problem with {sources} × {targets} points: check the points for extreme values, or report this as a bug."

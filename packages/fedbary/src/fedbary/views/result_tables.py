@@ -52,15 +52,15 @@ def valuation_text(result: Valuation) -> str:
     --------
     >>> import fedbary as fb
     >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [60, 60], seed=0)
-    >>> print(fb.value(parts.clients, fb.datasets.load("digits").test, protocol="triangle", seed=0))
+    >>> print(fb.value(parts.clients, fb.datasets.load("digits").test, protocol=fb.Interpolation(rounds=1), seed=0))
     Include both clients.
     Include client_2 and client_1
     <BLANKLINE>
     client    rank  rows  distance   share  verdict
-    client_2     1    60      5.28  50.5 %  include
-    client_1     2    60      5.40  49.5 %  include
+    client_2   1–2    60     16.64  50.6 %  include
+    client_1   1–2    60     17.10  49.4 %  include
     <BLANKLINE>
-    2 clients valued by the triangle protocol against 540 reference rows.
+    2 clients valued by the interpolation protocol against 540 reference rows.
     client_1: has fewer than 5 rows of classes 4, 6 and 8
     client_2: has fewer than 5 rows of classes 1 and 5
     Clients were compared with each other: a fault that most of them share is not

@@ -167,7 +167,6 @@ def test_settings_that_expose_rows_are_called_so(made_up, tmp_path, exposing):
 
 def test_what_a_reference_or_its_absence_changes_is_told(made_up, tmp_path):
     assert "means and variances" in html(made_up(["a"], reference_rows=None), tmp_path)
-    assert "The reference itself" in html(made_up(["a"], gradient="access"), tmp_path)
 
 
 def test_where_nobody_tells_flags_the_verdict_says_what_it_cannot_see(made_up):

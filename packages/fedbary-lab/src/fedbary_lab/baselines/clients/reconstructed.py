@@ -17,12 +17,12 @@ from fedbary.games import (
     MaxPermutations,
     RelativeChange,
     exact_shapley,
-    group_testing_shapley,
     permutation_shapley,
 )
 from fedbary.notes import Note
 from fedbary.valuation.scores import ClientScores
 from fedbary_lab.baselines.clients.client_game import Budget, Setting, in_blocks, scores_of
+from fedbary_lab.group_testing import group_testing_shapley
 
 Floats = NDArray[np.float64]
 Solve = Callable[[Game, int], Estimate]

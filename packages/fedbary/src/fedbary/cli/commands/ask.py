@@ -68,7 +68,7 @@ def ask(
 
     if is_study(output):
         raise SettingsError("cli.study-exists", folder=str(output))
-    asked = Asked(chosen_protocol(protocol, **protocol_options), rules, {})
+    asked = Asked(chosen_protocol(protocol, protocol_options), rules, {})
     place = None if reference is None else str(reference.resolve())
     names = None if client is None else tuple(client)
     study = Study(asked, space, seed, label, row_id, place, names, reading)

@@ -16,12 +16,12 @@ from fedbary.cli.ui.protocol_options import chosen_protocol
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
+from fedbary.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from fedbary.auditing import Audit
 
 EXPOSED = 3
-_AUDITED = ("sketch", "cards", "interpolation", "triangle")
 
 
 @with_settings(reading=OWN_READING)
@@ -40,7 +40,7 @@ def audit(
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your policy file. Default: defaults.")] = None,
     unguarded: Annotated[bool, typer.Option("--unguarded", help="No policy and no ledger, as in one process.")] = False,
     protocol: Annotated[
-        str, typer.Option(metavar="NAME", help=f"{', '.join(_AUDITED)}.", autocompletion=one_of(*_AUDITED))
+        str, typer.Option(metavar="NAME", help=f"{', '.join(PROTOCOLS)}.", autocompletion=one_of(*PROTOCOLS))
     ] = "sketch",
     epsilon: Annotated[
         float | None,
@@ -92,7 +92,7 @@ def audit(
         asked: Any = protocol
         if epsilon is not None:
             least = own.min_group if isinstance(own, OwnerPolicy) else OwnerPolicy().min_group
-            asked = chosen_protocol(protocol, epsilon=epsilon, min_group=least)
+            asked = chosen_protocol(protocol, {"epsilon": epsilon, "min_group": least})
         target = None if reference is None else read_reference(reference, label, row_id, reading)
         agreed = None if target is None else target.reading
         found = attack(

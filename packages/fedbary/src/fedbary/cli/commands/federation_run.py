@@ -104,7 +104,7 @@ def run(
     known = net.run_keys(place, app)
     if app is None:
         protocol = protocol or ("cards" if reference is None or "worth" in protocol_options else "sketch")
-        chosen_protocol(protocol, **protocol_options)  # an option of another protocol is called as it was typed
+        chosen_protocol(protocol, protocol_options)  # an option of another protocol is called as it was typed
     typed: dict[str, object | None] = {
         "protocol": protocol,
         "reference": None if reference is None else str(reference),

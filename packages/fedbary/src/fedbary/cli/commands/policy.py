@@ -91,7 +91,7 @@ def allow(
     from fedbary.guard.questions import REVEALS
     from fedbary.wording import counted
 
-    chosen_protocol(protocol)
+    chosen_protocol(protocol, {})
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if value is not None:
             number(value, name, "policy allow")

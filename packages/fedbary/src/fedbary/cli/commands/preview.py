@@ -76,7 +76,7 @@ def preview(
 
     name = protocol or ("sketch" if reference or message else "cards")
     private = {} if epsilon is None else {"epsilon": epsilon}
-    chosen_protocol(name, **private)  # refuses what the protocol does not have
+    chosen_protocol(name, private)  # refuses what the protocol does not have
     willing = OwnerPolicy(protocols=(name,))
     own = willing if policy is None else OwnerPolicy.load(policy)
     asked = replace(own.most_telling(name, min_group), **private)
@@ -116,7 +116,7 @@ def preview(
 def _check_sources(asked: Settings, reference: Path | None, message: Path | None, others: list[Path] | None) -> None:
     if message is not None and (reference is not None or others):
         raise SettingsError("cli.message-alone")
-    if message is None and reference is None and getattr(asked, "needs_reference", False):
+    if message is None and reference is None and asked.needs_reference:
         raise SettingsError("cli.preview-needs-reference", protocol=asked.name)
 
 

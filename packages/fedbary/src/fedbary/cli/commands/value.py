@@ -105,7 +105,7 @@ def value(
             require(label, "cli.no-label")
             assert label is not None
             usual = "cards" if reference is None or "worth" in protocol_options else "sketch"
-            settings = chosen_protocol(protocol or usual, **protocol_options)
+            settings = chosen_protocol(protocol or usual, protocol_options, in_one_process=True)
             paths = client_paths(patterns, apart_from=[reference])
             target = None if reference is None else read_reference(reference, label, row_id, reading)
             agreed = None if target is None else target.reading
@@ -124,7 +124,7 @@ def value(
             sent.refuse_settings(protocol=protocol, label=label, **protocol_options)
             result = sent.of_study(reference=reference, wait=wait, progress=listener)
         else:
-            settings = chosen_protocol(protocol or "cards", **protocol_options)
+            settings = chosen_protocol(protocol or "cards", protocol_options)
             result = sent.of_cards(settings, output, reference=reference, reading=reading, **of_run)
         written = write_outcome(result, output, report=report)
     if json:

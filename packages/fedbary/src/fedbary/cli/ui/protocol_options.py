@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbary.checks import did_you_mean
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.settings_options import SettingsOfOneOf
 from fedbary.errors import SettingsError
-from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.registry import PROTOCOLS, protocol_named
 
 if TYPE_CHECKING:
     from fedbary.protocols.messages import Settings
@@ -20,34 +21,32 @@ ProtocolName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="sketch (default with a reference), cards (default without), interpolation (the paper's) or triangle.",
+        help="sketch (default with a reference), cards (default without), or interpolation (the paper's).",
         rich_help_panel=PROTOCOL_OPTIONS.panel,
         autocompletion=one_of(*PROTOCOLS),
     ),
 ]
 
 
-def chosen_protocol(name: str, **typed: object) -> Settings:
+def chosen_protocol(name: str, typed: Mapping[str, object], *, in_one_process: bool = False) -> Settings:
     """A protocol's settings from the options that were typed; one that it does not have is refused.
 
     Examples
     --------
-    >>> chosen_protocol("triangle", support=50).support
+    >>> chosen_protocol("sketch", {"support": 50}).support
     50
-    >>> chosen_protocol("triangle", rounds=3)
+    >>> chosen_protocol("sketch", {"rounds": 3})
     Traceback (most recent call last):
-    fedbary.errors.SettingsError: --rounds is not an option of the triangle protocol: ... interpolation.
+    fedbary.errors.SettingsError: --rounds is not an option of the sketch protocol: ... interpolation.
     """
-    if name not in PROTOCOLS:
-        guess = did_you_mean(name, PROTOCOLS)
-        raise SettingsError("settings.no-protocol", name=name, guess=guess, known=", ".join(PROTOCOLS))
+    settings = protocol_named(name, in_one_process=in_one_process)
+    has = {field.name for field in fields(settings)}  # type: ignore[arg-type]
     for option in typed:
-        owners = PROTOCOL_OPTIONS.owners(option)
-        if name not in owners:
+        if option not in has:
             raise SettingsError(
                 "cli.option-of-another-protocol",
                 typed=f"--{option.replace('_', '-')}",
                 protocol=name,
-                owners=" or ".join(owners),
+                owners=" or ".join(PROTOCOL_OPTIONS.owners(option)),
             )
-    return PROTOCOLS[name](**typed)
+    return settings(**typed)

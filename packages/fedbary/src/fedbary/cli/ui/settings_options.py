@@ -234,8 +234,8 @@ def _default_in_words(defaults: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> _default_in_words({"sketch": 5, "cards": 5}), _default_in_words({"triangle": 100, "interpolation": 50})
-    (' Default: 5.', ' Default: 100 (triangle), 50 (interpolation).')
+    >>> _default_in_words({"sketch": 5, "cards": 5}), _default_in_words({"sketch": 100, "interpolation": 50})
+    (' Default: 5.', ' Default: 100 (sketch), 50 (interpolation).')
     """
     known = {owner: default for owner, default in defaults.items() if default not in (None, False)}
     if not known:

@@ -13,7 +13,6 @@ from fedbary.notes import Note
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.first_message import FirstMessage, ReleasedRows
 from fedbary.protocols.interpolation import Interpolation, draw_t
-from fedbary.protocols.interpolation.potentials import source_potential
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed, random_points
@@ -26,11 +25,6 @@ from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 Floats = NDArray[np.float64]
 
 _FARTHEST = 1e100
-# What the last message brings, where row values need one.
-_LAST_ARRAYS = {
-    "access": ("reference", "reference_weights"),
-    "server-eta": ("scores",), "server-gamma": ("scores",), "server-target": ("scores",)
-}  # fmt: skip
 
 
 class InterpolationClient:
@@ -67,8 +61,6 @@ class InterpolationClient:
             return self._start(message)
         if message.kind == "step":
             return self._step(message)
-        if message.kind == "scores":
-            return self._take_scores(message)
         raise ProtocolError("protocols.unknown-message", protocol="interpolation", kind=message.kind)
 
     def row_values(self) -> ScoredRows:
@@ -122,10 +114,9 @@ class InterpolationClient:
             raise ProtocolError("protocols.round-skipped", round=0, last=self._round)
         schema = Schema.from_json(str(message.scalars["schema"]))
         schema.require(str(message.scalars["fingerprint"]))
-        asked = int(message.scalars.get("support", len(self._table)))
-        agreed = len(self._table) if self._policy.support is None else self._policy.support
-        if asked > agreed:
-            raise PrivacyError("protocols.points-not-agreed", sent=asked, agreed=agreed)
+        asked = int(message.scalars["support"])
+        if asked > self._policy.support:
+            raise PrivacyError("protocols.points-not-agreed", sent=asked, agreed=self._policy.support)
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         released = self._released_table(schema)
@@ -190,46 +181,16 @@ class InterpolationClient:
             arrays["eta_p_weights"] = self._measures["eta_p_weights"]
         return Reply(number, distances, arrays)
 
-    def _take_scores(self, message: Message) -> Reply:
-        """Final message: the reference (``access``) or the server's scores of the support points."""
-        self._ready()
-        if self._policy.gradient == "access":
-            reference = sent_array(message, "reference", (None, self._gamma.shape[1]))
-            weights = sent_array(message, "reference_weights", (len(reference),))
-            self._measures |= {"reference": reference, "reference_weights": weights}
-        elif self._policy.gradient.startswith("server"):
-            self._measures["scores"] = sent_array(message, "scores", (len(self._measures.get("eta_p", ())),))
-        return Reply(message.round)
-
     def _potentials(self, cloud: Points) -> Floats:
-        variant, measures = self._policy.gradient, self._measures
-        needed = _LAST_ARRAYS.get(variant, ("eta_q",) if variant == "eta" else ())
-        if not self._gamma.size or not {*needed} <= measures.keys():
+        """How the distance from the rows to η_Q, or to γ, changes if one of them had more mass."""
+        if not self._gamma.size or "eta_q" not in self._measures:
             raise ProtocolError("protocols.rows-before-round")
-        if variant.startswith("server"):
-            return self._scores_of_rows(cloud)
-        if variant == "gamma" and self._policy.potentials == "exact":
+        if self._policy.gradient == "gamma":
             # Potentials need not be unique: those of a solve from scratch depend on nothing but this γ.
             plan = solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=self._policy.p)
             return plan.target_potential
-        if variant == "gamma":
-            target, mass = self._gamma, self._gamma_weights
-        else:
-            name = "eta_q" if variant == "eta" else "reference"
-            target, mass = measures[name], measures[f"{name}_weights"]
-        return source_potential(self._policy, cloud.points, cloud.weights, target, mass)
-
-    def _scores_of_rows(self, cloud: Points) -> Floats:
-        """Of each row the mean of the server's scores of its points.
-
-        The j-th points of η_P and η_Q both come from γ's j-th, so that a row's share in the one is its share in the
-        other.
-        """
-        eta_p, weights = self._measures["eta_p"], self._measures["eta_p_weights"]
-        plan = solve(cloud.points, eta_p, cloud.weights, weights, p=self._policy.p)
-        sums = np.zeros(cloud.distinct)
-        np.add.at(sums, plan.source, plan.mass * self._measures["scores"][plan.target])
-        return np.asarray(sums / cloud.weights)
+        eta_q, mass = self._measures["eta_q"], self._measures["eta_q_weights"]
+        return solve(cloud.points, eta_q, cloud.weights, mass, p=self._policy.p).source_potential
 
     def _allowed_points(self, asked: int, cloud: Points) -> int:
         if self._policy.allow_reconstruction:

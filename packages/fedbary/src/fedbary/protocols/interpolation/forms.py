@@ -21,7 +21,6 @@ _POINTS = points_up_to(_MOST_POINTS)
 _SUPPORT = replace(_POINTS, optional=True)
 DISTANCE = Number(most=LARGEST)
 _SEED = Number(0, 2**63, whole=True)
-START = Form({**SCHEMA, "support": _SUPPORT, "gamma_seed": _SEED})
 _MEASURES = {
     "gamma": Numbers(("points", "width")),
     "gamma_weights": Numbers(("points",), 0.0, 1.0, optional=True),
@@ -34,7 +33,9 @@ CLAIMS = ("rows", "points that they allow", "measures", "their distances")
 
 EXCHANGES = {
     **agreement_forms.EXCHANGES,
-    "start": Exchange(START, Form({"rows": ROWS, "allowed": _POINTS})),
+    "start": Exchange(
+        Form({**SCHEMA, "support": _POINTS, "gamma_seed": _SEED}), Form({"rows": ROWS, "allowed": _POINTS})
+    ),
     # The first step says how many points were agreed, and brings the distance to the γ that all begin with.
     "step": Exchange(
         Form(
@@ -42,15 +43,5 @@ EXCHANGES = {
             {"eta_q": Numbers(("points", "width")), "eta_q_weights": Numbers(("points",), 0.0, 1.0, optional=True)},
         ),
         Form({"distance": DISTANCE, "start_distance": replace(DISTANCE, optional=True)}, _MEASURES),
-    ),
-    "scores": Exchange(
-        Form(
-            {},
-            {
-                "reference": Numbers(("points", "width"), optional=True),
-                "reference_weights": Numbers(("points",), 0.0, 1.0, optional=True),
-                "scores": Numbers(("eta points",), optional=True),
-            },
-        )
     ),
 }

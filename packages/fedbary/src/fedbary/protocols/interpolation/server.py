@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import ProtocolError, SettingsError, wrong_parameter
+from fedbary.errors import ProtocolError, wrong_parameter
 from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.forms import Form, fitting_replies
@@ -21,7 +21,6 @@ from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
 from fedbary.protocols.interpolation.common_support import ENOUGH_SUPPORT, common_support
 from fedbary.protocols.interpolation.forms import DISTANCE, EXCHANGES, points_up_to
-from fedbary.protocols.interpolation.potentials import source_potential
 from fedbary.protocols.messages import (
     NO_ANSWER,
     Failure,
@@ -45,7 +44,6 @@ from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 
 Floats = NDArray[np.float64]
 
-_NEEDS_REFERENCE = ("access", "server-eta", "server-target")
 _ABSURD = 1e6
 # Solvers may miss an optimum by less than this.
 _CONTRADICTION = 1e-3
@@ -68,8 +66,6 @@ class InterpolationServer:
         seed: int,
         host: Host = ALONE,
     ) -> None:
-        if reference is None and settings.gradient in _NEEDS_REFERENCE:
-            raise SettingsError("protocols.gradient-without-reference", gradient=settings.gradient)
         if isinstance(settings.weights, Mapping) and set(settings.weights) != set(clients):
             expected = f"a mapping with a weight for each of {', '.join(clients)}"
             raise wrong_parameter("weights", "Interpolation", expected, dict(settings.weights))
@@ -102,8 +98,6 @@ class InterpolationServer:
             return {track.name: message for track in self._active()}
         if self._stage == "step":
             return {track.name: self._step_message(track) for track in self._active() if not track.settled}
-        if self._stage == "scores":
-            return self._score_messages()
         return {}
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
@@ -117,9 +111,7 @@ class InterpolationServer:
             if isinstance(reply, Failure):
                 self._tracks[name].fail(reply)
         answers = {name: reply for name, reply in found.items() if isinstance(reply, Reply)}
-        if self._stage == "scores":
-            self._stage = "done"
-        elif self._stage == "start":
+        if self._stage == "start":
             self._absorb_start(answers)
         else:
             self._absorb_measures(answers)
@@ -182,7 +174,7 @@ class InterpolationServer:
     def _few_points(self) -> tuple[Note, ...]:
         """That one small client made everybody's points few."""
         asked, used = self._settings.support, [track.supports[0] for track in self._active() if track.supports]
-        if asked is None or not used or used[0] >= min(asked, ENOUGH_SUPPORT):
+        if not used or used[0] >= min(asked, ENOUGH_SUPPORT):
             return ()
         return (Note("protocols.few-points", {"support": used[0]}),)
 
@@ -190,14 +182,14 @@ class InterpolationServer:
 
     def _start_message(self) -> Message:
         # One γ^(0) for all, and one t of the server per round: clients then differ by their data alone.
-        schema, support = self._schema(), self._settings.support
+        schema = self._schema()
         return Message(
             "start",
             0,
             {
                 "schema": schema.to_json(),
                 "fingerprint": schema.fingerprint,
-                **({} if support is None else {"support": support}),
+                "support": self._settings.support,
                 "gamma_seed": derived_seed(self._seed, "gamma"),
             },
         )
@@ -207,31 +199,6 @@ class InterpolationServer:
         if self._settings.interpolation == "exact":
             arrays["eta_q_weights"] = track.eta_q_weights
         return Message("step", self._round, {"support": track.supports[0]} if self._round == 1 else {}, arrays)
-
-    def _score_messages(self) -> dict[str, Message]:
-        messages = {}
-        for track in self._active():
-            try:
-                messages[track.name] = self._score_message(track)
-            except Exception as error:
-                track.fail(Failure.of(error))
-        return messages
-
-    def _score_message(self, track: ClientTrack) -> Message:
-        if self._settings.gradient == "access":
-            return Message(
-                "scores",
-                self._round,
-                {},
-                {"reference": self._target, "reference_weights": self._target_weights},
-            )
-        eta_p, eta_q = (track.eta_p, track.eta_p_weights), (track.sent_eta_q, track.sent_eta_q_weights)
-        target = self._target, self._target_weights
-        scored, towards = {
-            "server-eta": (eta_p, target), "server-gamma": (eta_p, eta_q), "server-target": (eta_q, target)
-        }[self._settings.gradient]  # fmt: skip
-        scores = source_potential(self._settings, *scored, *towards)
-        return Message("scores", self._round, {}, {"scores": scores})
 
     # --- answers --------------------------------------------------------------------------------------
 
@@ -246,12 +213,11 @@ class InterpolationServer:
     def _absorb_start(self, replies: Mapping[str, Reply]) -> None:
         """Agree on the number of points, and begin with the same γ^(0) for all who allow as many."""
         allowed = {name: int(reply.scalars["allowed"]) for name, reply in replies.items()}
-        asked = self._settings.support
-        common = None if asked is None else common_support(allowed.values(), asked)
+        sizes = self._sizes(allowed)
         for name, reply in replies.items():
             track = self._tracks[name]
             track.rows, track.notes = int(reply.scalars["rows"]), reply_notes(reply)
-            size = allowed[name] if common is None else common
+            size = sizes[name]
             if allowed[name] < size:
                 points = {"allowed": allowed[name], "support": size}
                 track.fail(Failure(Note("protocols.too-small-for-support", points)))
@@ -265,6 +231,10 @@ class InterpolationServer:
             self._target = random_points(generator(self._seed, "target"), size, self._schema())
             self._target_weights = np.full(size, 1.0 / size)
         self._advance(moving)
+
+    def _sizes(self, allowed: Mapping[str, int]) -> Mapping[str, int]:
+        """How many points each client begins with: all the same number."""
+        return dict.fromkeys(allowed, common_support(allowed.values(), self._settings.support))
 
     def _absorb_measures(self, replies: Mapping[str, Reply]) -> None:
         for name, reply in replies.items():
@@ -295,23 +265,19 @@ class InterpolationServer:
             for track in moving:
                 track.settled = True
         if self._round > self._settings.rounds or all(track.settled for track in self._active()):
-            more = self._settings.gradient not in ("eta", "gamma") and self._active()
-            self._stage = "scores" if more else "done"
+            self._stage = "done"
         else:
             self._stage = "step"
 
     def _reply_form(self) -> Form:
         """What the clients' answers must look like now."""
         form = EXCHANGES[self._stage].reply
-        if self._stage == "scores":
-            return form
         if self._stage == "start":
-            most = self._settings.support
-            return form if most is None else replace(form, scalars={**form.scalars, "allowed": points_up_to(most)})
+            return replace(form, scalars={**form.scalars, "allowed": points_up_to(self._settings.support)})
         if self._round == 1:
             form = replace(form, scalars={**form.scalars, "start_distance": DISTANCE})
         exact = self._settings.interpolation == "exact"
-        most = _MOST_EXACT_POINTS if exact or self._settings.support is None else self._settings.support
+        most = _MOST_EXACT_POINTS if exact else self._settings.support
         needed = ["gamma_weights"] if exact else []
         needed += ["eta_p", "eta_p_weights"] if self._settings.sends_eta_p else []
         return form.sized(width=self._schema().point_width, points=range(1, most + 1)).requiring(*needed)
@@ -322,13 +288,6 @@ class InterpolationServer:
         if not exact and len(gamma) != len(track.gamma):
             raise ProtocolError("protocols.reply-other-points", points=len(gamma), agreed=len(track.gamma))
         weights = reply.arrays["gamma_weights"] if exact else np.full(len(gamma), 1.0 / len(gamma))
-        if self._settings.gradient.startswith("server") and len(gamma) != track.rows:
-            raise ProtocolError(
-                "protocols.gradient-needs-all-rows",
-                gradient=self._settings.gradient,
-                rows=int(track.rows),
-                points=len(gamma),
-            )
         if self._settings.sends_eta_p:
             track.eta_p, track.eta_p_weights = reply.arrays["eta_p"], reply.arrays["eta_p_weights"]
         track.sent_eta_q, track.sent_eta_q_weights = track.eta_q, track.eta_q_weights

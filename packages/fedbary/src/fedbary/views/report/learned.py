@@ -29,10 +29,8 @@ def learned(settings: Mapping[str, Any]) -> Learned | None:
     if protocol == "interpolation":
         exposed = bool(settings.get("allow_reconstruction")) or settings.get("interpolation") == "exact"
         with_reference = settings.get("reference_rows") is not None
-        return Learned(
-            _server(settings, exposed, with_reference), _clients(settings, with_reference), *_limits(exposed)
-        )
-    known = {"sketch": _sketch, "cards": _cards, "triangle": _triangle}
+        return Learned(_server(settings, exposed, with_reference), _clients(with_reference), *_limits(exposed))
+    known = {"sketch": _sketch, "cards": _cards}
     return known[str(protocol)](settings) if protocol in known else None
 
 
@@ -149,57 +147,29 @@ def _cards_warning(settings: Mapping[str, Any]) -> str:
     )
 
 
-def _triangle(settings: Mapping[str, Any]) -> Learned:
-    return Learned(
-        (
-            "How many rows each client has, and which classes it has too few rows of.",
-            f"From each client up to {settings.get('support')} points, each averaging at least "
-            f"{settings.get('min_group')} rows and mixed with points that the server knows.",
-        ),
-        ("The schema, and points between the reference and the shared measure.",),
-        _NOBODY,
-        ("The protocol is not differentially private; with t known the averages can be read.",),
-    )
-
-
 def _server(settings: Mapping[str, Any], exposed: bool, with_reference: bool) -> tuple[str, ...]:
-    support = settings.get("support")
-    points = (
-        "one interpolated point a round for each row"
-        if support is None
-        else (f"up to {support} interpolated points a round")
-    )
     behind = "" if exposed else f", each averaging at least {settings['min_group']} different rows"
     agreed = (
         "Each client's column names, means and variances, and its frequent categories and classes: "
         "without a reference, the common scaling was agreed from these."
-    )
-    scored = (
-        "The points η_P between the client's rows and its interpolated points, to score them."
-        if _scores(settings)
-        else ""
     )
     facts = (
         "How many rows each client has, and how many points they allow.",
         "Notes on classes and columns: which classes a client lacks or has beyond the target's, and which columns "
         "it ignores.",
         "" if with_reference else agreed,
-        f"From each client {points}{behind}.",
-        scored,
+        f"From each client up to {settings.get('support')} interpolated points a round{behind}.",
         "From each client one distance a round.",
     )
     return tuple(fact for fact in facts if fact)
 
 
-def _clients(settings: Mapping[str, Any], with_reference: bool) -> tuple[str, ...]:
+def _clients(with_reference: bool) -> tuple[str, ...]:
     target = "reference" if with_reference else "federation"
-    facts = [
+    return (
         f"The schema: columns, classes and the scaling (means and deviations) of the {target}.",
         "The server's interpolated points η_Q, which lie between the client's own points and the target.",
-    ]
-    if settings.get("gradient") == "access":
-        facts.append("The reference itself, as points of the common space: gradient = access sends it to every client.")
-    return tuple(facts)
+    )
 
 
 def _limits(exposed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -217,7 +187,3 @@ def _limits(exposed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
             "owner holds all the data.",
         )
     return nobody, tuple(warnings)
-
-
-def _scores(settings: Mapping[str, Any]) -> bool:
-    return settings.get("gradient") in ("server-eta", "server-gamma")

@@ -1,5 +1,8 @@
 """TriangleWad: exact where the geometry is flat, an upper bound along true geodesics, guarded like the others."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,10 +10,14 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded, parameter
+from fedbary.engines.run_config import RunConfig
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
+from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import NO_ANSWER, Reply
-from fedbary.protocols.triangle import Triangle
+from fedbary.space.points import embed, random_points
+from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
+from fedbary_lab.triangle import Triangle
 
 PLAIN = fb.Space(scaling="none", metric="euclidean", labels="onehot", label_weight=0.0)
 
@@ -142,7 +149,80 @@ def test_settings_and_missing_references_are_refused(rng):
         Triangle(t=1.0)
     with pytest.raises(SettingsError, check=parameter("support")):
         Triangle(support=0)
-    with pytest.raises(SettingsError, check=coded("protocols.triangle-without-reference")):
+    with pytest.raises(SettingsError, check=coded("research.triangle-without-reference")):
         server_of(Triangle(), ["a"], None)
     with pytest.raises(DataError, check=coded("protocols.reference-too-small")):
         server_of(Triangle(), ["a"], cloud(rng.standard_normal((4, 2))))
+
+
+@pytest.mark.parametrize("huge", [1e100, 1e308])
+def test_absurd_numbers_take_out_their_client_at_most(rng, huge):
+    reference, table = cloud(rng.standard_normal((100, 2))), cloud(rng.standard_normal((100, 2)))
+    settings = Triangle(support=8)
+    server = server_of(settings, ["good", "absurd"], reference)
+    good = client_of(settings, table).answer(server.tasks()["good"])
+    absurd = Reply(0, good.scalars, {"eta_p": np.full_like(good.arrays["eta_p"], huge)})
+    server.absorb({"good": good, "absurd": absurd})
+    result = server.result()
+    assert set(result.failed) <= {"absurd"}
+    assert np.isfinite(result.clients["distance"][0])
+
+
+def test_rows_are_read_off_the_points_only_where_that_is_allowed(rng):
+    """γ comes from the server's own seed, and t is public."""
+    reference, table = cloud(rng.standard_normal((100, 2))), cloud(rng.standard_normal((40, 2)))
+    for settings, everything in ((Triangle(support=40, allow_reconstruction=True), True), (Triangle(), False)):
+        message = server_of(settings, ["c"], reference).tasks()["c"]
+        schema = Schema.from_json(message.scalars["schema"])
+        eta_p = client_of(settings, table).answer(message).arrays["eta_p"]
+        gamma = random_points(np.random.default_rng(message.scalars["gamma_seed"]), len(eta_p), schema)
+        averages = (eta_p - settings.t * gamma) / (1.0 - settings.t)
+        apart = np.abs(embed(table, schema).points[:, None] - averages).max(axis=2).min(axis=1)
+        assert np.array_equal(apart < 1e-6, np.full(len(table), everything))
+
+
+def test_row_values_need_an_answer_before_them(rng):
+    with pytest.raises(ProtocolError, check=coded("protocols.not-started")):
+        client_of(Triangle(), cloud(rng.standard_normal((50, 2)))).row_values()
+
+
+def test_the_last_distances_so_far_are_those_of_the_result(rng):
+    clients = {name: cloud(rng.standard_normal((rows, 2))) for name, rows in (("a", 60), ("tiny", 1))}
+    events = []
+    result = fb.value(clients, cloud(rng.standard_normal((90, 2))), protocol="triangle", seed=0, progress=events.append)
+    told = [event.values for event in events if event.kind == "distances"][-1]
+    assert told == pytest.approx(result.clients.set_index("client")["distance"].dropna().to_dict(), rel=1e-5)
+    assert list(result.failed) == ["tiny"]
+
+
+def test_its_name_is_enough_and_nothing_is_imported_before():
+    script = (
+        "import sys, fedbary as fb\nfrom fedbary.protocols.registry import PROTOCOLS, protocol_named\n"
+        "assert not any(name.startswith('fedbary_lab') for name in sys.modules)\n"
+        "assert protocol_named('triangle', in_one_process=True) is fb.Triangle\nassert list(PROTOCOLS) == "
+        "['sketch', 'cards', 'interpolation']"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_only_the_local_engine_takes_it(rng, tmp_path):
+    def elsewhere():
+        engine = fb.FilesEngine(tmp_path / "files")
+        fb.value(None, cloud(rng.standard_normal((60, 2))), protocol=Triangle(), engine=engine)
+
+    for ask in (elsewhere, lambda: RunConfig.of({"protocol": "triangle"})):
+        with pytest.raises(SettingsError, check=coded("settings.protocol-in-one-process")):
+            ask()
+    with pytest.raises(SettingsError, check=coded("guard.policy-unknown-protocol")):
+        OwnerPolicy(protocols=("triangle",))
+    with pytest.raises(PrivacyError, check=coded("guard.protocol-not-allowed")):
+        OwnerPolicy().check(Triangle())
+    with pytest.raises(SettingsError, check=parameter("protocol")):
+        fb.audit(protocol=Triangle())
+
+
+def test_the_reports_say_that_nothing_left_one_process(rng, tmp_path):
+    result = value(Triangle(support=10), cloud(rng.standard_normal((90, 2))), a=cloud(rng.standard_normal((60, 2))))
+    for client, sentence in ((None, "Nothing, to nobody"), ("a", "so nothing left it")):
+        page = result.report(tmp_path / "report.html", **({} if client is None else {"client": client}))
+        assert sentence in page.read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbary.transport import solve
-from fedbary.transport.debiased import debiased_potential
+from fedbary_lab.transport.debiased import debiased_potential
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.2, 1.0, 5.0])

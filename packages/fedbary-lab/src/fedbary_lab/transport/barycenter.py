@@ -60,16 +60,16 @@ def free_support_barycenter(
     Examples
     --------
     >>> import numpy as np
-    >>> from fedbary.transport import free_support_barycenter
+    >>> from fedbary_lab.transport.barycenter import free_support_barycenter
     >>> left, right = np.array([[-1.0], [0.0]]), np.array([[3.0], [4.0]])
     >>> free_support_barycenter([(left, None), (right, None)], np.array([[0.0], [1.0]])).points.ravel()
     array([1., 2.])
     """
     if not measures:
-        raise TransportError("transport.no-measure")
+        raise TransportError("research.no-measure")
     shares = np.full(len(measures), 1.0 / len(measures)) if weights is None else np.asarray(weights, dtype=float)
     if shares.shape != (len(measures),) or (shares < 0).any() or abs(shares.sum() - 1.0) > 1e-9:
-        raise TransportError("transport.barycenter-weights", measures=len(measures))
+        raise TransportError("research.barycenter-weights", measures=len(measures))
     points = np.array(start, dtype=float)
     objective: list[float] = []
     for _ in range(max_steps):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.transport.cost import cost_matrix
-from fedbary.transport.sinkhorn import sinkhorn
+from fedbary_lab.transport.sinkhorn import sinkhorn
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def debiased_potential(X: Floats, Y: Floats, a: Floats, b: Floats, *, epsilon: f
     Examples
     --------
     >>> import numpy as np
-    >>> from fedbary.transport.debiased import debiased_potential
+    >>> from fedbary_lab.transport.debiased import debiased_potential
     >>> X, half = np.array([[0.0], [1.0]]), np.full(2, 0.5)
     >>> bool(np.allclose(debiased_potential(X, X, half, half, epsilon=0.2), 0.0))
     True

@@ -7,7 +7,8 @@ from games_fixtures import SOLVED, limited, recorded
 
 from codes import parameter
 from fedbary.errors import SettingsError
-from fedbary.games import Game, group_testing_shapley
+from fedbary.games import Game
+from fedbary_lab.group_testing import group_testing_shapley
 
 
 @pytest.mark.parametrize("centred", [True, False])
@@ -67,7 +68,7 @@ def test_a_target_error_ends_the_sampling():
     assert 0.015 < found.standard_errors.max() <= 0.02
     missed = group_testing_shapley(game, seed=0, samples=100, largest_error=0.001)
     assert not missed.converged
-    assert (missed.notes[0].code, missed.notes[0].facts["samples"]) == ("games.error-too-large", 100)
+    assert (missed.notes[0].code, missed.notes[0].facts["samples"]) == ("research.error-too-large", 100)
 
 
 def test_a_budget_leaves_the_samples_that_were_paid_for():
@@ -76,7 +77,7 @@ def test_a_budget_leaves_the_samples_that_were_paid_for():
     assert not found.converged
     assert found.evaluations == 500
     assert (np.abs(found.values - solved.values) <= 4 * found.standard_errors).all()
-    assert (found.notes[-1].code, found.notes[-1].facts["samples"]) == ("games.fewer-samples", 5000)
+    assert (found.notes[-1].code, found.notes[-1].facts["samples"]) == ("research.fewer-samples", 5000)
     none = group_testing_shapley(limited(solved, max_evaluations=2), seed=0)
     np.testing.assert_allclose(none.values, 0.5)
     assert not none.converged

@@ -68,7 +68,7 @@ def sinkhorn(
     Examples
     --------
     >>> import numpy as np
-    >>> from fedbary.transport.sinkhorn import sinkhorn
+    >>> from fedbary_lab.transport.sinkhorn import sinkhorn
     >>> half = np.full(2, 0.5)
     >>> sinkhorn(np.array([[1.0, 2.0], [2.0, 3.0]]), half, half, epsilon=0.1).source_potential.round(6)
     array([0.5, 1.5])
@@ -93,7 +93,7 @@ def sinkhorn(
     g, error = _solved(dual, g, tolerance)
     if error > tolerance:
         raise TransportError(
-            "transport.entropic-unfinished",
+            "research.entropic-unfinished",
             sources=len(a),
             targets=len(b),
             error=float(error),

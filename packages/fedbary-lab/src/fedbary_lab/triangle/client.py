@@ -10,9 +10,9 @@ from fedbary.errors import ProtocolError
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.interpolation.client import InterpolationClient, sent_array
 from fedbary.protocols.messages import Message, Reply
-from fedbary.protocols.triangle import Triangle
 from fedbary.transport import interpolate
 from fedbary.valuation.rules import RowRules
+from fedbary_lab.triangle import Triangle
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import DataError, ProtocolError, SettingsError
-from fedbary.protocols.forms import fitting_replies
+from fedbary.protocols.forms import Form, Numbers, fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation.client_track import ClientTrack
 from fedbary.protocols.messages import (
@@ -26,19 +26,21 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.randomness import derived_seed
-from fedbary.protocols.triangle import Triangle
-from fedbary.protocols.triangle.forms import EXCHANGES
+from fedbary.protocols.sketch.forms import ROWS
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points
 from fedbary.transport import interpolate, solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
+from fedbary_lab.triangle import Triangle
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
 
 Floats = NDArray[np.float64]
+
+_REPLY = Form({"rows": ROWS}, {"eta_p": Numbers(("points", "width"))})
 
 
 class TriangleServer:
@@ -55,7 +57,7 @@ class TriangleServer:
         host: Host = ALONE,
     ) -> None:
         if reference is None:
-            raise SettingsError("protocols.triangle-without-reference")
+            raise SettingsError("research.triangle-without-reference")
         self._settings = settings
         self._space = space
         self._seed = seed
@@ -92,7 +94,7 @@ class TriangleServer:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad answer takes its client out and nobody else."""
-        form = EXCHANGES["start"].reply.sized(width=self._schema.point_width, points=range(1, self._support + 1))
+        form = _REPLY.sized(width=self._schema.point_width, points=range(1, self._support + 1))
         for name, reply in fitting_replies(self._tracks, replies, form, number=0).items():
             self._take(self._tracks[name], reply)
         active = [track for track in self._tracks.values() if track.failure is None]

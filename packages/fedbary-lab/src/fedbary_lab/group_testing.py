@@ -57,7 +57,8 @@ def group_testing_shapley(
 
     Examples
     --------
-    >>> from fedbary.games import Game, exact_shapley, group_testing_shapley
+    >>> from fedbary.games import Game, exact_shapley
+    >>> from fedbary_lab.group_testing import group_testing_shapley
     >>> runway = Game(["small", "middle", "large"], lambda coalitions: (coalitions * [1.0, 2.0, 5.0]).max(axis=1))
     >>> found = group_testing_shapley(runway, seed=0, samples=2000)
     >>> bool((abs(found.values - exact_shapley(runway).values) < 0.2).all()), round(float(found.values.sum()), 9)
@@ -90,10 +91,10 @@ def group_testing_shapley(
     except BudgetSpent as spent:
         if len(terms) < 2:
             return unfinished(game, spent, since=since)
-        notes = (spent.note, Note("games.fewer-samples", {"drawn": len(terms), "samples": samples}))
+        notes = (spent.note, Note("research.fewer-samples", {"drawn": len(terms), "samples": samples}))
     if wanted is not None and not notes and not _small(errors, wanted):
         facts = {"samples": samples, "error": float(errors.max()), "wanted": wanted}
-        notes = (Note("games.error-too-large", facts),)
+        notes = (Note("research.error-too-large", facts),)
     values = total / players + terms.mean(axis=0)
     return Estimate.of(game, values, errors, since=since, converged=not notes, notes=notes)
 

@@ -1,4 +1,4 @@
-"""TriangleWad (Li & Pang 2024): one round, a similar triangle instead of a search. A peer to compare with."""
+"""TriangleWad (Li & Pang 2024): one round, a similar triangle instead of a search. To compare with, in one process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.protocols.triangle.client import TriangleClient
-    from fedbary.protocols.triangle.server import TriangleServer
+    from fedbary_lab.triangle.client import TriangleClient
+    from fedbary_lab.triangle.server import TriangleServer
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,7 @@ class Triangle:
     Examples
     --------
     >>> import fedbary as fb
-    >>> from fedbary.protocols.triangle import Triangle
-    >>> Triangle(support=50).t
+    >>> fb.Triangle(support=50).t
     0.5
     """
 
@@ -86,12 +85,12 @@ class Triangle:
         host: Host = ALONE,
     ) -> TriangleServer:
         """The coordinator's half."""
-        from fedbary.protocols.triangle.server import TriangleServer
+        from fedbary_lab.triangle.server import TriangleServer
 
         return TriangleServer(self, clients, reference, space, seed=seed, host=host)
 
     def client(self, table: Table, *, rules: RowRules, seed: int) -> TriangleClient:
         """A data owner's half; it draws nothing at random that is not shared."""
-        from fedbary.protocols.triangle.client import TriangleClient
+        from fedbary_lab.triangle.client import TriangleClient
 
         return TriangleClient(self, table, rules=rules, seed=seed)

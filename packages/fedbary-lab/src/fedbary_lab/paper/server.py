@@ -1,0 +1,87 @@
+"""The server of Algorithm 1 that shows the reference, or scores support points, where a comparison asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fedbary.data.table import Table
+from fedbary.errors import ProtocolError
+from fedbary.notes import Note
+from fedbary.protocols.forms import Form, fitting_replies
+from fedbary.protocols.host import Host
+from fedbary.protocols.interpolation.client_track import ClientTrack
+from fedbary.protocols.interpolation.server import InterpolationServer
+from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.space.options import Space
+from fedbary_lab.paper import PaperInterpolation
+from fedbary_lab.paper.potentials import source_potential
+
+
+class PaperServer(InterpolationServer):
+    """The core's server, one stage longer where row values need what it has."""
+
+    def __init__(
+        self,
+        settings: PaperInterpolation,
+        clients: Sequence[str],
+        reference: Table | None,
+        space: Space,
+        *,
+        seed: int,
+        host: Host,
+    ) -> None:
+        super().__init__(settings, clients, reference, space, seed=seed, host=host)
+        self._paper = settings
+
+    def tasks(self) -> Mapping[str, Message]:
+        """Messages for the clients that are still in; empty when done."""
+        if self._stage != "scores":
+            return super().tasks()
+        messages = {}
+        for track in self._active():
+            try:
+                messages[track.name] = self._score_message(track)
+            except Exception as error:
+                track.fail(Failure.of(error))
+        return messages
+
+    def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
+        """Take the answers to `tasks`; a bad answer takes its client out and nobody else."""
+        if self._stage != "scores":
+            super().absorb(replies)
+            return
+        asked = [track.name for track in self._active()]
+        for name, reply in fitting_replies(asked, replies, Form(), number=self._round).items():
+            if isinstance(reply, Failure):
+                self._tracks[name].fail(reply)
+        self._stage = "done"
+
+    def _score_message(self, track: ClientTrack) -> Message:
+        target = self._target, self._target_weights
+        if self._paper.gradient == "access":
+            arrays = dict(zip(("reference", "reference_weights"), target, strict=True))
+            return Message("scores", self._round, {}, arrays)
+        eta_p, eta_q = (track.eta_p, track.eta_p_weights), (track.sent_eta_q, track.sent_eta_q_weights)
+        scored, towards = {
+            "server-eta": (eta_p, target), "server-gamma": (eta_p, eta_q), "server-target": (eta_q, target)
+        }[self._paper.gradient]  # fmt: skip
+        scores = source_potential(self._paper, *scored, *towards)
+        return Message("scores", self._round, {}, {"scores": scores})
+
+    def _sizes(self, allowed: Mapping[str, int]) -> Mapping[str, int]:
+        return allowed if self._paper.point_per_row else super()._sizes(allowed)
+
+    def _few_points(self) -> tuple[Note, ...]:
+        return () if self._paper.point_per_row else super()._few_points()
+
+    def _advance(self, moving: list[ClientTrack]) -> None:
+        super()._advance(moving)
+        if self._stage == "done" and self._paper.gradient not in ("eta", "gamma") and self._active():
+            self._stage = "scores"
+
+    def _take(self, track: ClientTrack, reply: Reply) -> None:
+        points = len(reply.arrays["gamma"])
+        if self._paper.gradient.startswith("server") and points != track.rows:
+            facts = {"gradient": self._paper.gradient, "rows": int(track.rows), "points": points}
+            raise ProtocolError("research.gradient-needs-all-rows", **facts)
+        super()._take(track, reply)
