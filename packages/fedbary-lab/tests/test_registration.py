@@ -48,7 +48,7 @@ def test_what_it_does_can_be_said():
 @pytest.mark.parametrize("name", ["sketch", "worth"])
 def test_names_of_protocols_are_taken(register, name):
     with pytest.raises(SettingsError, check=coded("settings.name-taken")):
-        getattr(fb.research, register)(name, lambda *_: 0)
+        getattr(fedbary_lab, register)(name, lambda *_: 0)
 
 
 def test_names_of_methods_are_taken():

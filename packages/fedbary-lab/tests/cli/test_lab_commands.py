@@ -13,7 +13,7 @@ from fedbary.valuation.rules import RowRules
 from fedbary_lab.cli import completion
 from fedbary_lab.training.fedavg_settings import FedAvg
 
-pytest_plugins = ["cli_fixtures"]
+pytest_plugins = ["cli_fixtures", "plug_ins"]
 BASE = ("--label", "ill", "--id", "id", "--reference", "reference.csv")
 COMMANDS = typer.main.get_command(app).commands
 OURS = ("compare", "boost", "datasets", "reproduce")

@@ -1,5 +1,6 @@
 """A folder of small clients, and the command line run in this process or as a real one."""
 
+import json
 import os
 import subprocess
 import sys
@@ -115,5 +116,20 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             timeout=600,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def parsed(fedbary):
+    """Run a command with --json and read what it printed, strictly."""
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    def run(*arguments, code=0):
+        found, out, err = fedbary(*arguments, "--json")
+        assert (found, err) == (code, "")
+        return json.loads(out, parse_constant=refuse)
 
     return run

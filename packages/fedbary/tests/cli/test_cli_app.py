@@ -8,7 +8,7 @@ import pytest
 
 import fedbary as fb
 
-pytest_plugins = ["plug_ins", "cli_fixtures"]
+pytest_plugins = ["cli_fixtures"]
 
 
 def test_help_names_the_commands(shell):

@@ -1,29 +1,10 @@
 """--json: strict JSON, and nothing else, on standard output of every command that prints results."""
 
-import json
-
-import pytest
-
 import fedbary as fb
 
 pytest_plugins = ["cli_fixtures"]
 
 BASE = ("--label", "ill", "--id", "id", "--reference", "reference.csv")
-
-
-@pytest.fixture
-def parsed(fedbary):
-    """Run a command with --json and read what it printed, strictly."""
-
-    def refuse(constant):
-        raise AssertionError(f"{constant} is not JSON")
-
-    def run(*arguments, code=0):
-        found, out, err = fedbary(*arguments, "--json")
-        assert (found, err) == (code, "")
-        return json.loads(out, parse_constant=refuse)
-
-    return run
 
 
 def test_value_and_rows(parsed, sites):
