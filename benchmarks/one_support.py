@@ -15,6 +15,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import fedbary as fb
+from fedbary_lab.datasets import describe
 
 SUPPORTS = (2, 5, 10, 20, 50)
 NOISES = {
@@ -27,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="two seeds only, and no data but digits")
     smoke = parser.parse_args().smoke
-    known = fb.datasets.describe().set_index("name")["available"]
+    known = describe().set_index("name")["available"]
     names = ["digits", *(["fashion-mnist"] if known["fashion-mnist"] and not smoke else [])]
     clean = range(2 if smoke else 5)
     print(f"250 rows stand farther away than 500, {len(clean)} seeds")

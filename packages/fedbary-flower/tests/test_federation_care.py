@@ -183,7 +183,7 @@ def test_the_doctor_says_what_to_type(folder, capsys):
     assert code == 2
     assert {what for what, (state, *_) in found.items() if state == "problem"} == {"server"}
     assert found["server"][2] == f"{folder}/server.sh"
-    assert found["flower"][1].startswith("fedbary ")
+    assert "flwr 1." in found["fedbary-flower"][1]
     assert found["node north"] == ("missing", "whether it is online, only the server knows", "")
     assert main(["federation", "doctor", str(folder)]) == 2
     assert capsys.readouterr().out.rstrip().endswith(f"{folder}/server.sh")
@@ -197,7 +197,7 @@ def test_the_doctor_sees_what_does_not_fit(folder, capsys):
     (folder / "flwr/config.toml").write_text(settings.replace(str(folder), "/elsewhere"))
     _, found = lines(folder, capsys)
     assert found["secret keys"][::2] == ("problem", f"chmod -R go-rwx {folder}")
-    assert found["node south"] == (
+    assert found["key of south"] == (
         "problem", "key and key.pub are not a pair", f"fedbary federation rotate-keys {folder} south",
     )  # fmt: skip
     assert found["server's names"][::2] == ("problem", f"fedbary federation rotate-keys {folder} --server")

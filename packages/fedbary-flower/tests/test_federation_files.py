@@ -250,10 +250,11 @@ def test_every_command_has_an_example(command, capsys):
 
 
 def test_without_flower_the_extra_is_named(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("fedbary.deploy.engines.NETWORKS", {})
     assert main(["federation", "init", str(tmp_path / "fed"), "--nodes", "a"]) == 2
     assert capsys.readouterr().err == (
-        "error: A federation runs on Flower: install it with pip install 'fedbary[flower]'\n"
+        "error: a federation over flower is part of the package fedbary-flower, which is not installed: "
+        "pip install 'fedbary[flower]'\n"
     )
     assert not (tmp_path / "fed").exists()
 

@@ -22,7 +22,7 @@ DIGITS = fb.datasets.load("digits")
 
 
 def test_flwr_build_takes_it(tmp_path):
-    copy = tmp_path / "packages/fedbary-flower/app"
+    copy = tmp_path / "app"
     copy.mkdir()
     for file in subprocess.run(["git", "ls-files"], cwd=APP, capture_output=True, text=True, check=True).stdout.split():
         (copy / file).parent.mkdir(exist_ok=True, parents=True)

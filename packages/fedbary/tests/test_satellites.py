@@ -18,7 +18,7 @@ pytest_plugins = ["cli_fixtures"]
 def alone(monkeypatch):
     """As if nothing but the core were installed."""
     monkeypatch.setattr(satellites, "find_spec", lambda name: None if name.startswith("fedbary_") else name)
-    monkeypatch.setattr("fedbary.data.registry.entry_points", lambda group: [])
+    monkeypatch.setattr("fedbary.deploy.engines.NETWORKS", {})
 
 
 @pytest.mark.parametrize("name", ["boost", "compare_clients", "TrainingLog"])

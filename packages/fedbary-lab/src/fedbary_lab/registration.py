@@ -34,6 +34,7 @@ def register_row_method(name: str, compute: Callable[[Table, Table, int], ArrayL
     Examples
     --------
     >>> import fedbary as fb
+    >>> import fedbary_lab
     >>> from fedbary_lab.baselines import ROW_METHODS
     >>> fedbary_lab.register_row_method("first-best", lambda table, reference, seed: range(len(table), 0, -1))
     >>> rows = fb.Table.from_arrays([[0.0], [1.0], [5.0]], ["a", "b", "b"])
@@ -64,7 +65,7 @@ def register_client_method(
 
     Examples
     --------
-    >>> import fedbary as fb
+    >>> import fedbary_lab
     >>> from fedbary_lab.baselines.clients import METHODS
     >>> fedbary_lab.register_client_method("by-rows", lambda setting: setting.log.counts)
     >>> METHODS["by-rows"].does

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.usefixtures("own_names")
 
 OWN = """
 import fedbary as fb
+import fedbary_lab
 from sklearn.datasets import make_blobs
 
 def first_worst(table, reference, seed):

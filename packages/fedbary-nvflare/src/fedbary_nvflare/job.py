@@ -17,7 +17,8 @@ from fedbary_nvflare.coordinator import Coordinator
 from fedbary_nvflare.site import Site
 from fedbary_nvflare.site_config import FILE
 
-PACKAGE = "fedbary"
+# Sites have them: a job that is exported copies neither.
+PACKAGES = ("fedbary", "fedbary_nvflare")
 _START = 600
 _MOST_SIMULATED = 100  # FLARE's, which otherwise ends with a code and no word
 # All that a site, or the server, has to allow for our jobs: nothing that a job brings is ever run.
@@ -75,7 +76,7 @@ class _WithoutCode(CollabRecipe):  # type: ignore[misc]
     """A recipe whose classes are installed at the sites, instead of travelling with the job."""
 
     def finalize(self) -> FedJob:
-        self._job.set_app_packages([PACKAGE])
+        self._job.set_app_packages(list(PACKAGES))
         return super().finalize()
 
     @staticmethod

@@ -33,7 +33,7 @@ def bars(
     >>> import pandas as pd
     >>> import fedbary as fb
     >>> table = pd.DataFrame({"client": ["a", "b"], "distance": [1.0, 2.0], "noise": ["none", "none"]})
-    >>> len(fb.plots.bars(table, x="client", y="distance", by="noise").plot().data)
+    >>> len(bars(table, x="client", y="distance", by="noise").plot().data)
     1
     """
     said = labels or {}

@@ -38,7 +38,7 @@ def curves(
     >>> import pandas as pd
     >>> import fedbary as fb
     >>> table = pd.DataFrame({"alpha": ["0.1", "1"], "auroc": [0.9, 0.95], "method": ["ours", "ours"]})
-    >>> len(fb.plots.curves(table, x="alpha", y="auroc", by="method").plot().data)
+    >>> len(curves(table, x="alpha", y="auroc", by="method").plot().data)
     1
     """
     said = labels or {}

@@ -36,7 +36,7 @@ def scatter(
     >>> import pandas as pd
     >>> import fedbary as fb
     >>> table = pd.DataFrame({"x": [0.0, 1.0], "y": [1.0, 0.0], "whose": ["north", "south"]})
-    >>> len(fb.plots.scatter(table, x="x", y="y", by="whose").plot().data)
+    >>> len(scatter(table, x="x", y="y", by="whose").plot().data)
     2
     """
     said = labels or {}
