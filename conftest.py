@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from measured import Measured, function_of, slow_tests
 
-for profile, examples in {"ci": 25, "quick": 8}.items():
+for profile, examples in {"ci": 25, "quick": 5}.items():
     settings.register_profile(
         profile, max_examples=examples, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
     )

@@ -53,7 +53,7 @@ def test_listed_ones_attacks_and_the_first_to_import_something_may(monkeypatch):
     made.seconds = dict.fromkeys(
         (
             "tests/a.py::test_listed[1]",
-            "packages/fedbary/tests/guard/b.py::test_attack",
+            "packages/fedbary/tests/guard/test_node.py::test_attack",
             "tests/a.py::test_first",
             "tests/a.py::test_x",
         ),
