@@ -54,7 +54,7 @@ def main() -> None:
         try:
             for title, *work in SMOKE if options.smoke else WORK:
                 before, after = (
-                    measured(*work, source=tree / "src", patience=options.patience) for tree in (base, HERE)
+                    measured(*work, source=sources(tree), patience=options.patience) for tree in (base, HERE)
                 )
                 lines.append(line(title, before, after))
                 print(lines[-1], flush=True)
@@ -74,6 +74,11 @@ def line(title: str, before: Took | None, after: Took | None) -> str:
 def seconds(took: Took | None) -> str:
     """Wall clock and processor time."""
     return "—" if took is None else f"{took['wall']:.2f} ({took['cpu']:.2f})"
+
+
+def sources(tree: Path) -> Path:
+    """Where a revision keeps the core: since the repository has four packages, in one of them."""
+    return next(place for place in (tree / "packages" / "fedbary" / "src", tree / "src") if place.is_dir())
 
 
 def git(*words: str) -> None:

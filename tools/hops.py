@@ -23,6 +23,7 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 import fedbary as fb
 
 OURS = str(Path(fb.__file__).parent)
+PACKAGES = str(Path(__file__).parents[1] / "packages")
 HOSPITALS = Path(__file__).parents[1] / "examples" / "hospitals"
 # No hop for a reader: generated, or part of the expression that it stands in.
 NOT_A_HOP = {"<module>", "<lambda>", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>"}
@@ -34,7 +35,7 @@ def entered(call: Callable[[], object]) -> list[str]:
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(OURS) and code.co_name not in NOT_A_HOP:
+        if event == "call" and code.co_filename.startswith(PACKAGES) and code.co_name not in NOT_A_HOP:
             met[code] = None
 
     with contextlib.redirect_stdout(io.StringIO()):
@@ -47,7 +48,7 @@ def entered(call: Callable[[], object]) -> list[str]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]
-    names = (f"{Path(code.co_filename).relative_to(OURS)}:{code.co_qualname}" for code in met)
+    names = (f"{code.co_filename.partition('/src/')[2]}:{code.co_qualname}" for code in met)
     return list(dict.fromkeys(name for name in names if not name.endswith("<locals>")))
 
 

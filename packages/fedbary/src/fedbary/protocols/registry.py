@@ -33,11 +33,13 @@ def protocol_named(name: str, *, in_one_process: bool = False) -> Callable[..., 
     Traceback (most recent call last):
     fedbary.errors.SettingsError: There is no protocol 'skecth' (did you mean 'sketch'?); choose from sketch, ...
     """
-    known = _OFFERED.offered() if in_one_process else list(PROTOCOLS)
-    if name in known:
-        return _OFFERED[name]
+    if name in PROTOCOLS:
+        return PROTOCOLS[name]
     if name in _OFFERED:
+        if in_one_process:
+            return _OFFERED[name]
         raise only_in_one_process(name)
+    known = _OFFERED.offered() if in_one_process else list(PROTOCOLS)
     raise SettingsError("settings.no-protocol", name=name, guess=did_you_mean(name, known), known=", ".join(known))
 
 

@@ -39,7 +39,7 @@ def chosen_protocol(name: str, typed: Mapping[str, object], *, in_one_process: b
     Traceback (most recent call last):
     fedbary.errors.SettingsError: --rounds is not an option of the sketch protocol: ... interpolation.
     """
-    settings = protocol_named(name, in_one_process=in_one_process)
+    settings = PROTOCOLS.get(name) or protocol_named(name, in_one_process=in_one_process)
     has = {field.name for field in fields(settings)}  # type: ignore[arg-type]
     for option in typed:
         if option not in has:
