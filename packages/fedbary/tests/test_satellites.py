@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -9,6 +10,7 @@ import fedbary as fb
 from codes import coded
 from fedbary import satellites
 from fedbary.deploy.engines import network
+from fedbary.deploy.plan import Plan
 from fedbary.errors import SettingsError
 
 pytest_plugins = ["cli_fixtures"]
@@ -41,6 +43,14 @@ def test_a_name_of_a_network_is_an_import_error_that_says_what_to_install(alone,
 def test_a_federation_over_a_network_that_is_not_there_is_refused(alone, engine):
     with pytest.raises(SettingsError, check=coded("settings.package-missing")):
         network(engine)
+
+
+def test_a_network_of_another_package_can_be_planned(monkeypatch):
+    with pytest.raises(SettingsError, check=coded("deploy.no-engine")):
+        Plan(["north"], engine="pigeons")
+    offered = [EntryPoint("pigeons", "pigeons.network", "fedbary.networks")]
+    monkeypatch.setattr("fedbary.deploy.plan.entry_points", lambda group: offered)
+    assert Plan(["north"], engine="pigeons").engine == "pigeons"
 
 
 def test_a_command_of_the_laboratory_says_what_to_install(alone, fedbary, monkeypatch):

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from fedbary.checks import did_you_mean
@@ -35,8 +36,9 @@ class Plan:
         How long the certificates are valid.
     san : sequence of str
         More names of the server, ``DNS:fed.example.org`` or ``IP:192.0.2.7``.
-    engine : {"flower", "nvflare"}
-        The network that carries the messages.
+    engine : str
+        The network that carries the messages: ``flower``, ``nvflare``, or one that another package offers by an entry
+        point of the group ``fedbary.networks``.
 
     Examples
     --------
@@ -79,9 +81,10 @@ class Plan:
             kind, _, value = entry.partition(":")
             if not (kind == "DNS" and _HOST.fullmatch(value)) and not (kind == "IP" and is_ip(value)):
                 raise SettingsError("deploy.server-name", entry=entry)
-        if self.engine not in ENGINES:
-            guess = did_you_mean(self.engine, ENGINES)
-            raise SettingsError("deploy.no-engine", name=self.engine, guess=guess, known=" or ".join(ENGINES))
+        known = list(dict.fromkeys([*ENGINES, *(point.name for point in entry_points(group="fedbary.networks"))]))
+        if self.engine not in known:
+            guess = did_you_mean(self.engine, known)
+            raise SettingsError("deploy.no-engine", name=self.engine, guess=guess, known=" or ".join(known))
 
     @property
     def address(self) -> str:
