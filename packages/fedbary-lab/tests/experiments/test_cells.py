@@ -81,6 +81,15 @@ def test_other_code_computes_its_own_cells(tmp_path, log, monkeypatch):
     assert log.read_text().split() == ["4", "4"]
 
 
+def test_cells_depend_on_the_code_of_core_and_laboratory(monkeypatch):
+    read, read_bytes = [], Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda file: read.append(file) or read_bytes(file))
+    cell_files.code_digest.__wrapped__()
+    names = {"/".join(file.parts[-3:]) for file in read}
+    assert {"fedbary/transport/solve.py", "fedbary_lab/experiments/toy.py", "fedbary_lab/baselines/lava.py"} <= names
+    assert not {"fedbary_lab/cli/compare.py", "fedbary_lab/plots/bars.py"} & names
+
+
 def test_a_smoke_test_leaves_the_real_table_alone(tmp_path, log, monkeypatch):
     module = SimpleNamespace(
         cells=lambda smoke: cells(log, 1) if smoke else cells(log, 1, 2),

@@ -30,7 +30,7 @@ Record = dict[str, Any]
 Compute = Callable[[Cell], list[Record]]
 
 # What only shows or carries results: no number of a cell depends on it.
-_SHOWS = frozenset({"cli", "deploy", "views", "sentences"})
+_SHOWS = frozenset({"cli", "deploy", "views", "plots", "sentences", "sentences.py"})
 
 
 @dataclass(frozen=True)
@@ -100,19 +100,20 @@ def cached_seconds(cells: Sequence[Cell], folder: Path, *, digest: str = "") -> 
 
 @lru_cache(maxsize=1)
 def code_digest() -> str:
-    """A digest of the package's source, so that other code finds no cells of this one.
+    """A digest of the core's and the laboratory's source, so that other code finds no cells of this one.
 
     Examples
     --------
     >>> len(code_digest())
     64
     """
-    home, found = Path(fedbary.__file__).parent, hashlib.sha256()
-    for file in sorted(home.rglob("*.py")):
-        place = file.relative_to(home)
-        if place.parts[0] not in _SHOWS:
-            found.update(f"{place.as_posix()}\n".encode())
-            found.update(file.read_bytes())
+    found = hashlib.sha256()
+    for home in (Path(fedbary.__file__).parent, Path(__file__).parents[1]):
+        for file in sorted(home.rglob("*.py")):
+            place = file.relative_to(home)
+            if place.parts[0] not in _SHOWS:
+                found.update(f"{home.name}/{place.as_posix()}\n".encode())
+                found.update(file.read_bytes())
     return found.hexdigest()
 
 
