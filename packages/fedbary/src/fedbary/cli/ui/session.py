@@ -33,6 +33,7 @@ from fedbary import __version__
 from fedbary.cli.ui.terminal_text import one_line
 from fedbary.errors import SettingsError
 from fedbary.filling import COMMAND, speaking
+from fedbary.satellites import EXTRAS
 
 if TYPE_CHECKING:
     from fedbary.engines.events import Event
@@ -192,13 +193,15 @@ def program() -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The innermost line of fedbary's own code that the error passed."""
-    home = Path(__file__).resolve().parents[2]
+    """The innermost line of fedbary's own code, or of another package of this repository, that the error passed."""
+    core = Path(__file__).resolve().parents[2]
+    others = [Path(str(sys.modules[name].__file__)).parent for name in EXTRAS if name in sys.modules]
     place, trace = "", error.__traceback__
     while trace is not None:
         file = Path(trace.tb_frame.f_code.co_filename)
-        if file.is_relative_to(home):
-            place = f"{file.relative_to(home)}:{trace.tb_lineno}"
+        for home in (core, *others):
+            if file.is_relative_to(home):
+                place = f"{file.relative_to(core if home == core else home.parent)}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place
 
