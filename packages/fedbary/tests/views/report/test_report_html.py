@@ -93,6 +93,18 @@ def test_it_begins_with_what_was_valued_where_and_when(made_up):
     assert told["about"][3] == "protocol interpolation, over a network (Flower)"
 
 
+def test_it_says_what_carried_the_messages(made_up):
+    engines = [{}, dict(engine="files", networked=True), dict(engine="nvflare", networked=True)]
+    engines += [dict(engine="nvflare", networked=False), dict(engine="http", networked=True)]
+    assert [facts(made_up(["a"], **engine), today=TODAY)["about"][3].partition(", ")[2] for engine in engines] == [
+        "in one process",
+        "by files",
+        "over a network (NVIDIA FLARE)",
+        "simulated on one machine (NVIDIA FLARE)",
+        "over a network (http)",
+    ]
+
+
 def test_the_table_has_every_number_and_problems_come_first(made_up, tmp_path):
     text = html(made_up(["near", "far"], {"gone": NO_ROWS}, quality=[0.99, 0.98]), tmp_path)
     rows = re.findall(r'<tr class="(ok|failed)"[^>]*>(.*?)</tr>', text, re.DOTALL)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.verdict import Opinion
 
 _LONG_DIGEST = 40
+_CALLED = {"flower": "Flower", "nvflare": "NVIDIA FLARE"}
 
 
 def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[str, Any]:
@@ -77,15 +78,23 @@ def _about(result: Valuation, today: date) -> list[str]:
     """The federation in a line: who, against what, by what, where, when."""
     settings = result.settings
     reference = settings.get("reference_rows")
-    where = "in one process"
-    if settings.get("engine") == "flower":
-        where = "over a network (Flower)" if settings.get("networked") else "simulated on one machine (Flower)"
     return [
         f"{today.day} {today:%B %Y}",
         listed([on_one_line(str(name), 30) for name in result.clients["client"]], most=4),
         f"compared with {number(reference)} reference rows" if reference else "compared with each other",
-        f"protocol {settings.get('protocol', 'unknown')}, {where}",
+        f"protocol {settings.get('protocol', 'unknown')}, {_where(settings)}",
     ]
+
+
+def _where(settings: Mapping[str, Any]) -> str:
+    """What carried the messages."""
+    engine = settings.get("engine")
+    if engine is None:
+        return "in one process"
+    if engine == "files":
+        return "by files"
+    called = _CALLED.get(str(engine)) or on_one_line(str(engine), 30)
+    return f"over a network ({called})" if settings.get("networked") else f"simulated on one machine ({called})"
 
 
 def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
