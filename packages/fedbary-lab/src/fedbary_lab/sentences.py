@@ -13,7 +13,7 @@ SENTENCES = {
         "classes",
     ),
     "classes-not-different": say("The classes are {classes}, but must be at least two different names."),
-    "cleanlab-missing": say("cleanlab is not installed: pip install 'fedbary[compare]'"),
+    "cleanlab-missing": say("cleanlab is not installed: pip install 'fedbary-lab[compare]'"),
     "coalitions-shape": say(
         "The coalitions have shape {shape} and type {dtype}, but must be True or False for each coalition and client, (coalitions, {clients}).",
         "shape dtype clients",
@@ -188,7 +188,7 @@ SENTENCES = {
     ),
     "protocol-without-rows": say("{name} values no rows"),
     "pydvl-missing": say(
-        "This method needs pyDVL 0.10, which is {found}: run `make install`, or pip install 'fedbary[compare]' and then pip install --no-deps pyDVL==0.10.0 (it declares numpy<2, so that without --no-deps pip silently takes an older release that has another interface)."
+        "This method needs pyDVL 0.10, which is {found}: run `make install`, or pip install 'fedbary-lab[compare]' and then pip install --no-deps pyDVL==0.10.0 (it declares numpy<2, so that without --no-deps pip silently takes an older release that has another interface)."
     ),
     "recorded-round-unreadable": say("The recorded round '{file}' cannot be read ({why}): it was moved or changed."),
     "reference-of-one-class": say("The reference has only the class {name!r}: add rows of another one."),
