@@ -21,7 +21,7 @@ import fedbary as fb
 
 ROOT = Path(__file__).parents[1]
 # The grid in one process and the programs that tests start, too.
-sys.path += [str(ROOT / "tests" / place) for place in (".", "engines/flower", "engines/nvflare")]
+sys.path += [str(ROOT / "packages" / name / "tests") for name in ("fedbary", "fedbary-flower", "fedbary-nvflare")]
 
 LABEL = "diagnosis"
 COLUMNS = 8

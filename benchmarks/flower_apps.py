@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 REPOSITORY = Path(__file__).parents[1]
-sys.path.insert(0, str(REPOSITORY / "tests" / "engines" / "flower"))
+sys.path.insert(0, str(REPOSITORY / "packages" / "fedbary-flower" / "tests"))
 APPS = {"sklearn": "sklearn_app", "pytorch": "pytorch_app"}
 STRATEGIES = ("FedAvg", "FedProx", "FedAdam")
 MARK = "# fedbary"
