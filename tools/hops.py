@@ -22,7 +22,6 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 
 import fedbary as fb
 
-OURS = str(Path(fb.__file__).parent)
 PACKAGES = str(Path(__file__).parents[1] / "packages")
 HOSPITALS = Path(__file__).parents[1] / "examples" / "hospitals"
 # No hop for a reader: generated, or part of the expression that it stands in.

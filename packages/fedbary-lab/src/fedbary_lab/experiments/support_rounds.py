@@ -15,7 +15,6 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 import fedbary as fb
 from fedbary_lab.experiments.cells import Record
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from fedbary.views.plots import Display
 
-Floats = NDArray[np.float64]
 
 DATASETS = ("cifar10-embeddings", "fashion-mnist")
 CASES = {4: "wrong labels", 5: "noisy features", 2: "different classes", 3: "different sizes"}

@@ -14,7 +14,6 @@ from fedbary.data.table import Table
 from fedbary.space.missing import missing_by_column, missing_of
 from fedbary.space.schema import ColumnSpec, Schema
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Key = TypeVar("Key")

@@ -11,7 +11,6 @@ from fedbary.valuation.estimates import Estimate
 from fedbary.valuation.groups import Groups
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Standard errors to both sides. With 1.64 the intervals of `wrong_labels` held the truth in 82 to 93 % of draws, since
 # the model itself is an estimate (docs/decisions/034-one-combined-test.md).

@@ -8,12 +8,9 @@ from __future__ import annotations
 from math import isfinite, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
 from fedbary.protocols.cards.card import ARRAYS, Card
-
-Floats = NDArray[np.float64]
 
 # Of sums of up to 10⁹ numbers, in units of the largest that they are compared with.
 _ROUNDING = 1e-6

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from fedbary.protocols.cards.class_moments import ClassMoments
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 # With two holders the model of one is the other's card.

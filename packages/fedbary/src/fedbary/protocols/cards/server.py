@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, SettingsError
@@ -44,8 +43,6 @@ from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.verdict import COLUMN_OFF
 from fedbary.valuation.worth import with_worth
-
-Floats = NDArray[np.float64]
 
 _KINDS = ("card", "fit", "model")
 _FITTED = ("temperature", "tail")
