@@ -1,4 +1,4 @@
-"""`fb.compare`: several methods on the same clients, one frame, files that load again."""
+"""`fb.compare_clients`: several methods on the same clients, one frame, files that load again."""
 
 from dataclasses import replace
 

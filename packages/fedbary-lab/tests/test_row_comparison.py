@@ -1,4 +1,4 @@
-"""`fb.compare` at the level of rows, and both pictures."""
+"""`fb.compare_rows`: several methods on the same rows, and both pictures."""
 
 import numpy as np
 import pandas as pd

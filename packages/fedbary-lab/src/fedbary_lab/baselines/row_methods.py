@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class RowMethod:
     """A way to value rows: what it is called, what it does in a line, and what it needs installed.
 
-    ``compute(table, reference, seed=…)`` gives the frame of `fedbary.valuation.row_values.row_frame`.
+    ``compute(table, reference, seed=…)`` gives the frame of `fedbary.valuation.row_frame.row_frame`.
 
     Examples
     --------
