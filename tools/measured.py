@@ -26,7 +26,7 @@ LIST = ROOT / "tests" / "slow_tests.txt"
 # A function is slow that uses more than this with all its cases; the space between the two is for busy machines.
 SLOW = 0.05
 TOO_MUCH = 1.0
-# `make check` plays every attack that once succeeded, whatever it takes.
+# Attacks that once succeeded: `make check` plays every one on the core, `make test` Flower's too, whatever they take.
 ATTACKS = (
     "packages/fedbary-flower/tests/test_node_names.py",
     "packages/fedbary/tests/guard/test_fresh_t.py",
