@@ -20,7 +20,6 @@ from fedbary_lab.training.federation import Federation
 from fedbary_lab.training.models import Logistic
 from fedbary_lab.training.training_log import Head, Round, TrainingLog
 
-FROM_LOG = [name for name, method in METHODS.items() if not method.retrains]
 SHAPLEY_ON_ROUNDS = ["mr", "gtg", "gtg-ti", "gtg-tib", "fedshapley", "fedshapley-gt", "comfedsv"]
 
 
