@@ -1,8 +1,9 @@
 """Which tests are slow, by measurement: `make check` leaves them out, `make test` runs them.
 
-``python tools/mark_slow.py`` runs all tests but real federations and writes ``tests/slow_tests.txt``: functions that use
-more than 0.05 s of the processor with all their cases, attacks excepted. Given files or folders of tests, it runs those and
-leaves what the list says of others; ``--from FILE`` reads what a run with ``FEDBARY_MEASURE=FILE`` has written.
+``python tools/mark_slow.py`` runs all tests but real federations and writes ``tests/slow_tests.txt``: functions that
+use more than 0.05 s of the processor with all their cases, attacks excepted. Given files or folders of tests, it runs
+those and leaves what the list says of others; ``--from FILE`` reads what a run with ``FEDBARY_MEASURE=FILE`` has
+written.
 """
 
 from __future__ import annotations
