@@ -42,7 +42,7 @@ def row_methods() -> list[dict[str, str]]:
     from fedbary_lab.comparison.protocols import ROW_PROTOCOLS
 
     theirs = [(name, *_about(ROW_METHODS, name, lambda method: method.needs)) for name in ROW_METHODS.offered()]
-    ours = [(name, "row values of this package's protocol", "") for name in ROW_PROTOCOLS]
+    ours = [(name, "row values of fedbary's protocol", "") for name in ROW_PROTOCOLS]
     return [{"name": name, "does": does, "needs": needs} for name, does, needs in [*theirs, *ours]]
 
 

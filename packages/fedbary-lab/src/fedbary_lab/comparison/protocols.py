@@ -32,7 +32,7 @@ class ProtocolMethod:
 
 # Whose row values are compared, too.
 ROW_PROTOCOLS = {**PROTOCOLS, Triangle.name: Triangle}
-_DISTANCE = "1 / distance of this package's protocol; no training at all"
+_DISTANCE = "1 / distance of fedbary's protocol; no training at all"
 
 PROTOCOL_METHODS: dict[str, ProtocolMethod] = {
     name: ProtocolMethod(make(), _DISTANCE, name != Cards.name) for name, make in ROW_PROTOCOLS.items()

@@ -48,7 +48,7 @@ def compare_clients(
     folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Value the same clients by several methods: other people's and the protocols of this package.
+    """Value the same clients by several methods: other people's and fedbary's protocols.
 
     All rows must be in one place: this is for research and for trying things out, not for a federation. A client that
     cannot train (missing values, no class of the reference, …) has no value in the methods that train; a method that

@@ -43,7 +43,7 @@ def compare_rows(
     folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> RowComparison:
-    """Value the rows of the same clients by several methods: other people's and the protocols of this package.
+    """Value the rows of the same clients by several methods: other people's and fedbary's protocols.
 
     All rows must be in one place: this is for research and for trying things out, not for a federation. What a method
     cannot compute is in ``failed``, client by client; the others go on.

@@ -57,7 +57,7 @@ class Experiment:
 
     @property
     def digest(self) -> str:
-        """What its cells depend on besides themselves and the code of this package."""
+        """What its cells depend on besides themselves and the code of core and laboratory."""
         return ""
 
     def facts(self, table: pd.DataFrame) -> dict[str, float]:

@@ -71,7 +71,7 @@ def run_cells(
     progress : callable, optional
         Called after every cell.
     digest : str
-        What the records depend on besides the cells and the code of this package.
+        What the records depend on besides the cells and the code of core and laboratory.
 
     Returns
     -------

@@ -101,7 +101,7 @@ class Extended(Experiment):
 
     @property
     def digest(self) -> str:
-        """What its cells depend on besides themselves and the code of this package."""
+        """What its cells depend on besides themselves and the code of core and laboratory."""
         return self.extension.digest
 
     @property
