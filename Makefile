@@ -32,7 +32,7 @@ demo: $(STAMPS)/core  ## install the core, value five clinics with made-up patie
 	@$(BIN)/fedbary demo
 
 test: browser  ## install everything, a browser included where there is none; checks, and all tests of core, Flower and FLARE but real federations
-	@$(MAKE) --no-print-directory -j2 --output-sync=target lint tests
+	@$(MAKE) --no-print-directory -j2 lint tests
 
 test-all:  ## `make test`, then the laboratory, pages, real federations, the newest releases and the wheels: an hour at most
 	@$(MAKE) --no-print-directory test
@@ -41,7 +41,7 @@ test-all:  ## `make test`, then the laboratory, pages, real federations, the new
 install: $(STAMPS)/dev  ## .venv with the four packages, all extras and all tools
 
 check: browser  ## lint, types and layers; the core's fast tests with the attacks among them
-	@$(MAKE) --no-print-directory -j2 --output-sync=target lint fast
+	@$(MAKE) --no-print-directory -j2 lint fast
 
 lint: $(STAMPS)/dev
 	@$(BIN)/ruff check --quiet .
