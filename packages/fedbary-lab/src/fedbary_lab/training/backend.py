@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
+from threading import RLock
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from fedbary.errors import SettingsError, wrong_parameter
@@ -43,6 +45,18 @@ def torch_dtype(precision: Precision) -> torch.dtype:
     if precision not in get_args(Precision):
         raise wrong_parameter("dtype", "Evaluator", "one of float32, float64", precision)
     return torch.float64 if precision == "float64" else torch.float32
+
+
+_RANDOMNESS = RLock()
+
+
+@contextmanager
+def own_randomness(*, enabled: bool = True) -> Iterator[None]:
+    """PyTorch's common randomness for oneself: no other thread of ours draws meanwhile, and it is given back as it was."""
+    import torch
+
+    with _RANDOMNESS if enabled else nullcontext(), torch.random.fork_rng(devices=[], enabled=enabled):
+        yield
 
 
 def workers(threads: int | None = None) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedbary.errors import SettingsError
-from fedbary_lab.training.backend import Precision, require_torch, torch_dtype
+from fedbary_lab.training.backend import Precision, own_randomness, require_torch, torch_dtype
 from fedbary_lab.training.federation import Rows
 from fedbary_lab.training.models import Model, build_module
 from fedbary_lab.training.training_log import Head
@@ -71,8 +71,7 @@ class FlatModel:
 
         number = torch_dtype(dtype)
         module = build_module(model, width, classes, seed=seed).to(device="cpu", dtype=number)
-        # PyTorch's randomness must be the same before and after, also where the model has dropout.
-        with torch.random.fork_rng(devices=[]):
+        with own_randomness():  # where the model has dropout
             rows = torch.randn(4, width, dtype=number, generator=torch.Generator().manual_seed(0))
             scores = _scores_of(module, rows, classes)
             weights = {name: weight for name, weight in module.named_parameters() if weight.requires_grad}

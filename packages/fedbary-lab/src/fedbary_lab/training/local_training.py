@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedbary_lab.training.backend import own_randomness
 from fedbary_lab.training.fedavg_settings import FedAvg
 from fedbary_lab.training.flat_model import FlatModel
 
@@ -41,8 +42,7 @@ def train_locally(model: FlatModel, starts: torch.Tensor, rows: Batch, settings:
 
     results = torch.empty_like(starts)
     descend = _descend_linear if model.linear else _descend
-    # Dropout draws from PyTorch's common randomness: give it back as it was.
-    with torch.random.fork_rng(devices=[], enabled=model.random):
+    with own_randomness(enabled=model.random):  # of which dropout draws
         for block in model.blocks(starts, min(settings.batch_size, len(rows[1]))):
             batches = _batches(rows, settings, turn, noisy=model.random)
             results[block] = descend(model, starts[block], batches, settings)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from fedbary.errors import SettingsError, wrong_parameter
-from fedbary_lab.training.backend import require_torch
+from fedbary_lab.training.backend import own_randomness, require_torch
 
 if TYPE_CHECKING:
     from torch import nn
@@ -182,7 +182,7 @@ def _seeded(make: Callable[[], nn.Module], seed: int) -> nn.Module:
     """Make a module with random weights of this seed, without touching anyone else's randomness."""
     import torch
 
-    with torch.random.fork_rng(devices=[]):
+    with own_randomness():
         torch.manual_seed(seed)
         return make()
 
