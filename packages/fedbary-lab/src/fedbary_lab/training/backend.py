@@ -52,7 +52,7 @@ _RANDOMNESS = RLock()
 
 @contextmanager
 def own_randomness(*, enabled: bool = True) -> Iterator[None]:
-    """PyTorch's common randomness for oneself: no other thread of ours draws meanwhile, and it is given back as it was."""
+    """PyTorch's common randomness for oneself: no other thread draws meanwhile, and it is given back as it was."""
     import torch
 
     with _RANDOMNESS if enabled else nullcontext(), torch.random.fork_rng(devices=[], enabled=enabled):
