@@ -20,6 +20,10 @@ PARTS = {
     "torch": ("fedbary", "torch"),
     "privacy": ("fedbary", "privacy"),
     "images": ("fedbary", "images"),
+    "excel": ("fedbary", "excel"),
+    "sql": ("fedbary", "sql"),
+    "huggingface": ("fedbary", "huggingface"),
+    "text": ("fedbary", "text"),
     "compare": ("fedbary-lab", "compare"),
 }
 HEAD = "| package | needed by | licence |\n| --- | --- | --- |\n"

@@ -9,8 +9,7 @@ import typer
 
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.options import comma_separated
-
-_ENGINES = ("flower", "nvflare")
+from fedbary.deploy.plan import ENGINES
 
 
 def init(
@@ -31,7 +30,7 @@ def init(
         typer.Option(
             metavar="NAME",
             help="What carries the messages: flower, or nvflare (NVIDIA FLARE).",
-            autocompletion=one_of(*_ENGINES),
+            autocompletion=one_of(*ENGINES),
         ),
     ] = "flower",
 ) -> None:
