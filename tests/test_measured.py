@@ -69,7 +69,7 @@ def test_the_list_is_of_functions_with_all_their_cases(tmp_path):
 
 
 def test_what_was_not_run_stays_in_the_list_as_long_as_it_is_there(tmp_path, monkeypatch):
-    (tmp_path / "seconds.tsv").write_text("a.py::test_slow\t0.5\na.py::test_now_quick\t0.1\n")
+    (tmp_path / "seconds.tsv").write_text("a.py::test_slow\t0.5\na.py::test_now_quick\t0.01\n")
     (tmp_path / "a.py").write_text("def test_slow(): ...\ndef test_now_quick(): ...\ndef test_kept(): ...\n")
     (tmp_path / "list.txt").write_text("a.py::test_now_quick\na.py::test_kept\na.py::test_gone\nb.py::test_gone\n")
     for module in (mark_slow, measured):
