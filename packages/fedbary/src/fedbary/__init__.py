@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0.dev0"
@@ -139,6 +140,9 @@ __all__ = [
     "split_reference",
     "value",
 ]
+
+if not TYPE_CHECKING and find_spec("fedbary_lab") is None:  # `from fedbary import *` works without it
+    __all__ = [name for name in __all__ if not _HOMES.get(name, "").startswith("fedbary_lab")]
 
 if TYPE_CHECKING:
     from fedbary.api import card, value
