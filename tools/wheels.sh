@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Build the wheels of the four packages and try them in new environments, in an empty folder: the core alone with its
-# demo and its fast tests, and each other package beside it.
+# demo and its tests, and each other package beside it.
 # Usage: tools/wheels.sh [PYTHON]
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
@@ -28,11 +28,11 @@ made() {  # NAME, packages to install from their wheels
 here() { (cd empty && "../$@"); }
 
 core=$(echo wheels/fedbary-[0-9]*.whl)
-made core "$core[excel,sql]" -r "$root/requirements-test.txt"
+made core "$core[excel,privacy,sql]" -r "$root/requirements-test.txt"
 here core/bin/fedbary demo
 test -s empty/fedbary-demo/report.html
 test -s empty/fedbary-demo/clients.csv
-(cd "$root" && "$folder"/core/bin/python -m pytest -n 2 -q -p no:cacheprovider -m "not slow and not federation" \
+(cd "$root" && "$folder"/core/bin/python -m pytest -n 2 -q -p no:cacheprovider -m "not federation" \
   packages/fedbary/tests --ignore-glob='*/test_*_page.py')
 
 made lab "$core[lab]"
