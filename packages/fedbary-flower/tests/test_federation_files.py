@@ -253,7 +253,7 @@ def test_without_flower_the_extra_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("fedbary.deploy.engines.NETWORKS", {})
     assert main(["federation", "init", str(tmp_path / "fed"), "--nodes", "a"]) == 2
     assert capsys.readouterr().err == (
-        "error: a federation over flower is part of the package fedbary-flower, which is not installed: "
+        "error: a federation over flower needs the package fedbary-flower, which is not installed: "
         "pip install 'fedbary[flower]'\n"
     )
     assert not (tmp_path / "fed").exists()

@@ -1,5 +1,7 @@
 """A Flower training is recorded as it happened, and the methods on a training log work on it."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -199,3 +201,25 @@ def test_metrics_reach_the_strategy_untouched():
 
     trained(Recording(FedAvg(train_metrics_aggr_fn=keep)), rounds=1)
     assert sorted(got) == sorted(ROWS.values())
+
+
+WITHOUT_THE_LABORATORY = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == "fedbary_lab":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+from fedbary.flower import SelectedNodes
+sys.meta_path.insert(0, Absent())
+try:
+    from fedbary.flower import Recording
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_the_laboratory_it_is_said_what_recording_needs():
+    command = [sys.executable, "-c", WITHOUT_THE_LABORATORY]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "Recording needs the package fedbary-lab" in said
+    assert "pip install 'fedbary[lab]'" in said

@@ -19,7 +19,12 @@ pytest_plugins = ["cli_fixtures"]
 @pytest.fixture
 def alone(monkeypatch):
     """As if nothing but the core were installed."""
-    monkeypatch.setattr(satellites, "find_spec", lambda name: None if name.startswith("fedbary_") else name)
+
+    def absent(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(satellites, "find_spec", lambda name: None if name in satellites.EXTRAS else name)
+    monkeypatch.setattr(satellites, "import_module", absent)
     monkeypatch.setattr("fedbary.deploy.engines.NETWORKS", {})
 
 

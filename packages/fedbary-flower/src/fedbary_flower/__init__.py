@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fedbary.satellites import names_of
 
 if TYPE_CHECKING:
     from fedbary_flower.apps import value_nodes
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording", "SelectedNodes", "answers", "from_result", "value_nodes", "weighted"]
 
+# Imported when first used: the network's own programs import modules of this package one by one.
 _HOMES = {
     "Recording": "fedbary_flower.recording",
     "SelectedNodes": "fedbary_flower.selected_nodes",
@@ -22,10 +24,4 @@ _HOMES = {
     "value_nodes": "fedbary_flower.apps",
     "weighted": "fedbary_flower.choosing",
 }
-
-
-def __getattr__(name: str) -> Any:
-    # Imported when first used: Flower's and FLARE's own programs import modules of this package one by one.
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = names_of(__name__, _HOMES)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fedbary.satellites import names_of
 
 if TYPE_CHECKING:
     from fedbary_lab.paper import PaperInterpolation, published
@@ -11,9 +12,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PaperInterpolation", "published", "register_client_method", "register_row_method"]
 
-
-def __getattr__(name: str) -> Any:
-    # Imported when first used: the modules in here import this package, and most of them need none of these.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("fedbary_lab." + ("registration" if "register" in name else "paper")), name)
+# Imported when first used: the modules in here import this package, and most of them need none of these.
+_HOMES = {
+    "PaperInterpolation": "fedbary_lab.paper",
+    "published": "fedbary_lab.paper",
+    "register_client_method": "fedbary_lab.registration",
+    "register_row_method": "fedbary_lab.registration",
+}
+__getattr__ = names_of(__name__, _HOMES)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fedbary.satellites import names_of
 
 if TYPE_CHECKING:
     from fedbary_nvflare.coordinator import Coordinator
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coordinator", "NvflareEngine", "Simulator", "Site", "recipe"]
 
+# Imported when first used: the network's own programs import modules of this package one by one.
 _HOMES = {
     "Coordinator": "fedbary_nvflare.coordinator",
     "NvflareEngine": "fedbary_nvflare.engine",
@@ -20,10 +22,4 @@ _HOMES = {
     "Site": "fedbary_nvflare.site",
     "recipe": "fedbary_nvflare.job",
 }
-
-
-def __getattr__(name: str) -> Any:
-    # Imported when first used: Flower's and FLARE's own programs import modules of this package one by one.
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = names_of(__name__, _HOMES)

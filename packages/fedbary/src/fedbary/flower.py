@@ -3,4 +3,4 @@
 from fedbary.satellites import names_of
 
 __all__ = ["Recording", "SelectedNodes", "answers", "from_result", "value_nodes", "weighted"]  # noqa: F822
-__getattr__ = names_of("fedbary_flower", __name__, __all__)
+__getattr__ = names_of(__name__, dict.fromkeys(__all__, "fedbary_flower"))

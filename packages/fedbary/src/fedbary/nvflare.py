@@ -3,4 +3,4 @@
 from fedbary.satellites import names_of
 
 __all__ = ["Coordinator", "NvflareEngine", "Simulator", "Site", "recipe"]  # noqa: F822
-__getattr__ = names_of("fedbary_nvflare", __name__, __all__)
+__getattr__ = names_of(__name__, dict.fromkeys(__all__, "fedbary_nvflare"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -26,31 +26,27 @@ def missing(package: str, wanted: str) -> SettingsError:
     Examples
     --------
     >>> str(missing("fedbary_lab", "fb.boost"))
-    "fb.boost is part of the package fedbary-lab, which is not installed: pip install 'fedbary[lab]'"
+    "fb.boost needs the package fedbary-lab, which is not installed: pip install 'fedbary[lab]'"
     """
     return SettingsError(
         "settings.package-missing", wanted=wanted, package=package.replace("_", "-"), extra=EXTRAS[package]
     )
 
 
-def names_of(package: str, module: str, public: Sequence[str]) -> Callable[[str], Any]:
-    """A module's `__getattr__` that hands out the public names of another package.
+def names_of(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's `__getattr__`, which imports a public name from its home when it is first used.
 
-    Parameters
-    ----------
-    package : str
-        Whose names they are.
-    module : str
-        The module that hands them out: what an `ImportError` names, with what to install.
-    public : sequence of str
-        The names.
+    Where a package of this repository is missing for it, the `ImportError` says what to install.
     """
 
     def attribute(name: str) -> Any:
-        if name not in public:
+        if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        if is_missing(package):
-            raise ImportError(str(missing(package, f"{module}.{name}")))
-        return getattr(import_module(package), name)
+        try:
+            return getattr(import_module(homes[name]), name)
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRAS:
+                raise
+            raise ImportError(str(missing(error.name, f"{module}.{name}"))) from error
 
     return attribute

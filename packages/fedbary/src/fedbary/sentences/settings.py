@@ -25,7 +25,7 @@ SENTENCES = {
     ),
     "no-client": say("There is no client to value: give at least one."),
     "package-missing": say(
-        "{wanted} is part of the package {package}, which is not installed: pip install 'fedbary[{extra}]'"
+        "{wanted} needs the package {package}, which is not installed: pip install 'fedbary[{extra}]'"
     ),
     "name-taken": say("{name!r} is a name of this package and stays what it is: choose another one."),
     "plug-in-broken": say(
