@@ -28,10 +28,10 @@ from fedbary.transport.cloud import CHUNK
 from fedbary.transport.held_cloud import held
 from fedbary.transport.semi_discrete import semi_discrete
 from fedbary.transport.survey import Targets, survey
-from fedbary.valuation.scoring.components import ClassMetric, SharedMetric
-from fedbary.valuation.scoring.mixture import Centroids
-from fedbary.valuation.scoring.model import ScoringModel
-from fedbary.valuation.scoring.scorer import Scorer
+from fedbary.judging.scoring.components import ClassMetric, SharedMetric
+from fedbary.judging.scoring.mixture import Centroids
+from fedbary.judging.scoring.model import ScoringModel
+from fedbary.judging.scoring.scorer import Scorer
 from fedbary_lab.transport.sinkhorn import sinkhorn
 
 CLASSES, TARGETS, CORES = 10, 200, 2

@@ -424,7 +424,7 @@ def test_no_centroid_of_the_scoring_model_is_one_row_copied():
     X = np.vstack([rng.normal(size=(80, 3)), np.tile(row, (30, 1))])
     server, arrays = sent_arrays(fb.Table.from_arrays(X, ["a", "b"] * 40 + ["a"] * 30))
     from fedbary.space.encode import encode
-    from fedbary.valuation.scoring import ScoringModel
+    from fedbary.judging.scoring import ScoringModel
 
     model = ScoringModel.from_arrays({k.removeprefix("model."): a for k, a in arrays.items() if k[:6] == "model."})
     lone = encode(fb.Table.from_arrays(np.array([row]), ["a"]), server._schema)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_share, wrong_labels
-from fedbary.valuation.estimates import Estimate
-from fedbary.valuation.groups import Groups
+from fedbary.judging.estimates import Estimate
+from fedbary.judging.groups import Groups
 
 
 def labelled(true, *, rows=4000, seed=0):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbary.valuation.scoring import fit_scoring_model
-from fedbary.valuation.scoring.lending import _best, lent
+from fedbary.judging.scoring import fit_scoring_model
+from fedbary.judging.scoring.lending import _best, lent
 
 
 @pytest.fixture(scope="module")

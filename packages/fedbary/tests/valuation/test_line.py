@@ -6,7 +6,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import ProtocolError
-from fedbary.valuation.scoring.line import Line, fit_line
+from fedbary.judging.scoring.line import Line, fit_line
 
 
 def sample(rows=200, noise=0.1):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from codes import parameter
 from fedbary.data.spool import Spool
 from fedbary.errors import SettingsError
-from fedbary.valuation.estimates import Estimate
+from fedbary.judging.estimates import Estimate
 from fedbary.valuation.row_values import CleanRows, OwnRows, classified_rows, suspects
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import MEASURED, PROVED

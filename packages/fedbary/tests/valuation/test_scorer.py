@@ -5,8 +5,8 @@ import pytest
 
 from fedbary.compute import computing_on, device
 from fedbary.compute.arrays import moved
-from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
-from fedbary.valuation.scoring.scorer import Scorer, scores_on
+from fedbary.judging.scoring import ScoringModel, fit_scoring_model
+from fedbary.judging.scoring.scorer import Scorer, scores_on
 
 TOLERANCE = 1e-9
 

@@ -10,11 +10,11 @@ from sklearn.metrics import roc_auc_score
 from codes import coded
 from fedbary.errors import DataError, ProtocolError
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.scoring import ScoringModel, fit_scoring_model
-from fedbary.valuation.scoring.calibration import fit_blend, fit_class_scales, log_loss
-from fedbary.valuation.scoring.k_means import fewest_coordinates, k_means
-from fedbary.valuation.scoring.linear import LogisticRegressions
-from fedbary.valuation.scoring.mixture import Centroids, grouped, grouped_by_class, soft_minima, soft_minimum
+from fedbary.judging.scoring import ScoringModel, fit_scoring_model
+from fedbary.judging.scoring.calibration import fit_blend, fit_class_scales, log_loss
+from fedbary.judging.scoring.k_means import fewest_coordinates, k_means
+from fedbary.judging.scoring.linear import LogisticRegressions
+from fedbary.judging.scoring.mixture import Centroids, grouped, grouped_by_class, soft_minima, soft_minimum
 
 
 def blobs(rows=400, width=6, classes=3, seed=0, centres=4.0):
@@ -83,7 +83,7 @@ def test_a_model_that_does_not_fit_together_is_refused(fitted, spoil):
 
 
 def test_a_huge_model_is_refused(fitted, monkeypatch):
-    monkeypatch.setattr("fedbary.valuation.scoring.model.MAX_BYTES", 10)
+    monkeypatch.setattr("fedbary.judging.scoring.model.MAX_BYTES", 10)
     with pytest.raises(ProtocolError, check=coded("valuation.scoring-model-too-large")):
         ScoringModel.from_arrays(fitted.model.to_arrays())
 

@@ -75,12 +75,15 @@ class Engine(ABC):
     patient : bool
         Whether answers come by and by: a run stops with `Waiting`, and the same call goes on. One of several rounds
         then goes on from its checkpoint, which is kept.
+    one_answer : bool
+        Whether people carry messages, so that after a model nobody is asked again.
     """
 
     folder: Path | None = None
     resume: bool = False
     networked: bool = False
     patient: bool = False
+    one_answer: bool = False
 
     @abstractmethod
     def clients(self, work: Work, state: State, observer: Observer) -> list[str]:

@@ -66,7 +66,8 @@ def run_session(
     with one_thread(), nullcontext() if log is None else log.until_stopped():
         clients = engine.clients(work, {} if checkpoint is None else checkpoint.engine, observer)
         settings = _settings(rules, seed, reference, engine)
-        host = Host(engine.map, observer.busy, secrets.randbits(62) if engine.networked else None)
+        secret = secrets.randbits(62) if engine.networked else None
+        host = Host(engine.map, observer.busy, secret, engine.one_answer)
         server = protocol.server(clients, reference, space, rules=rules, seed=seed, host=host)
         if checkpoint is not None:
             checkpoint.restore(server, _identity(protocol, space, settings, clients))

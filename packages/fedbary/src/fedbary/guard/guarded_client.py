@@ -287,7 +287,7 @@ class GuardedClient:
             return None
         if message.kind == "card":
             return self._card_again(message)
-        if message.kind not in ("fit", "model"):
+        if message.kind not in ("model", "evidence", "flags"):
             return None
         spent = not self._question and self._ledger.read().left(self._settings.name, self._policy.most_questions) == 0
         return self._looked_at(message) if spent or tells_nothing(self._settings, message) else None

@@ -208,7 +208,8 @@ def _guarded(table: Table | None, asked: Asked, policy: OwnerPolicy, run: str, c
 
 
 def _final(message: Message, asked: Asked) -> bool:
-    return message.kind == FINISH or message.kind in asked.protocol.row_values_after
+    last = message.kind in asked.protocol.row_values_after or "alone" in message.scalars
+    return message.kind == FINISH or last
 
 
 def _keep_rows(client: GuardedClient, asked: Asked, config: NodeConfig, session: str, table: Table | None) -> None:

@@ -9,8 +9,8 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Message, Settings
 
-# Beside the rounds: describe, moments and start; of cards the card, the temperature's fit and the model.
-_INTERPOLATION, _CARDS = 3, 3
+# Beside the rounds: describe, moments and start; of cards the card, the model, common weights and flags.
+_INTERPOLATION, _CARDS = 3, 4
 # Everything else in the settings of cards is the server's own business.
 _OF_A_CARD = ("min_group", "epsilon", "delta", "policy")
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.notes import Note
-from fedbary.valuation.estimates import Estimate
+from fedbary.judging.estimates import Estimate
 from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Codes of what flags promise, in `fedbary.sentences.valuation`.
-PROVED, MEASURED = "valuation.flags-proved", "valuation.flags-measured"
+MEASURED, ALONE, ONE_CLASS = "valuation.flags-measured", "valuation.flags-alone", "valuation.flags-one-class"
 _ESTIMATES = ("wrong_labels", "odd_features", "bad_rows")
 
 
@@ -29,16 +29,14 @@ class RowFacts:
     Attributes
     ----------
     guarantee : Note
-        What flags promise: ``valuation.flags-proved``, ``valuation.flags-measured``, or why nothing.
+        What flags promise: ``valuation.flags-measured``, or why there are none.
     wrong_labels, odd_features, bad_rows : Estimate or None
         The share of rows whose label is estimated to have been replaced at random (a lower bound where labels were
         confused systematically), of rows whose features are odd beyond chance, and of both together.
     suspects : int
         Rows that are not flagged and yet among as many of the worst as are estimated to be bad: without any guarantee.
-    smallest_q : float or None
-        The false-discovery rate at which the first row would be flagged.
     untested : int
-        Rows of classes that the reference hardly has: ranked, never flagged.
+        Rows of classes that the model does not know: ranked, never flagged.
     table : str
         Digest of the valued rows in their order, so that a report refuses other rows.
     """
@@ -48,7 +46,6 @@ class RowFacts:
     odd_features: Estimate | None = None
     bad_rows: Estimate | None = None
     suspects: int = 0
-    smallest_q: float | None = None
     untested: int = 0
     table: str = ""
 

@@ -17,7 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from fedbary.notes import Note
-from fedbary.valuation.estimates import Estimate
+from fedbary.judging.estimates import Estimate
 from fedbary.valuation.outcome import Outcome
 
 if TYPE_CHECKING:

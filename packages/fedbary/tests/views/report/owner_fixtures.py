@@ -5,7 +5,7 @@ import numpy as np
 import fedbary as fb
 from fedbary.guard.owner_folder import owner_view
 from fedbary.notes import Note
-from fedbary.valuation.estimates import Estimate
+from fedbary.judging.estimates import Estimate
 from fedbary.valuation.row_frame import row_frame
 from fedbary.valuation.scored_rows import PROVED, RowFacts, ScoredRows
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from fedbary.valuation.estimates import Estimate
+    from fedbary.judging.estimates import Estimate
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scored_rows import RowFacts
 
@@ -211,7 +211,7 @@ def between(estimate: Estimate) -> str:
 
     Examples
     --------
-    >>> from fedbary.valuation.estimates import Estimate
+    >>> from fedbary.judging.estimates import Estimate
     >>> between(Estimate(0.31, 0.244, 0.38)), between(Estimate(0.31, 0.31, 0.31))
     ('31 % (24 to 38 %)', '31 %')
     """

@@ -52,6 +52,7 @@ class CardsEngine(Engine):
     """
 
     networked = True
+    one_answer = True
 
     def __init__(
         self,

@@ -58,6 +58,7 @@ class FilesEngine(Engine):
     """
 
     networked = True
+    one_answer = True
     patient = True
     folder: Path
 

@@ -20,8 +20,9 @@ ASKED = {
     "step": "round",
     "scores": "scoring",
     "card": "asking for cards",
-    "fit": "calibrating the model",
-    "model": "valuing the rows",
+    "model": "weighing the candidates",
+    "evidence": "judging the rows",
+    "flags": "valuing the rows",
     "rows": "valuing the rows",
     "finish": "valuing the rows",
 }

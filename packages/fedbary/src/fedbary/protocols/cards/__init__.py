@@ -81,7 +81,7 @@ class Cards:
 
     name: ClassVar[str] = "cards"
     needs_reference: ClassVar[bool] = False
-    row_values_after: ClassVar[frozenset[str]] = frozenset({"model"})
+    row_values_after: ClassVar[frozenset[str]] = frozenset({"flags"})
 
     def __post_init__(self) -> None:
         for field in ("min_group", "exact_up_to", "permutations"):

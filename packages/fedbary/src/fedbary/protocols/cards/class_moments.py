@@ -73,6 +73,12 @@ class ClassMoments:
         noise = Noise(*(weight**2 * part for part in (self.noise.count, self.noise.sum, self.noise.product)))
         return ClassMoments(weight * self.counts, weight * self.sums, weight * self.second, noise)
 
+    def less(self, rows: ClassMoments) -> ClassMoments:
+        """Without exact moments of rows that are in them."""
+        second = rows.second if self.full else rows.diagonal().second
+        counts = np.maximum(self.counts - rows.counts, 0.0)
+        return ClassMoments(counts, self.sums - rows.sums, self.second - second, self.noise)
+
     def __add__(self, other: ClassMoments) -> ClassMoments:
         if self.full != other.full:
             return self.diagonal() + other.diagonal()

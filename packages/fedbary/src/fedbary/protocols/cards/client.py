@@ -12,33 +12,24 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
+from fedbary.judging.federation import Judgement
+from fedbary.judging.groups import Groups
+from fedbary.judging.judge import Judge
+from fedbary.judging.model import JudgingModel
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import card_of_different_rows
 from fedbary.protocols.cards.guards import guarded_card
-from fedbary.protocols.cards.looked_at import LookedAt, worth_keeping
 from fedbary.protocols.cards.narrow import as_in, by_name, narrowed
 from fedbary.protocols.cards.private_card import private_card
-from fedbary.protocols.cards.row_scores import USUAL_TAIL, SeenRows, own_tail, score_rows, seen_rows
-from fedbary.protocols.cards.temperature import own_temperature, refined
 from fedbary.protocols.first_message import FirstMessage
-from fedbary.protocols.messages import (
-    Message,
-    Reply,
-    Scalar,
-    State,
-    array_text,
-    below,
-    text_array,
-    under,
-)
-from fedbary.protocols.sketch.numbers import about_rows
+from fedbary.protocols.judged_table import judge_of, judged_alone, row_columns
+from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
 from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
-from fedbary.valuation.groups import Groups
 from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
@@ -53,15 +44,14 @@ class CardsClient:
         self._first = FirstMessage()
         self._left: dict[str, Reply] = {}
         self._schema: Schema | None = None
-        self._arrays: Mapping[str, np.ndarray] = {}
-        self._tail = USUAL_TAIL
-        self._seen: SeenRows | None = None
-        self._looked: LookedAt | None = None
+        # What came: the model, then common weights, then the judgement.
+        self._received: dict[str, np.ndarray] = {}
+        self._judge: Judge | None = None
         self._scored: ScoredRows | None = None
 
     def answer(self, message: Message) -> Reply:
         """Answer with the card, or with what the model says of the rows; the same message gets the same answer."""
-        if message.kind not in ("card", "fit", "model"):
+        if message.kind not in ("card", "model", "evidence", "flags"):
             raise ProtocolError("protocols.unknown-message", protocol="cards", kind=message.kind)
         if len(self._table) < self._settings.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._settings.min_group)
@@ -70,24 +60,35 @@ class CardsClient:
             require_columns(as_in(self._table, schema), schema)
         if message.kind == "card" and schema is None and self._settings.epsilon is not None:
             raise PrivacyError("protocols.card-needs-schema")
+        if message.kind in ("evidence", "flags") and self._schema is None:
+            raise ProtocolError("protocols.rows-before-model")
         # From here on even a refusal depends on the rows, so the message is counted first.
         self._first.check(message)
+        if message.kind == "model":
+            self._schema, self._received, self._judge = schema, {}, None
         if message.kind != "card":
-            assert schema is not None
-            self._schema, self._seen, self._scored = schema, None, None
-            self._arrays = dict(message.arrays)
-            self._tail = float(message.scalars.get("tail", USUAL_TAIL))
-            if "refine" in message.scalars:
-                self._refine(schema, float(message.scalars["refine"]))
+            self._received |= under(f"{message.kind}.", message.arrays)
+            self._scored = None
         if message.kind not in self._left:
             self._left[message.kind] = self._reply(message, schema)
         return replace(self._left[message.kind], round=message.round)
 
     def row_values(self) -> ScoredRows:
-        """Both channels, value, suspects, reasons and suggestions; never part of a reply."""
+        """Both channels, value, flags, suspects, reasons and suggestions; never part of a reply."""
         if self._schema is None:
             raise ProtocolError("protocols.rows-before-model")
-        return self._scored or self._score(None)
+        if self._scored is None:
+            judge = self._rows_judged()
+            weights = self._received.get("evidence.weights")
+            judgement = None
+            if "flags.numbers" in self._received:
+                judgement = Judgement.from_arrays(below(self._received, "flags."))
+            judged, judgement = judged_alone(judge, weights, judgement, rate=self._rules.fdr)
+            self._scored = row_columns(
+                as_in(self._table, self._schema), self._schema, judge, judged, judgement, rules=self._rules
+            )
+            self._judge = None
+        return self._scored
 
     def state(self) -> State:
         """What came from the server and what went to it; the rows stay where they are."""
@@ -96,8 +97,7 @@ class CardsClient:
         for kind, reply in self._left.items():
             state |= under(f"reply.{kind}.", reply.arrays)
         if self._schema is not None:
-            told = {"schema": text_array(self._schema.to_json()), "tail": np.array(self._tail)}
-            state |= {**told, **under("array.", self._arrays)}
+            state |= {"schema": text_array(self._schema.to_json()), **under("array.", self._received)}
         return state
 
     def restore(self, state: State) -> None:
@@ -108,25 +108,29 @@ class CardsClient:
         left = json.loads(array_text(state["left"]))
         self._left = {kind: Reply(0, scalars, below(state, f"reply.{kind}.")) for kind, scalars in left.items()}
         if "schema" in state:
-            self._schema, self._arrays = Schema.from_json(array_text(state["schema"])), below(state, "array.")
-            self._tail = float(state["tail"])
+            self._schema, self._received = Schema.from_json(array_text(state["schema"])), below(state, "array.")
 
     def _reply(self, message: Message, schema: Schema | None) -> Reply:
         """Everything that leaves this machine."""
         if message.kind == "card":
             return card_reply(self._card(schema, _task(message)))
-        assert schema is not None
-        told = self._settings.epsilon is None and self._settings.numbers
-        if message.kind == "fit":
-            return Reply(0, self._fit(schema) if told else {})
+        rows = {"rows": len(self._table)} if message.kind == "model" else {}
         # What the rows are like beside the card, epsilon would not cover.
-        return Reply(0, {"rows": len(self._table), **(self._numbers(schema) if told else {})})
+        if self._settings.epsilon is not None or not self._settings.numbers or message.kind == "flags":
+            return Reply(0, rows)
+        try:
+            return Reply(0, rows, self._told(message))
+        except FedbaryError as error:
+            logging.getLogger("fedbary.owner").warning("Nothing about the rows left: %s", error)
+            return Reply(0, rows)
 
-    @property
-    def _least(self) -> int:
-        """Fewest different rows that decide what leaves beside the card; 1 where nothing does."""
-        told = self._settings.epsilon is None and self._settings.numbers
-        return self._settings.min_group if told and self._settings.policy != "trusted" else 1
+    def _told(self, message: Message) -> Mapping[str, np.ndarray]:
+        """Weights that suit these rows; or, by weights that came, what they say of the rows."""
+        judge = self._rows_judged()
+        if message.kind == "model" and "alone" not in message.scalars:
+            return {"weights": judge.own_weights()}
+        judged, _ = judged_alone(judge, message.arrays.get("weights"), None, rate=self._rules.fdr)
+        return judge.evidence(judged, self._groups).to_arrays()
 
     def _card(self, schema: Schema | None, task: Task) -> Card:
         settings = self._settings
@@ -141,63 +145,20 @@ class CardsClient:
             narrowed(by_name(self._table)), min_group=settings.min_group, shared=settings.shared, task=task
         )
 
-    def _refine(self, schema: Schema, reach: float) -> None:
-        """The received model at a temperature of this client's own."""
-        if schema.label.kind == "number":
-            return
-        if (seen := self._look(schema, ranked=False)) is not None:
-            self._arrays = refined(self._arrays, seen, schema, reach, groups=self._groups)
-
-    def _fit(self, schema: Schema) -> dict[str, Scalar]:
-        """What the model should be like to suit these rows."""
-        seen = self._look(schema, ranked=False)
-        tail = own_tail(seen, least=self._settings.min_group)
-        if seen is None or schema.label.kind == "number":
-            return {"tail": tail}
-        return {"temperature": own_temperature(seen, schema, groups=self._groups), "tail": tail}
-
-    def _look(self, schema: Schema, *, ranked: bool) -> SeenRows | None:
-        """What the received model says of the rows; many are not read again for another temperature."""
-        if self._looked is not None and (again := self._looked.by(schema, self._arrays)) is not None:
-            return again
-        self._looked = None
-        kept = worth_keeping(len(self._table), schema)
-        seen = seen_rows(as_in(self._table, schema), schema, self._arrays, ranked=ranked or kept)
-        if kept and seen is not None:
-            self._looked = LookedAt.kept(schema, self._arrays, seen)
-        return seen
-
     @property
     def _groups(self) -> Groups | None:
         """Which rows are copies, where no fewer than some different ones may decide what leaves."""
-        if self._least == 1:
+        if self._settings.policy == "trusted":
             return None
-        return Groups(np.unique(row_keys(self._table), return_inverse=True)[1], self._least)
+        return Groups(np.unique(row_keys(self._table), return_inverse=True)[1], self._settings.min_group)
 
-    def _numbers(self, schema: Schema) -> dict[str, Scalar]:
-        """Estimates of how many rows are bad; none where the model is no use."""
-        groups = self._groups
-        try:
-            facts = self._score(groups).facts
-        except FedbaryError as error:
-            logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
-            return {}
-        assert self._seen is not None
-        cells = self._seen.cells
-        if self._scored is not None:  # all that is needed of rows that were looked at
-            self._seen = None
-        copies = np.arange(len(self._table)) if groups is None else groups.copies
-        return about_rows(facts, as_in(self._table, schema), schema, cells, copies, min_group=self._least)
-
-    def _score(self, groups: Groups | None) -> ScoredRows:
+    def _rows_judged(self) -> Judge:
+        """The received model at work on the rows, which are read once for all messages."""
         assert self._schema is not None
-        if self._seen is None:
-            self._seen = self._look(self._schema, ranked=True)
-            self._looked = None
-        found = score_rows(self._seen, self._arrays, rules=self._rules, tail=self._tail, groups=groups)
-        if groups is None:
-            self._scored = found
-        return found
+        if self._judge is None:
+            model = JudgingModel.from_arrays(below(self._received, "model."), width=self._schema.value_width)
+            self._judge = judge_of(as_in(self._table, self._schema), self._schema, model, projected=True)
+        return self._judge
 
 
 def card_reply(card: Card) -> Reply:

@@ -1,24 +1,22 @@
-"""The forms of the cards protocol: a card comes back, a model goes out, and shares come back."""
+"""The forms of the cards protocol: a card comes back, a model goes out, and evidence comes back."""
 
 from __future__ import annotations
 
+from fedbary.judging.counts import CELLS
+from fedbary.judging.labels import SHARES
 from fedbary.protocols.forms import LONGEST_TEXT, Exchange, Form, Number, Numbers, Text
-from fedbary.protocols.sketch.forms import ROWS, SCHEMA, SCORED_ROWS, SCORING_MODEL
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS
+from fedbary.protocols.sketch.forms import JUDGING_MODEL, ROWS, SCHEMA
 
 # What a client says of itself, and nobody else can check.
-CLAIMS = ("rows", "class moments", "shares of bad rows")
+CLAIMS = ("rows", "class moments", "what its labels and features are like by everybody's model")
 
-_MODEL = Form(
-    # How many times another temperature a client may choose.
-    {**SCHEMA, "refine": Number(1.0, 1000.0, optional=True), "tail": Number(1.0, 20.0, optional=True)},
-    {
-        **SCORING_MODEL,
-        "line.coefficients": Numbers(("encoded",), optional=True),
-        "line.numbers": Numbers((2,), optional=True),
-        **SCORED_ROWS,
-    },
-)
+_WEIGHTS = Numbers(("weights",), 0.0, 1e6)
+_EVIDENCE = {
+    "likelihood": Numbers((len(SHARES),), -1e12, 0.0, optional=True),
+    "labels": Numbers((CELLS,), 0.0, 1e9, optional=True),
+    "features": Numbers((CELLS,), 0.0, 1e9, optional=True),
+    "numbers": Numbers((2,), -1e3, 1e3, optional=True),
+}
 
 EXCHANGES = {
     "card": Exchange(
@@ -40,11 +38,19 @@ EXCHANGES = {
             },
         ),
     ),
-    "fit": Exchange(
-        _MODEL, Form({"temperature": Number(0.001, 100.0, optional=True), "tail": Number(1.0, 20.0, optional=True)})
-    ),
     "model": Exchange(
-        _MODEL,
-        Form({"rows": ROWS, **{name: Number(most=1.0, optional=True) for name in ABOUT_ROWS}}),
+        Form({**SCHEMA, "alone": Number(1, 1, whole=True, optional=True)}, JUDGING_MODEL),
+        Form({"rows": ROWS}, {"weights": Numbers(("weights",), 0.0, 1e6, optional=True), **_EVIDENCE}),
+    ),
+    "evidence": Exchange(Form({}, {"weights": _WEIGHTS}), Form({}, _EVIDENCE)),
+    "flags": Exchange(
+        Form(
+            {},
+            {
+                "label_null": Numbers((CELLS,), 0.0, 1e12, optional=True),
+                "feature_null": Numbers((CELLS,), 0.0, 1e12, optional=True),
+                "numbers": Numbers((10,), -1.0, 1e12, optional=True),
+            },
+        )
     ),
 }

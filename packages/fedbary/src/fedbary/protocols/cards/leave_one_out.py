@@ -50,13 +50,13 @@ class Holders:
     """
 
     def __init__(self, held: Bools, shared: Bools) -> None:
-        self._held, self._closed = held, held & ~shared[:, None]
+        self.held, self._closed = held, held & ~shared[:, None]
         # Added up once: for each client all others' holdings would be as many steps as there are clients.
         self._holders, self._not_agreed = held.sum(axis=0), self._closed.sum(axis=0)
 
     def modelled(self, place: int) -> Bools:
         """Which classes may have a part in a client's model: three hold it, or all other holders agree."""
-        others = self._holders - self._held[place]
+        others = self._holders - self.held[place]
         agreed = self._not_agreed == self._closed[place]
         return np.asarray((others > 0) & (agreed | (others >= FEWEST_HOLDERS - 1)))
 

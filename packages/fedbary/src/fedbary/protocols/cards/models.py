@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.judging.discriminant import Discriminant
+from fedbary.judging.competition import moved_or_not
+from fedbary.judging.estimates import Estimate
+from fedbary.judging.federation import Evidence
+from fedbary.judging.judge import Judge
+from fedbary.judging.model import JudgingModel
+from fedbary.judging.moving import Moved
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
-from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.distance import Apart, apart
 from fedbary.protocols.cards.leave_one_out import Holders, Sums
-from fedbary.protocols.cards.model import Discriminant, discriminant, line_model, restricted, scoring_model
+from fedbary.protocols.cards.model import common_coordinates, discriminant, restricted
 from fedbary.protocols.cards.placing import placed
 from fedbary.protocols.cards.shares import relative_shares
-from fedbary.protocols.cards.temperature import guessed_temperature, slope_and_spread
 from fedbary.protocols.cards.weights import Weights, robust_weights
-from fedbary.protocols.cards.worth import Judge, drawn_judge, reference_judge
-from fedbary.protocols.messages import under
+from fedbary.protocols.cards.worth import Judge as WorthJudge
+from fedbary.protocols.cards.worth import drawn_judge, reference_judge
+from fedbary.protocols.reference import Reference
 from fedbary.space.schema import Schema
-from fedbary.valuation.estimates import Estimate
-from fedbary.valuation.scoring import ScoringModel
 
-Calibrated = tuple[dict[str, np.ndarray], Callable[[ScoringModel], ScoringModel]]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 class Models:
@@ -45,40 +51,13 @@ class Models:
             self._weights = robust_weights(self._parts, trusted=trusted, numeric=self._numeric)
         believed = self._weights.applied(self._parts)
         self._sums = Sums(believed)
+        self._coordinates = common_coordinates(self._sums.without(None))
         # With noise of differential privacy every public class has a model, whoever has it.
-        self._held = np.array([(part.counts > 0) | (part.noise != EXACT) for part in believed])
+        held = np.array([(part.counts > 0) | (part.noise != EXACT) for part in believed])
         # The coordinator's own rows may be all that a model is made of.
         shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
-        self._holders = Holders(self._held, shared)
-        self._discriminants: dict[str, Discriminant] = {}
-        self._calibrated: Calibrated | None = None
+        self._holders = Holders(held, shared)
         self._apart: Apart | None = None
-        self._guess: float | None = None
-        self._clean_temperature: float | None = None
-
-    @property
-    def width(self) -> int:
-        """Number of coordinates."""
-        return int(self._parts[0].sums.shape[1])
-
-    def guessed_temperature(self) -> float | None:
-        """A temperature by the cards alone; None where they do not tell.
-
-        What noise leaves unknown is in the repaired model itself, and a single noisy card would hardly tell its slope.
-        """
-        if any(part.noise != EXACT for part in self._parts):
-            return 1.0
-        if self._guess is None and not self._numeric:
-            self._guess = guessed_temperature(map(self._slope, self._places))
-        return self._guess
-
-    def clean_temperature(self) -> float | None:
-        """A temperature by the reference's rows; None without one."""
-        if self._reference is None or self._numeric or int(self._everybody.sum()) < 2:
-            return None
-        if self._clean_temperature is None:
-            self._clean_temperature = self._reference.temperature(self._sums.without(None), self._everybody)
-        return self._clean_temperature
 
     @property
     def spread(self) -> float:
@@ -95,68 +74,92 @@ class Models:
             self._apart = apart(self._parts, self._weights, target, numeric=self._numeric)
         return self._apart
 
-    def judge(self, seed: int) -> Judge:
+    def judge(self, seed: int) -> WorthJudge:
         """Rows that coalitions are tested on: the reference's, or rows drawn from all cards together."""
         if self._reference is not None:
-            judge = reference_judge(*self._reference.rows(), self.schema, seed=seed)
+            judge = reference_judge(self._reference.values, self._reference.labels, self.schema, seed=seed)
             if judge is not None:
                 return judge
         return drawn_judge(self._sums.without(None), seed=seed, numeric=self._numeric)
 
-    def known(self, name: str) -> NDArray[np.bool_]:
+    def known(self, name: str) -> Bools:
         """The classes of a client's model."""
         return self._holders.modelled(self._places[name])
 
     def may_have(self, name: str) -> bool:
         """Whether there is a model for a client: of two classes at least, or a line."""
-        known = self.known(name) if self._reference is None else self._everybody
-        return int(known.sum()) >= (1 if self._numeric else 2)
+        return int(self.known(name).sum()) >= (1 if self._numeric else 2)
 
-    def arrays(self, name: str, *, temperature: float) -> dict[str, np.ndarray]:
-        """The model of a client, for a message."""
+    def model(self, name: str) -> JudgingModel:
+        """What a client judges its rows by."""
         known = self.known(name)
-        clean, comparable = self._clean(temperature)
-        total = self._sums.without(self._places[name])
-        if self._numeric:
-            line, model = line_model(total, self.schema)
-            return {**line.to_arrays(), **under("model.", model.to_arrays()), **clean}
-        if self._reference is not None:
-            known = self._everybody
-        classes = tuple(np.array(self.schema.label.classes)[known].tolist())
-        found = self._discriminant(name) if known.all() else discriminant(restricted(total, known))
-        model = comparable(scoring_model(found, classes, temperature))
-        return {**under("model.", model.to_arrays()), **clean}
+        others = discriminant(restricted(self._sums.without(self._places[name]), known), *self._coordinates)
+        return self._with_reference(self._classes(known), others)
+
+    def shift(self, name: str) -> tuple[float, Floats]:
+        """How far a client's card lies from where the others expect it, and in each coordinate of its features."""
+        known, part = self.known(name), self.placed[name]
+        own, centre, scale = restricted(part, known), *self._coordinates
+        rows, width = max(own.rows, 1.0), len(centre) - self._numeric
+        if not self.may_have(name) or own.rows <= 0.0 or part.noise != EXACT:
+            return np.nan, np.zeros(width)
+        mean = own.sums.sum(axis=0) / rows
+        squares = np.diag(own.second) if own.full else own.second
+        others = discriminant(restricted(self._sums.without(self._places[name]), known), centre, scale)
+        variance = np.maximum(squares / rows - mean**2, 0.0) / scale**2
+        moved = Moved.of(
+            ((mean - centre) / scale)[:width],
+            variance[:width],
+            np.maximum(own.counts, 0.0) / rows,
+            rows,
+            others.means[:, :width],
+            others.variances[:width],
+        )
+        return moved.shift, moved.offset
+
+    @cached_property
+    def held_out(self) -> Judge | None:
+        """A judge of the reference's rows, each without itself; None without a reference."""
+        if self._reference is None:
+            return None
+        known = self._holders.held[-1] if not self._numeric else np.ones(1, dtype=bool)
+
+        def model(moments: ClassMoments) -> Discriminant:
+            return discriminant(restricted(moments, known), *self._coordinates)
+
+        return self._reference.judge(self._sums.without(None), model, self._classes(known))
+
+    def evidence_of_reference(self, weights: Floats) -> Evidence | None:
+        """What the reference's own rows tell by these weights."""
+        judge = self.held_out
+        return None if judge is None else judge.evidence(judge.judged(weights))
+
+    def at_home(self, name: str) -> JudgingModel:
+        """What a client judges its rows by that is asked once: by the reference's weights, beside its evidence."""
+        model, judge = self.model(name), self.held_out
+        if judge is None:
+            return model
+        weights = moved_or_not(judge.own_weights())
+        return replace(model, weights=weights, held_out=judge.evidence(judge.judged(weights)))
 
     def relative_shares(self) -> list[Estimate | None]:
         """Wrong-label shares by the cards alone."""
         if self._numeric:
             return [None] * len(self._places)
-        models = [self._discriminant(name) if self.may_have(name) else None for name in self._places]
+        models = [
+            discriminant(self._sums.without(place), *self._coordinates) if self.may_have(name) else None
+            for name, place in self._places.items()
+        ]
         believed = (self._weights.cards > 0.0).tolist()[: len(models)]
         return relative_shares(list(self.placed.values()), models, believed)
 
-    def _clean(self, temperature: float) -> Calibrated:
-        """The reference's scores by models without them; the same for all clients."""
-        if self._reference is None:
-            return {}, lambda model: model
-        if self._calibrated is None:
-            self._calibrated = self._reference.calibrated(self._sums.without(None), self._everybody, temperature)
-        return self._calibrated
+    def _classes(self, known: Bools) -> tuple[str, ...]:
+        return ("",) if self._numeric else tuple(np.array(self.schema.label.classes)[known].tolist())
 
-    @cached_property
-    def _everybody(self) -> NDArray[np.bool_]:
-        """With a reference all clients' models have the same classes: those that each may have."""
-        if self._numeric:
-            return np.ones(1, dtype=bool)
-        return np.asarray(np.all([self.known(name) for name in self._places], axis=0) & self._held[-1])
-
-    def _discriminant(self, name: str) -> Discriminant:
-        if name not in self._discriminants:
-            self._discriminants[name] = discriminant(self._sums.without(self._places[name]))
-        return self._discriminants[name]
-
-    def _slope(self, name: str) -> tuple[float, float]:
-        return slope_and_spread(self.placed[name], self._discriminant(name))
+    def _with_reference(self, classes: tuple[str, ...], others: Discriminant) -> JudgingModel:
+        model = JudgingModel(classes, others)
+        fitted = None if self._reference is None else self._reference.fitted(others, classes)
+        return model if fitted is None else replace(model, reference=fitted)
 
 
 def _believed(parts: Sequence[ClassMoments]) -> Weights:

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, SettingsError
+from fedbary.judging.federation import Evidence, Judgement, judgements
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import ARRAYS, Card
 from fedbary.protocols.cards.checks import check_card
-from fedbary.protocols.cards.clean_rows import Reference
 from fedbary.protocols.cards.client import card_of
-from fedbary.protocols.cards.client_shares import client_shares, possible
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.findings import Findings
 from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import by_name, narrowed
 from fedbary.protocols.cards.placing import agreed_schema, missing_share
-from fedbary.protocols.cards.temperature import FAR, NEAR
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS
+from fedbary.protocols.reference import Reference
+from fedbary.protocols.judged_clients import client_numbers, common_weights, judging_notes, quality_columns
 from fedbary.space.options import Space
 from fedbary.space.public_schema import public_schema
-from fedbary.space.row_identity import different_rows, split_reference
+from fedbary.space.row_identity import different_rows
 from fedbary.space.schema import Schema
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
@@ -44,8 +41,7 @@ from fedbary.valuation.rules import RowRules
 from fedbary.valuation.verdict import COLUMN_OFF
 from fedbary.valuation.worth import with_worth
 
-_KINDS = ("card", "fit", "model")
-_FITTED = ("temperature", "tail")
+_KINDS = ("card", "model", "evidence", "flags")
 
 
 class CardsServer:
@@ -71,8 +67,8 @@ class CardsServer:
         self._reference = own if own is None or self._public is not None else narrowed(own)
         self._stage = "card"
         self._cards: dict[str, Card] = {}
-        self._numbers: dict[str, dict[str, float]] = {}
-        self._fits: dict[str, dict[str, float]] = {}
+        self._weights: dict[str, np.ndarray] = {}
+        self._evidence: dict[str, Evidence] = {}
         self._failures: dict[str, Failure] = {}
         self._agreed: Schema | None = None
         self._found: Models | None = None
@@ -85,25 +81,29 @@ class CardsServer:
             return dict.fromkeys(self._names, Message("card", 0, {"task": self._space.task, **public}))
         if self._stage == "done":
             return {}
-        return self.models()
+        return self.messages()
 
-    def models(self) -> dict[str, Message]:
-        """The message with each client's model; none for a client of which there is no model."""
-        models, schema = self._models(), self._schema()
+    def messages(self) -> dict[str, Message]:
+        """To each client its model, then the weights that all judge by, then what is made of their evidence."""
         number, kind = _KINDS.index(self._stage), self._stage
-        asked = [name for name in self._valued() if models.may_have(name)]
-        temperature, reach = self._temperature()
-        arrays = self._host.map(partial(models.arrays, temperature=temperature), asked)
+        if kind == "evidence":
+            return dict.fromkeys(self._weights, Message(kind, number, {}, {"weights": self._common()}))
+        if kind == "flags":
+            found = self._judgements()
+            told = {name: found[name].to_arrays() if name in found else {} for name in self._modelled()}
+            return {name: Message(kind, number, {}, arrays) for name, arrays in told.items()}
+        models, schema = self._models(), self._schema()
         scalars: dict[str, Scalar] = {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
-        if kind == "model" and reach is not None:
-            scalars["refine"] = reach
-        if (tail := self._median_fit("tail")) is not None:
-            scalars["tail"] = tail
-        return {name: Message(kind, number, scalars, one) for name, one in zip(asked, arrays, strict=True)}
+        if self._asks_once:
+            scalars["alone"] = 1
+        made = models.at_home if self._asks_once else models.model
+        return {name: Message(kind, number, scalars, made(name).to_arrays()) for name in self._modelled()}
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad one takes its client out and nobody else."""
-        asked = self._names if self._stage == "card" else [n for n in self._valued() if self._models().may_have(n)]
+        asked = self._names if self._stage == "card" else self._modelled()
+        if self._stage == "evidence":
+            asked = list(self._weights)
         form = EXCHANGES[self._stage].reply
         for name, reply in fitting_replies(asked, replies, form, number=_KINDS.index(self._stage)).items():
             if isinstance(reply, Reply):
@@ -125,8 +125,10 @@ class CardsServer:
                 state |= {f"{index}.card": text_array(header), **under(f"{index}.array.", arrays)}
             if name in self._failures:
                 state[f"{index}.failure"] = self._failures[name].to_array()
-            told = {"numbers": self._numbers.get(name), "fit": self._fits.get(name)}
-            state[f"{index}.told"] = text_array(json.dumps(told))
+            if name in self._weights:
+                state[f"{index}.weights"] = self._weights[name]
+            if name in self._evidence:
+                state |= under(f"{index}.evidence.", self._evidence[name].to_arrays())
         return state
 
     def restore(self, state: State) -> None:
@@ -138,11 +140,10 @@ class CardsServer:
                 self._cards[name] = Card.from_parts(array_text(state[f"{index}.card"]), arrays)
             if f"{index}.failure" in state:
                 self._failures[name] = Failure.from_array(state[f"{index}.failure"])
-            told = json.loads(array_text(state[f"{index}.told"]))
-            if told["numbers"] is not None:
-                self._numbers[name] = told["numbers"]
-            if told["fit"] is not None:
-                self._fits[name] = told["fit"]
+            if f"{index}.weights" in state:
+                self._weights[name] = state[f"{index}.weights"]
+            if evidence := below(state, f"{index}.evidence."):
+                self._evidence[name] = Evidence.from_arrays(evidence)
 
     def result(self) -> Valuation:
         """Distances to the target, estimated shares of bad rows, and what stands out in a card."""
@@ -165,7 +166,7 @@ class CardsServer:
                 "protocol": self._settings.name,
                 **asdict(self._settings),
                 "space": asdict(self._space),
-                "temperature": self._temperature()[0] if valued else None,
+                "weights": self._common().tolist() if self._weights else None,
                 "reference_missing": self._usually_missing(missing),
             },
             schema=None if models is None else models.schema,
@@ -187,29 +188,40 @@ class CardsServer:
         return public_schema(reference, coordinates=kept or "auto", task=self._space.task, seed=seed)
 
     def _take(self, name: str, reply: Reply) -> None:
-        if self._stage == "fit":
-            self._fits[name] = {key: float(reply.scalars[key]) for key in _FITTED if key in reply.scalars}
-        elif self._stage == "model":
-            told = {key: float(reply.scalars[key]) for key in ABOUT_ROWS if key in reply.scalars}
-            self._numbers[name] = told if possible(told) else {}
-        else:
-            try:
+        try:
+            if self._stage == "card":
                 card = card_of(reply)
                 check_card(card)
                 self._cards[name] = card
-            except Exception as error:
+            elif "weights" in reply.arrays:
+                self._weights[name] = reply.arrays["weights"]
+            elif "likelihood" in reply.arrays:
+                self._evidence[name] = Evidence.from_arrays(reply.arrays)
+        except Exception as error:
+            if self._stage == "card":  # whoever says nonsense later is judged by its card
                 self._failures[name] = Failure.of(error)
 
     def _next_stage(self) -> None:
         if self._stage == "card":
             self._fail_unlike()
-            self._stage = "fit"
-            if not self._valued() or not any(map(self._models().may_have, self._valued())):
-                self._stage = "done"
-            elif self._settings.epsilon is not None or self._reference is not None:
-                self._stage = "model"  # with ε only cards leave, and clean rows tell better
+            self._stage = "model" if self._valued() and self._modelled() else "done"
+        elif self._stage == "model":
+            self._weights = {name: one for name, one in self._weights.items() if len(one) == self._candidates()}
+            self._stage = "done" if self._asks_once else "evidence" if self._weights else "flags"
         else:
-            self._stage = {"fit": "model", "model": "done"}[self._stage]
+            self._stage = "flags" if self._stage == "evidence" else "done"
+
+    @property
+    def _asks_once(self) -> bool:
+        """Whether nobody is asked after a model: people carry files, or with ε only cards leave."""
+        return self._host.one_answer or self._settings.epsilon is not None
+
+    def _modelled(self) -> list[str]:
+        return [name for name in self._valued() if self._models().may_have(name)]
+
+    def _candidates(self) -> int:
+        model = self._models().model(self._modelled()[0])
+        return model.candidates + model.numeric
 
     def _fail_unlike(self) -> None:
         """Cards that have no place beside the others' are out."""
@@ -247,24 +259,25 @@ class CardsServer:
         if self._reference is None:
             return None
         seed = derived_seed(self._seed, "reference") % 2**31
-        fitted, held_out = self._reference, None
-        if self._rules.calibration == "split":
-            fitted, held_out = split_reference(self._reference, seed=seed)
-        return Reference(fitted, schema, held_out, seed=seed)
+        least = self._settings.min_group
+        return Reference(self._reference, schema, min_group=least, seed=seed, busy=self._host.busy)
 
-    def _median_fit(self, key: str) -> float | None:
-        told = [fit[key] for fit in self._fits.values() if key in fit]
-        return float(np.median(told)) if told else None
+    # --- judging --------------------------------------------------------------------------------------
 
-    def _temperature(self) -> tuple[float, float | None]:
-        """The common temperature, and how far clients may look for a better one where it is a guess."""
-        clean = self._models().clean_temperature()
-        if clean is not None:
-            return clean, None
-        if (fitted := self._median_fit("temperature")) is not None:
-            return fitted, None
-        guess = self._models().guessed_temperature()
-        return (self._models().width ** -0.5, FAR) if guess is None else (guess, NEAR)
+    def _common(self) -> np.ndarray:
+        """The weights that everybody judges by."""
+        two = [name for name in self._weights if np.sort(self._cards[name].counts)[-1] < 0.95 * self._cards[name].counts.sum()]
+        return common_weights([self._weights[name] for name in two or self._weights])
+
+    def _judgements(self) -> dict[str, Judgement]:
+        """What the clients' evidence says of each of them, beside the reference's."""
+        if not self._evidence:
+            return {}
+        held_out = self._models().evidence_of_reference(self._common()) if self._weights else self._held_at_home()
+        return judgements(self._evidence, held_out, rate=self._rules.fdr)
+
+    def _held_at_home(self) -> Evidence | None:
+        return self._models().at_home(next(iter(self._evidence))).held_out
 
     # --- the result -----------------------------------------------------------------------------------
 
@@ -272,12 +285,18 @@ class CardsServer:
         return self._models().distances()
 
     def _shares(self) -> dict[str, dict[str, float]]:
-        """Columns about bad rows: what clients say, or else what the cards tell."""
-        models, valued = self._models(), self._valued()
-        silent = any("wrong_labels" not in self._numbers.get(name, {}) for name in valued)
-        by_card = models.relative_shares() if silent else [None] * len(valued)
-        told = dict(zip(valued, by_card, strict=True))
-        return client_shares(self._numbers, told, clean=self._reference is not None)
+        """Columns about bad rows: by the clients' evidence, or else by what the cards tell."""
+        models, valued, found = self._models(), self._valued(), self._judgements()
+        silent = any(name not in found for name in valued)
+        by_card = dict(zip(valued, models.relative_shares() if silent else [None] * len(valued), strict=True))
+        told: dict[str, dict[str, float]] = {}
+        for name in valued:
+            told[name] = {"shift": models.shift(name)[0]}
+            if name in found:
+                told[name] |= client_numbers(found[name])
+            elif (one := by_card[name]) is not None:
+                told[name] |= one.columns("wrong_labels") | quality_columns(one)
+        return told
 
     def _record(
         self,
@@ -307,6 +326,7 @@ class CardsServer:
         for name in valued:
             twins.setdefault(_content(self._cards[name]), []).append(name)
         notes: dict[str, list[Note]] = {}
+        judged = self._judgements()
         for name in valued:
             notes[name] = found.of(name)
             # Whoever sends another's card under a name of its own adds nothing, and should be known.
@@ -314,6 +334,10 @@ class CardsServer:
                 notes[name].append(Note("protocols.same-card", {"others": same}))
             if not models.may_have(name):
                 notes[name].append(Note("protocols.card-no-model"))
+            shift, offsets = models.shift(name)
+            one = judged.get(name)
+            blur = (np.nan, 0.0) if one is None else (one.blur, one.blur_deviations)
+            notes[name] += judging_notes(shift, offsets, models.schema, *blur)
         return notes
 
     def _usually_missing(self, missing: Mapping[str, float]) -> float:
@@ -330,8 +354,9 @@ class CardsServer:
         return with_worth(result, scores, alone)
 
     def _remarks(self, told: Mapping[str, Mapping[str, float]]) -> list[Note]:
-        silent = [name for name, shares in told.items() if shares and "wrong_labels" not in self._numbers.get(name, {})]
-        return [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
+        silent = [name for name, shares in told.items() if "wrong_labels" in shares and name not in self._evidence]
+        said = [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
+        return [*said, Note("judging.relative")] if self._reference is None and self._evidence else said
 
 
 def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:

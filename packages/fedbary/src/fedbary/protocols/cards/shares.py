@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.judging.discriminant import Discriminant
+from fedbary.judging.estimates import Estimate
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
-from fedbary.protocols.cards.model import SHRINKAGE, Discriminant
-from fedbary.valuation.estimates import Estimate
 
 Floats = NDArray[np.float64]
 
@@ -61,9 +61,10 @@ def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float]
     held = known & (counts > np.sqrt(part.noise.count)) & (counts >= 1.0)
     if held.sum() < 2:
         return None
-    means = model.metric.whiten(model.means, SHRINKAGE)
-    own = model.metric.whiten(part.means, SHRINKAGE)
-    blur = part.noise.sum / np.maximum(counts, 1.0) / model.metric.level
+    means = model.means @ model.root
+    own = model.standardised(part.means) @ model.root
+    noise = float(((model.root**2).sum(axis=1) / model.scale**2).mean()) * part.noise.sum
+    blur = noise / np.maximum(counts, 1.0)
     precise = np.where(held, 1.0 / ((1.0 + blur) / np.maximum(counts, 1.0) + 1.0 / np.maximum(model.counts, 1.0)), 0.0)
     shares = np.where(known, counts, 0.0) / counts[known].sum()
     costs = np.array(

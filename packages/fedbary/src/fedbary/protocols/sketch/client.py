@@ -5,36 +5,39 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.table import Table
+from fedbary.data.ahead import ahead
+from fedbary.data.table import PART, Table
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
+from fedbary.judging.federation import judgements
+from fedbary.judging.groups import Groups
+from fedbary.judging.judge import Judge
+from fedbary.judging.model import JudgingModel
 from fedbary.notes import Note
 from fedbary.protocols.first_message import FirstMessage
+from fedbary.protocols.judged_table import give, judged_alone, row_columns
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer
-from fedbary.protocols.sketch.number_scoring import score_numbers
 from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.protocols.sketch.private_answer import private_answer
 from fedbary.protocols.sketch.private_numbers import PublicJudge
-from fedbary.protocols.sketch.scoring import score_rows
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
-from fedbary.protocols.sketch.walk import SeenRows, walk
+from fedbary.space.cell_counts import CellCounter, CellCounts
 from fedbary.space.encode import require_columns
 from fedbary.space.notes import FINDINGS, fit_notes, require_known_labels
+from fedbary.space.parts import encoded_parts
+from fedbary.space.points import Points
 from fedbary.space.schema import Schema
+from fedbary.space.stored_points import CloudMaker, StoredPoints
 from fedbary.transport import solve
-from fedbary.valuation.groups import Groups
 from fedbary.valuation.row_values import calibrated_gradient
 from fedbary.valuation.rules import RowRules
-
-if TYPE_CHECKING:
-    from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.scored_rows import ONE_CLASS, RowFacts, ScoredRows
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +47,19 @@ _PART, _MOST_COSTS = 65_536, 2**29
 # Products of all rows with all points: about a minute, which a transport takes several times. Merging points one after
 # the other: some ten seconds.
 _MOST_PRODUCTS, _MOST_DIFFERENCES = 2**41, 2**33
+
+
+@dataclass(frozen=True, eq=False)
+class SeenRows:
+    """What one walk tells: the cloud of the rows, their counted cells, and a judge that has seen them.
+
+    ``judge`` is None where the server sent nothing to judge by, or, as ``problem`` says, nothing sensible.
+    """
+
+    cloud: Points | StoredPoints
+    cells: CellCounts
+    judge: Judge | None
+    problem: FedbaryError | None
 
 
 class SketchClient:
@@ -103,7 +119,7 @@ class SketchClient:
             sketch = SketchPoints.from_arrays(self._arrays, self._cap, width=self._schema.point_width)
             if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
                 self._potentials = solve(cloud, sketch.points, b=sketch.weights).source_potential
-            self._scored = self._score(self._schema, sketch)
+            self._scored = self._score(self._schema)
             self._forget()
         return self._scored
 
@@ -154,52 +170,36 @@ class SketchClient:
         notes = fit_notes(self._table, schema, cloud, cells=seen.cells, min_group=least)
         if not self._policy.numbers:
             return Reply(0, _scalars(rows, found), notes=tuple(note for note in notes if note.code not in FINDINGS))
-        return Reply(0, {**_scalars(rows, found), **self._numbers(schema, sketch)}, notes=notes)
+        return Reply(0, {**_scalars(rows, found), **self._numbers(schema)}, notes=notes)
 
-    def _numbers(self, schema: Schema, sketch: SketchPoints) -> dict[str, Scalar]:
+    def _numbers(self, schema: Schema) -> dict[str, Scalar]:
         """Estimates of how many rows are bad; none where the server's model is no use."""
         seen, rows = self._rows_seen(schema), self._table
         guarded = self._policy.policy == "coarsen"
         least = self._policy.min_group if guarded else 1
-        try:
-            if guarded:
-                facts = self._score(schema, sketch, Groups(seen.cloud.point_of_row, least)).facts
-            else:
-                self._scored = self._score(schema, sketch)
-                facts = self._scored.facts
-        except FedbaryError as error:
-            logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", error)
+        if seen.judge is None:
+            logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", seen.problem or "no model")
             return {}
-        return about_rows(facts, rows, schema, seen.cells, seen.cloud.point_of_row, min_group=least)
+        judged, judgement = judged_alone(seen.judge, None, None, rate=self._rules.fdr)
+        if guarded:
+            told = seen.judge.evidence(judged, Groups(seen.cloud.point_of_row, least))
+            judgement = judgements({"own": told}, seen.judge.model.held_out, rate=self._rules.fdr)["own"]
+        copies, shift = seen.cloud.point_of_row, seen.judge.moved.shift
+        return about_rows(judgement, shift, rows, schema, seen.cells, copies, min_group=least)
 
-    def _score(self, schema: Schema, sketch: SketchPoints, groups: Groups | None = None) -> ScoredRows:
-        """Row values; with ``groups`` the facts may leave, the rest is rough."""
+    def _score(self, schema: Schema) -> ScoredRows:
         seen, gradient = self._rows_seen(schema), None
         if self._potentials is not None:
             gradient = calibrated_gradient(self._potentials[seen.cloud.point_of_row])
         if seen.problem is not None:
             raise seen.problem
-        if schema.label.kind == "number":
-            return score_numbers(
-                self._table,
-                seen.cloud,
-                schema,
-                sketch,
-                self._arrays,
-                lined=seen.lined,
-                missing=seen.cells.missing,
-                rules=self._rules,
-                gradient=gradient,
-                groups=groups,
-            )
-        return score_rows(
-            self._table,
-            seen.judged,
-            self._arrays,
-            rules=self._rules,
-            adapt=self._policy.adapt,
-            gradient=gradient,
-            groups=groups,
+        if seen.judge is None:
+            nothing = np.zeros(len(self._table)) if gradient is None else gradient
+            told = {"row": self._table.row_names, "value": -nothing, "calibrated_gradient": nothing}
+            return ScoredRows(told, RowFacts(Note(ONE_CLASS)))
+        judged, judgement = judged_alone(seen.judge, None, None, rate=self._rules.fdr)
+        return row_columns(
+            self._table, schema, seen.judge, judged, judgement, rules=self._rules, gradient=gradient
         )
 
     def _forget(self) -> None:
@@ -209,8 +209,26 @@ class SketchClient:
 
     def _rows_seen(self, schema: Schema) -> SeenRows:
         if self._seen is None:
-            self._seen = walk(self._table, schema, self._arrays)
+            self._seen = self._walk(schema)
         return self._seen
+
+    def _walk(self, schema: Schema) -> SeenRows:
+        """Go through the rows once, a part at a time."""
+        judge, problem = None, None
+        try:
+            if "classes" in self._arrays:
+                model = JudgingModel.from_arrays(self._arrays, width=schema.encoded_width)
+                judge = Judge(model, len(self._table))
+        except FedbaryError as error:  # the distance does not need it
+            problem = error
+        points, cells = CloudMaker(self._table, schema), CellCounter(schema)
+        parts = encoded_parts(self._table, schema)
+        for part in parts if len(self._table) <= PART else ahead(parts):
+            points.add(part)
+            cells.add(part.table, part.missing)
+            if judge is not None:
+                give(judge, part, schema, projected=False)
+        return SeenRows(points.made(), cells.counted(), judge, problem)
 
 
 def _scalars(rows: int, found: Answer) -> dict[str, Scalar]:

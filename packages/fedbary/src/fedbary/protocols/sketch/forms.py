@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 
+from fedbary.judging.counts import CELLS
+from fedbary.judging.labels import SHARES
 from fedbary.privacy.row_costs import GRID
 from fedbary.protocols.forms import LONGEST_TEXT, MOST_ROWS, Exchange, Form, Number, Numbers, Text
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE
 
 # Squared distances and what is made of them; far beyond all tables, and yet their squares are finite.
 COST = Number(most=1e30)
 ROWS = Number(1, MOST_ROWS, whole=True)
 SCHEMA = {"schema": Text(LONGEST_TEXT), "fingerprint": Text(64)}
 CAP = Number(sys.float_info.min, 1e30)
-# What `fedbary.valuation.scoring.ScoringModel.to_arrays` makes; the model itself checks how its parts fit together.
+# What `fedbary.judging.scoring.ScoringModel.to_arrays` makes; the model itself checks how its parts fit together.
 _MODEL_SHAPES: dict[str, tuple[str | int, ...]] = {
     "classes": ("letters",),
     "numbers": (4,),
@@ -48,17 +50,25 @@ SCORING_MODEL = {
 }
 
 
-def _scored_rows(name: str) -> dict[str, Numbers]:
-    """What the server says of rows of its own: by classes, or by numbers."""
-    return {
-        f"{name}.log_probabilities": Numbers((name, "classes"), optional=True),
-        f"{name}.codes": Numbers((name,), whole=True, optional=True),
-        f"{name}.feature": Numbers((name,), optional=True),
-        f"{name}.label": Numbers((name,), optional=True),
-    }
-
-
-SCORED_ROWS = _scored_rows("clean")
+# What `fedbary.judging.model.JudgingModel.to_arrays` makes.
+JUDGING_MODEL = {
+    "classes": Numbers(("letters of classes",), whole=True, optional=True),
+    "others.centre": Numbers(("width of rows",), optional=True),
+    "others.scale": Numbers(("width of rows",), 1e-100, optional=True),
+    "others.counts": Numbers(("judged classes",), 0.0, optional=True),
+    "others.means": Numbers(("judged classes", "width of rows"), optional=True),
+    "others.covariance": Numbers(("width of rows", "width of rows"), optional=True),
+    "reference.means": Numbers(("judged classes", "features of rows"), optional=True),
+    "reference.variances": Numbers(("features of rows",), 0.0, optional=True),
+    **SCORING_MODEL,
+    "line.coefficients": Numbers(("features of rows",), optional=True),
+    "line.numbers": Numbers((2,), optional=True),
+    "candidate_weights": Numbers(("candidates",), 0.0, 1e6, optional=True),
+    "held.likelihood": Numbers((len(SHARES),), -1e12, 0.0, optional=True),
+    "held.labels": Numbers((CELLS,), 0.0, 1e9, optional=True),
+    "held.features": Numbers((CELLS,), 0.0, 1e9, optional=True),
+    "held.numbers": Numbers((2,), -1e3, 1e3, optional=True),
+}
 
 # What a client says of itself, and nobody else can check.
 CLAIMS = ("rows", "distances with their intervals", "excess", "closeness", "shares of bad rows and missing cells")
@@ -76,11 +86,7 @@ EXCHANGES = {
                 "points": Numbers(("points", "width")),
                 "weights": Numbers(("points",), 0.0, 1.0),
                 "variances": Numbers(("points",), 0.0),
-                **SCORING_MODEL,
-                "line.coefficients": Numbers(("encoded",), optional=True),
-                "line.numbers": Numbers((2,), optional=True),
-                **SCORED_ROWS,
-                **_scored_rows("null"),
+                **JUDGING_MODEL,
             },
         ),
         Form(
@@ -92,6 +98,7 @@ EXCHANGES = {
                 "error": COST,
                 "noise": Number(most=COST.most, optional=True),
                 **{name: Number(most=1.0, optional=True) for name in (*ABOUT_ROWS, *NOISY)},
+                **{name: Number(most=1e6, optional=True) for name in PLACE},
             }
         ),
     )

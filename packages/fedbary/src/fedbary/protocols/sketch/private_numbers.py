@@ -25,7 +25,7 @@ from fedbary.space.row_points import label_places, mapped, row_values
 from fedbary.space.schema import Schema
 from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.estimates import Estimate
+from fedbary.judging.estimates import Estimate
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -22,20 +22,20 @@ from fedbary.protocols.messages import (
     reply_notes,
     text_array,
 )
+from fedbary.protocols.judged_clients import judging_notes
 from fedbary.protocols.randomness import derived_seed
+from fedbary.protocols.reference import Reference, reference_model
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.claims import check_claims
 from fedbary.protocols.sketch.forms import EXCHANGES
 from fedbary.protocols.sketch.held_out import held_out_costs
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, client_numbers
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE, client_numbers
 from fedbary.protocols.sketch.private_numbers import CleanRates, clean_rates
-from fedbary.protocols.sketch.scoring import fit_scoring
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
-from fedbary.space.description import check_table
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import cells_of_a_row, class_codes, embed, missing_share
-from fedbary.space.row_identity import split_reference
+from fedbary.space.row_identity import different_rows
 from fedbary.space.schema import Schema
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
@@ -51,9 +51,9 @@ _TOO_GOOD = 0.5
 # With fewer reference rows the cards of other clients are worth a try (`fedbary reproduce cards`). With fewer clients
 # there is no model that is not one client's card.
 _SOME_CLIENTS, _FEW_ROWS = 3, 300
-_NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise", *ABOUT_ROWS, *NOISY)
+_NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise", *ABOUT_ROWS, *NOISY, *PLACE)
 # What a reply may lack.
-_LEFT_OUT = {"noise": 0.0, **dict.fromkeys((*ABOUT_ROWS, *NOISY), np.nan)}
+_LEFT_OUT = {"noise": 0.0, **dict.fromkeys((*ABOUT_ROWS, *NOISY, *PLACE), np.nan)}
 
 
 class SketchServer:
@@ -146,7 +146,6 @@ class SketchServer:
                 "sketch_points": len(self._sketch.weights),
                 "sketch_error": self._sketch.error,
                 "target_rows": self._target_rows,
-                "calibration_rows": self._calibration_rows,
                 "cost_cap": self._sketch.cap,
                 "reference_missing": self._missing,
             },
@@ -192,20 +191,16 @@ class SketchServer:
     def _prepare(self, reference: Table, busy: Callable[[str], None]) -> None:
         settings = self._settings
         seed = derived_seed(self._seed, "sketch") % 2**31
-        fitted, calibration = reference, None
-        if self._rules.calibration == "split":
-            check_table(reference, self._space)  # complains about the whole table, not about a half of it
-            fitted, calibration = split_reference(reference, seed=seed)
-        self._schema = fit_schema(fitted, self._space, seed=seed)
+        self._schema = fit_schema(reference, self._space, seed=seed)
         busy("sketching the reference")
-        cloud = embed(fitted, self._schema)
+        cloud = embed(reference, self._schema)
         if cloud.distinct < settings.min_group:
             raise DataError(
                 "protocols.reference-too-small-for-sketch", different=int(cloud.distinct), least=settings.min_group
             )
         codes = np.zeros(cloud.distinct, dtype=np.int64)
         if self._schema.label.kind == "classes":
-            codes = class_codes(fitted, cloud, self._schema)
+            codes = class_codes(reference, cloud, self._schema)
         self._sketch = make_sketch(
             cloud.points,
             cloud.weights,
@@ -215,33 +210,21 @@ class SketchServer:
             seed=seed,
             private=settings.epsilon is not None,
         )
-        # Without a calibration half the rows themselves stand in; their distance to the sketch is a little small.
-        self._clean = cloud if calibration is None else embed(calibration, self._schema)
-        scoring = fit_scoring(
-            fitted,
-            calibration,
-            self._schema,
-            self._sketch,
-            space=self._space,
-            cloud=cloud,
-            clean_cloud=self._clean,
-            adapt=settings.adapt,
-            min_group=settings.min_group,
-            seed=seed,
-            busy=busy,
+        # Their distance to the sketch is a little small, as they are in it.
+        self._clean = cloud
+        own = Reference(
+            different_rows(reference), self._schema, min_group=settings.min_group, seed=seed, projected=False, busy=busy
         )
-        self._scoring = scoring.arrays
+        self._scoring = {} if (model := reference_model(own, self._schema)) is None else model.to_arrays()
         self._rates: CleanRates | None = None
         if (
             settings.epsilon is not None
             and settings.numbers
-            and (self._schema.label.kind == "number" or scoring.agreed is not None)
+            and (self._schema.label.kind == "number" or own.agreed is not None)
         ):
-            self._rates = clean_rates(
-                cloud, codes, self._sketch, scoring.agreed, min_group=settings.min_group, seed=seed
-            )
+            self._rates = clean_rates(cloud, codes, self._sketch, own.agreed, min_group=settings.min_group, seed=seed)
         self._missing = missing_share(reference, self._schema)
-        self._target_rows, self._calibration_rows = len(fitted), 0 if calibration is None else len(calibration)
+        self._target_rows = len(reference)
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
 
@@ -263,6 +246,7 @@ class SketchServer:
         notes = self._notes[name]
         if self._settings.epsilon is not None and numbers["cost"] > 0.9 * cap:
             notes = (*notes, Note("protocols.saturated"))
+        notes = (*notes, *judging_notes(numbers["shift"], np.zeros(0), self._schema, numbers["blur"]))
         clean = held_out[int(numbers["rows"])]
         if np.sqrt(numbers["cost"] + _slack(numbers)) < _TOO_GOOD * np.sqrt(min(clean)):
             nearest = float(np.sqrt(min(clean)))

@@ -12,7 +12,7 @@ from fedbary.errors import ProtocolError
 from fedbary.space.points import Points
 from fedbary.space.schema_bounds import LARGEST, SMALLEST
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.scoring.mixture import grouped_by_class
+from fedbary.judging.scoring.mixture import grouped_by_class
 
 Floats = NDArray[np.float64]
 

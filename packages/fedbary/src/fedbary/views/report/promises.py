@@ -12,7 +12,7 @@ from fedbary.wording import counted, number, whole_percent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.valuation.estimates import Estimate
+    from fedbary.judging.estimates import Estimate
 
 _REASONS = (("label", "by their label"), ("features", "by their features"))
 _WRONG_CLASSES = (
@@ -31,7 +31,7 @@ def owner_headline(rows: pd.DataFrame, facts: RowFacts) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> from fedbary.valuation.estimates import Estimate
+    >>> from fedbary.judging.estimates import Estimate
     >>> flags = pd.array([True, True, False], dtype="boolean")
     >>> suspects = pd.array([False, False, True], dtype="boolean")
     >>> rows = pd.DataFrame({"flag": flags, "reason": ["label", "features", "label"], "suspect": suspects})

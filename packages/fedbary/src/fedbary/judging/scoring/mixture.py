@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.valuation.scoring.k_means import fewest_coordinates, k_means
+from fedbary.judging.scoring.k_means import fewest_coordinates, k_means
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,8 +14,8 @@ from fedbary.compute.cores import found_by_all_cores
 from fedbary.errors import ProtocolError
 from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
-from fedbary.valuation.scoring.mixture import Centroids, soft_minimum, soft_minimum_of_one
+from fedbary.judging.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
+from fedbary.judging.scoring.mixture import Centroids, soft_minimum, soft_minimum_of_one
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from fedbary.compute import NUMPY, Array, Arrays, arrays_for
 from fedbary.compute.arrays import moved
 from fedbary.compute.kernels import squared_distances
-from fedbary.valuation.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
-from fedbary.valuation.scoring.mixture import Centroids
-from fedbary.valuation.scoring.model import ScoringModel
+from fedbary.judging.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
+from fedbary.judging.scoring.mixture import Centroids
+from fedbary.judging.scoring.model import ScoringModel
 
 Floats = NDArray[np.float64]
 

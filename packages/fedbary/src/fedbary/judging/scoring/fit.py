@@ -12,22 +12,22 @@ from scipy.special import log_softmax
 
 from fedbary.errors import DataError
 from fedbary.space.points import project
-from fedbary.valuation.scoring.calibration import (
+from fedbary.judging.scoring.calibration import (
     fit_blend,
     fit_class_scales,
     fit_temperature,
     log_loss,
 )
-from fedbary.valuation.scoring.candidates import FEATURE_CENTROIDS, OutOfFold, TrainingRows, try_everything
-from fedbary.valuation.scoring.components import (
+from fedbary.judging.scoring.candidates import FEATURE_CENTROIDS, OutOfFold, TrainingRows, try_everything
+from fedbary.judging.scoring.components import (
     CLASS_SHRINKAGE,
     ClassCovariances,
     class_directions,
     whitened_variances,
 )
-from fedbary.valuation.scoring.linear import LogisticRegressions, best_linear
-from fedbary.valuation.scoring.mixture import Centroids, grouped_by_class
-from fedbary.valuation.scoring.model import ScoringModel
+from fedbary.judging.scoring.linear import LogisticRegressions, best_linear
+from fedbary.judging.scoring.mixture import Centroids, grouped_by_class
+from fedbary.judging.scoring.model import ScoringModel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fedbary.space.points import project
 from fedbary.transport.cost import cost_matrix
-from fedbary.valuation.scoring.components import (
+from fedbary.judging.scoring.components import (
     CLASS_SHRINKAGE,
     ClassCovariances,
     SharedMetric,
@@ -22,8 +22,8 @@ from fedbary.valuation.scoring.components import (
     shrunk,
     whitened_variances,
 )
-from fedbary.valuation.scoring.mixture import Centroids, groupings_by_class, soft_minima
-from fedbary.valuation.scoring.model import feature_potential
+from fedbary.judging.scoring.mixture import Centroids, groupings_by_class, soft_minima
+from fedbary.judging.scoring.model import feature_potential
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -1,0 +1,117 @@
+"""Candidates: log-probabilities of classes by others, others moved, a client's own rows, and a reference's model.
+
+Each has the client's own class shares as prior, so that what clients differ in most, their class mix, decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from fedbary.judging.discriminant import Discriminant
+from fedbary.judging.moving import Moved
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Rows of the others, moved, that a client's own class means are pooled with.
+_KAPPA = 10.0
+# What few rows behind a class leave unknown of its mean, in rows.
+_UNSURE = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """What a client knows of its own rows before it judges them: sums over all of them, in standardised coordinates."""
+
+    counts: Floats
+    sums: Floats
+    mean: Floats
+    variance: Floats
+
+    @classmethod
+    def of(cls, rows: Floats, codes: Integers, classes: int) -> OwnRows:
+        """Of standardised rows; a code of −1 is a class that the model does not know."""
+        known = codes >= 0
+        sums = np.zeros((classes, rows.shape[1]))
+        np.add.at(sums, codes[known], rows[known])
+        counts = np.bincount(codes[known], minlength=classes).astype(float)
+        return cls(counts, sums, rows.mean(axis=0), rows.var(axis=0))
+
+    @property
+    def rows(self) -> float:
+        """Rows of known classes."""
+        return float(self.counts.sum())
+
+    @property
+    def shares(self) -> Floats:
+        """Class shares, none of them zero."""
+        return np.asarray((self.counts + 1.0) / (self.rows + len(self.counts)))
+
+    @property
+    def stated(self) -> Floats:
+        """Class shares as the labels have them."""
+        return np.asarray(self.counts / max(self.rows, 1.0))
+
+
+class Candidates:
+    """What others, others moved and own rows say of a client's rows, some at a time."""
+
+    def __init__(self, model: Discriminant, own: OwnRows) -> None:
+        self.model, self.own = model, own
+        self.moved = Moved.of(own.mean, own.variance, own.stated, own.rows, model.means, model.variances)
+        self._prior = np.log(own.shares)
+        self._means = model.means @ model.root
+        self._factor = 1.0 + 1.0 / (model.counts + _UNSURE)
+        # The others' means lie around the client's own mean, and are pooled with the client's rows.
+        pulled = model.means - own.stated @ model.means + own.mean
+        self._pooled = (own.sums + _KAPPA * pulled) @ model.root
+        self._weights = own.counts + _KAPPA
+        self._own_factor = 1.0 + 1.0 / (own.counts + np.minimum(_KAPPA, model.counts) + _UNSURE)
+
+    def __call__(self, rows: Floats, codes: Integers) -> tuple[list[Floats], Floats]:
+        """Log-probabilities by the three candidates, and the moved rows, white inside classes."""
+        white, moved = rows @ self.model.root, self.moved(rows) @ self.model.root
+        found = [
+            log_softmax(_gaussian(_distances(points, self._means), self._factor, points.shape[1]) + self._prior, axis=1)
+            for points in (white, moved)
+        ]
+        own = _gaussian(self._own_distances(white, codes), self._own_factor, white.shape[1])
+        return [*found, log_softmax(own + self._prior, axis=1)], moved
+
+    def nearest(self, moved: Floats) -> Integers:
+        """The class whose mean is nearest to each moved row."""
+        return np.asarray(_distances(moved, self._means).argmin(axis=1))
+
+    def surprise(self, moved: Floats) -> Floats:
+        """Of moved rows: −2·log of the mixture of class Gaussians with the client's shares, at most 0 at a mean."""
+        distances = _distances(moved, self._means)
+        least = distances.min(axis=1)
+        mixed = (np.exp(-0.5 * (distances - least[:, None])) * self.own.shares).sum(axis=1)
+        return np.asarray(least - 2.0 * np.log(np.maximum(mixed, 1e-300)))
+
+    def _own_distances(self, white: Floats, codes: Integers) -> Floats:
+        """To the pooled class means, that of a row's own class without the row.
+
+        There it is x − (A − x)/(c − 1) = (c·x − A)/(c − 1), with A the pooled sum and c its weight.
+        """
+        means = self._pooled / self._weights[:, None]
+        distances = _distances(white, means)
+        known = np.flatnonzero(codes >= 0)
+        label, weight = codes[known], self._weights[codes[known]]
+        away = weight[:, None] * white[known] - self._pooled[label]
+        distances[known, label] = (away**2).sum(axis=1) / (weight - 1.0) ** 2
+        return distances
+
+
+def _distances(points: Floats, means: Floats) -> Floats:
+    lengths = np.einsum("ij,ij->i", points, points)
+    return np.maximum(lengths[:, None] - 2.0 * points @ means.T + (means**2).sum(axis=1), 0.0)
+
+
+def _gaussian(distances: Floats, factor: Floats, width: int) -> Floats:
+    """Log-density of each class; one of which few rows are known is wide."""
+    return np.asarray(-0.5 * distances / factor - 0.5 * width * np.log(factor))

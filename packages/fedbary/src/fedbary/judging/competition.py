@@ -1,0 +1,77 @@
+"""The competition of candidates: weights at which a client's labels are likeliest, given that some are wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Rows that decide; more would choose the same.
+MOST_ROWS = 4000
+_BOUNDS, _STEPS = (-6.0, 3.0), 60
+# Beta prior of the share of wrong labels: e^½·(1 − e).
+_PRIOR = (0.5, 1.0)
+
+
+def own_weights(candidates: Floats, codes: Integers) -> Floats:
+    """Weights w ≥ 0 that maximise Σ log[(1 − e)·p_w(y|x) + e/K], p_w = softmax(Σ_k w_k ℓ_k), with the share e.
+
+    ``candidates`` (k, n, K) are log-probabilities. A constant weak pull takes log w to −log k: with few rows the
+    candidates count alike.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> codes = rng.integers(0, 2, 500)
+    >>> sure = np.where(np.eye(2, dtype=bool)[codes], np.log(0.9), np.log(0.1))
+    >>> own_weights(np.array([sure, np.full((500, 2), np.log(0.5))]), codes)[0].round(0)
+    np.float64(3.0)
+    """
+    from scipy.optimize import minimize
+
+    count, rows, classes = candidates.shape
+    if classes < 2 or not rows:
+        return np.full(count, 1.0 / count)
+    own = np.arange(rows)
+    label = candidates[:, own, codes]
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        weights, share = np.exp(parameters[:-1]), 1.0 / (1.0 + np.exp(-parameters[-1]))
+        p = np.exp(log_softmax(np.tensordot(weights, candidates, 1), axis=1))
+        right = p[own, codes]
+        likely = (1.0 - share) * right + share / classes
+        credit = (1.0 - share) * right / likely
+        slope = -(credit * (label - (p * candidates).sum(axis=2))).sum(axis=1) * weights
+        pull = parameters[:-1] + np.log(count)
+        first, second = _PRIOR
+        by_share = ((1.0 / classes - right) / likely).sum() * share * (1.0 - share)
+        value = -np.log(likely).sum() - first * np.log(share) - second * np.log(1.0 - share) + 0.5 * (pull**2).sum()
+        return float(value), np.append(slope + pull, -by_share - first * (1.0 - share) + second * share)
+
+    start = np.append(np.full(count, -np.log(count)), -2.5)
+    bounds = [_BOUNDS] * count + [(-9.0, 9.0)]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _STEPS})
+    return np.asarray(np.exp(found.x[:count]))
+
+
+def moved_or_not(weights: Floats) -> Floats:
+    """A reference's own weights for clients that may lie elsewhere: each candidate and its moved one count alike.
+
+    Examples
+    --------
+    >>> moved_or_not(np.array([0.4, 0.2, 0.1, 0.6, 0.2])).round(2).tolist()
+    [0.3, 0.3, 0.1, 0.4, 0.4]
+    """
+    found = np.array(weights, dtype=np.float64)
+    for first in (0, 3):
+        if first + 1 < len(found):
+            found[first : first + 2] = found[first : first + 2].mean()
+    return found
+
+
+def joint(candidates: Floats, weights: Floats) -> Floats:
+    """Probabilities (n, K) of classes by all candidates (k, n, K) together."""
+    return np.asarray(np.exp(log_softmax(np.tensordot(weights, candidates, 1), axis=1)))

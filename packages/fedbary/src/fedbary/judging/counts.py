@@ -1,0 +1,64 @@
+"""Counts of surprises on a public grid, and the p-values that others' counts give."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Cells of −log v, and of the features' surprise in the same steps.
+STEP, CELLS = 0.2, 60
+EDGES: Floats = STEP * np.arange(CELLS + 1)
+
+
+def cells_of(surprise: Floats) -> Integers:
+    """The cell of each surprise; what is beyond the grid is in its last one."""
+    return np.clip(np.floor(surprise / STEP + 1e-9), 0, CELLS - 1).astype(np.int64)
+
+
+def counted(surprise: Floats, *, least: int = 1) -> Floats:
+    """How many surprises lie in each cell; with ``least``, no cell but an empty one holds fewer.
+
+    Cells of fewer rows are merged into the next lower one that has any, so that nobody looks more surprising.
+
+    Examples
+    --------
+    >>> counted(np.array([0.0, 0.1, 0.5, 9.0]), least=2)[:4]
+    array([4., 0., 0., 0.])
+    """
+    found = np.bincount(cells_of(surprise), minlength=CELLS).astype(float)
+    if least <= 1:
+        return found
+    carried = 0.0
+    for cell in range(CELLS - 1, 0, -1):
+        found[cell] += carried
+        carried = found[cell] if found[cell] < least else 0.0
+        found[cell] -= carried
+    found[0] += carried
+    return found
+
+
+def tail(null: Floats) -> Floats:
+    """P-value (1 + Σ count)/(1 + Σ n) of each cell, by counts of rows that are mostly clean."""
+    return np.asarray((1.0 + np.cumsum(null[::-1])[::-1]) / (1.0 + null.sum()))
+
+
+def smooth_surprise(surprise: Floats, null: Floats) -> Floats:
+    """−log of the share of null rows that surprise as much: between edges interpolated, beyond the last on and on.
+
+    Unlike p-values it tells any two rows apart, so that rows are ranked by it.
+
+    Examples
+    --------
+    >>> null = np.zeros(CELLS)
+    >>> null[:2] = 90.0, 9.0
+    >>> smooth_surprise(np.array([0.0, 0.2, 5.0]), null).round(2).tolist()
+    [0.0, 2.3, 9.4]
+    """
+    last = int(np.flatnonzero(null)[-1]) + 1 if null.any() else 0
+    edges = EDGES[: last + 1]
+    known = -np.log(np.append(tail(null)[:last], 1.0 / (1.0 + null.sum()))[: last + 1])
+    inside = np.interp(surprise, edges, known)
+    return np.asarray(inside + np.maximum(surprise - edges[-1], 0.0))

@@ -1,0 +1,268 @@
+"""What a federation's evidence says of each client: shares of bad rows, and which rows to flag.
+
+Nobody's rows are known to be clean. So clients are compared with each other, and with a reference's own rows where
+there is one: two groups of clients, clean ones and bad ones, and one test over the rows of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.errors import ProtocolError
+from fedbary.judging.counts import CELLS, tail
+from fedbary.judging.estimates import Estimate
+from fedbary.judging.labels import SHARES
+
+Floats = NDArray[np.float64]
+
+_WIDTHS: Floats = np.gradient(SHARES)
+# Before anything is seen, so many clients are bad; their shares lie so far beyond the clean ones' on average.
+_BAD, _BEYOND = 0.2, 0.25
+# Clean clients differ by this much at least, and by this part of what they have in common.
+_LEAST_SPREAD, _RELATIVE_SPREAD = 0.01, 0.25
+_QUARTILE, _MAD = 0.25, 1.4826
+# With this probability a client is bad where its share has a lower end; and of the ends themselves.
+_SURE, _MISS = 0.9, 0.05
+# Tail levels at which features may exceed the others', and standard errors that they have to.
+_LEVELS, _ERRORS = (0.2, 0.1, 0.05, 0.02), 2.0
+_LEAST_SHARE, _MOST_SHARE = 1e-4, 0.95
+# Spread between clients in log blur that is expected in any federation.
+_BLUR_SPREAD = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a client tells of its rows by common weights.
+
+    Attributes
+    ----------
+    likelihood : array
+        Of each share of wrong labels, see `fedbary.judging.labels.SHARES`.
+    seen : float
+        The chance that a wrong label is not the one that a row has anyway.
+    labels, features : arrays
+        Counts of how surprising labels and features are (`fedbary.judging.counts`).
+    scatter : float
+        Log of the usual squared distance of its rows from where they should lie.
+    """
+
+    likelihood: Floats
+    seen: float
+    labels: Floats
+    features: Floats
+    scatter: float = np.nan
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """For a message or a reply."""
+        numbers = np.array([self.seen, self.scatter])
+        return {"likelihood": self.likelihood, "labels": self.labels, "features": self.features, "numbers": numbers}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Evidence:
+        """What `to_arrays` gave, as another party sent it."""
+        try:
+            found = [np.asarray(arrays[name], dtype=np.float64) for name in ("likelihood", "labels", "features")]
+            seen, scatter = (float(number) for number in arrays["numbers"])
+        except (KeyError, ValueError, TypeError) as error:
+            raise ProtocolError("protocols.server-array", name="likelihood") from error
+        shapes = [array.shape for array in found] == [SHARES.shape, (CELLS,), (CELLS,)]
+        if not shapes or found[0].max() > 1e-6 or min(found[1].min(), found[2].min()) < 0 or not 0.0 <= seen <= 1.0:
+            raise ProtocolError("protocols.server-array", name="likelihood")
+        return cls(found[0], seen, found[1], found[2], scatter)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What is made of a client's evidence beside the others'.
+
+    ``label_null`` and ``feature_null`` are counts of rows to compare its own with, ``label_share`` and
+    ``feature_share`` how much there is to be found in each channel, and ``label_cut`` and ``feature_cut`` the largest
+    p-values that are flagged, −1 for none. ``blur`` is how many times it scatters as the others, ``blur_deviations``
+    how far outside of what clients differ in.
+    """
+
+    wrong: Estimate
+    odd: Estimate
+    bad: float
+    label_null: Floats
+    feature_null: Floats
+    label_share: float
+    feature_share: float
+    label_cut: float = -1.0
+    feature_cut: float = -1.0
+    blur: float = np.nan
+    blur_deviations: float = 0.0
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """What a client needs to value its rows, for a message."""
+        shares = (self.label_share, self.feature_share, self.label_cut, self.feature_cut)
+        ends = (self.wrong.share, self.wrong.low, self.wrong.high, self.odd.share, self.odd.low, self.odd.high)
+        return {
+            "label_null": self.label_null, "feature_null": self.feature_null, "numbers": np.array([*shares, *ends]),
+        }  # fmt: skip
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Judgement:
+        """What `to_arrays` gave, as a server sent it."""
+        numbers = [float(number) for number in arrays["numbers"]]
+        nulls = [np.asarray(arrays[name], dtype=np.float64) for name in ("label_null", "feature_null")]
+        shares, wrong, odd = numbers[:4], numbers[4:7], numbers[7:]
+        if any(null.shape != (CELLS,) or null.min() < 0.0 for null in nulls) or min(shares[:2]) <= 0.0:
+            raise ProtocolError("protocols.server-array", name="label_null")
+        return cls(Estimate(*wrong), Estimate(*odd), 0.0, *nulls, *shares)
+
+
+def judgements(
+    evidence: Mapping[str, Evidence], held_out: Evidence | None = None, *, rate: float = 0.1
+) -> dict[str, Judgement]:
+    """A judgement on each client.
+
+    ``held_out`` is the evidence of a reference's rows, each judged without itself; ``rate`` the false-discovery rate
+    of flags over the rows of all clients.
+    """
+    means = {name: _posterior(one) for name, one in evidence.items()}
+    clean = None if held_out is None else _posterior(held_out)
+    bad = {name: _groups(one, [means[o] for o in means if o != name], clean) for name, one in evidence.items()}
+    found = {}
+    for name, one in evidence.items():
+        others = [other for other in evidence if other != name]
+        trusted = [other for other in others if bad[other].bad < 0.5] or others
+        own = [] if held_out is None else [held_out]
+        label_null = _total([evidence[other].labels for other in trusted] + [held.labels for held in own])
+        feature_null = _total([evidence[other].features for other in others] + [held.features for held in own])
+        odd = excess(one.features, feature_null)
+        blur, deviations = _blur(one, [evidence[other] for other in others] + own)
+        found[name] = Judgement(
+            wrong=bad[name].wrong,
+            odd=odd,
+            bad=bad[name].bad,
+            label_null=label_null,
+            feature_null=feature_null,
+            label_share=bad[name].share,
+            feature_share=float(np.clip(odd.low, _LEAST_SHARE, _MOST_SHARE)),
+            blur=blur,
+            blur_deviations=deviations,
+        )
+    return _with_cuts(found, evidence, rate)
+
+
+@dataclass(frozen=True)
+class _Group:
+    bad: float
+    share: float
+    wrong: Estimate
+
+
+def _posterior(one: Evidence) -> tuple[float, float]:
+    """Mean and deviation of the share of wrong or hard labels."""
+    p = np.exp(one.likelihood) * _WIDTHS
+    p /= p.sum()
+    mean = float(p @ SHARES)
+    return mean, float(np.sqrt(p @ (SHARES - mean) ** 2))
+
+
+def _groups(one: Evidence, others: Sequence[tuple[float, float]], clean: tuple[float, float] | None) -> _Group:
+    """Clean clients' shares lie around b with spread τ, bad ones beyond: the chance to be bad, and the share beyond b.
+
+    b is the lower quartile of the others' shares, as most of them may be bad, or the reference's own where that is
+    lower. The interval needs the spread between clients beside the likelihood.
+    """
+    # Of a client alone all that is wrong or hard counts.
+    mean, deviation = np.array(others or [clean or (0.0, 0.0)]).T
+    base = float(np.quantile(mean, _QUARTILE))
+    if clean is not None:
+        base = min(base, clean[0])
+    low = mean[mean <= np.median(mean) + 1e-12]
+    spread = _MAD * float(np.median(np.abs(low - np.median(low)))) if len(low) > 2 else 0.0
+    tau = np.sqrt(
+        max(spread**2 - float(np.median(deviation)) ** 2, 0.0) + (_LEAST_SPREAD + _RELATIVE_SPREAD * base) ** 2
+    )
+    likelihood = np.exp(one.likelihood)
+    usual = _normalised(np.exp(-0.5 * ((SHARES - base) / tau) ** 2) * _WIDTHS)
+    beyond = np.maximum(SHARES - base, 0.0) / (1.0 - base)
+    spoilt = _normalised(_WIDTHS * (SHARES > base) * np.exp(-(SHARES - base) / _BEYOND))
+    for_clean, for_bad = (1.0 - _BAD) * float(likelihood @ usual), _BAD * float(likelihood @ spoilt)
+    bad = for_bad / max(for_clean + for_bad, 1e-300)
+    posterior = _normalised(likelihood * spoilt)
+    x = float(posterior @ beyond)
+    kernel = np.exp(-0.5 * ((SHARES[:, None] - SHARES) / tau) ** 2) * _WIDTHS
+    wide = _normalised((kernel / kernel.sum(axis=1, keepdims=True)) @ likelihood * spoilt)
+    reached = np.cumsum(wide)
+    ends = [float(np.interp(level, reached, beyond)) for level in (_MISS, 1.0 - _MISS)]
+    least = ends[0] if bad > _SURE else 0.0
+    most = ends[1] if bad > 0.5 else float(np.interp(1.0 - _MISS, (1.0 - bad) + bad * reached, beyond))
+    share = bad * x
+    wrong = Estimate(*(one.seen * end for end in (share, min(least, share), max(most, share))))
+    return _Group(bad, float(np.clip(share, _LEAST_SHARE, _MOST_SHARE)), wrong)
+
+
+def _normalised(masses: Floats) -> Floats:
+    return np.asarray(masses / max(float(masses.sum()), 1e-300))
+
+
+def _total(parts: Sequence[Floats]) -> Floats:
+    return np.asarray(np.sum(parts, axis=0)) if parts else np.zeros(CELLS)
+
+
+def excess(own: Floats, null: Floats) -> Estimate:
+    """The share of rows beyond what the null has in its tail: the largest excess at a few levels, with its error."""
+    rows, others = float(own.sum()), float(null.sum())
+    if not rows or not others:
+        return Estimate(0.0, 0.0, 1.0)
+    reached, usual = (np.cumsum(part[::-1])[::-1] / part.sum() for part in (own, null))
+    best, least, most = 0.0, 0.0, 1.0
+    for level in _LEVELS:
+        inside = np.flatnonzero(usual <= level)
+        cell = int(inside[0]) if len(inside) else CELLS - 1
+        a, share = float(usual[cell]), float(reached[cell])
+        found = (share - a) / (1.0 - a)
+        error = np.sqrt(max(share * (1.0 - share), a * (1.0 - a)) / rows + a * (1.0 - a) / others) / (1.0 - a)
+        most = min(most, max(found, 0.0) + _ERRORS * error)
+        if found - _ERRORS * error > least:
+            best, least = found, float(found - _ERRORS * error)
+    return Estimate(best, least, max(best, float(most)))
+
+
+def _blur(one: Evidence, others: Sequence[Evidence]) -> tuple[float, float]:
+    """How many times a client scatters as the others, and how many of the others' deviations that is away."""
+    told = np.array([other.scatter for other in others if np.isfinite(other.scatter)])
+    if not len(told) or not np.isfinite(one.scatter):
+        return np.nan, 0.0
+    middle = float(np.median(told))
+    spread = np.hypot(_MAD * float(np.median(np.abs(told - middle))), _BLUR_SPREAD) * np.sqrt(1.0 + 1.0 / len(told))
+    return float(np.exp(one.scatter - middle)), float((one.scatter - middle) / spread)
+
+
+def _with_cuts(found: Mapping[str, Judgement], evidence: Mapping[str, Evidence], rate: float) -> dict[str, Judgement]:
+    """One test over the rows of all clients, half of the rate for each channel."""
+    from dataclasses import replace
+
+    label = _cuts({n: (evidence[n].labels, j.label_null, j.label_share) for n, j in found.items()}, rate / 2.0)
+    feature = _cuts({n: (evidence[n].features, j.feature_null, j.feature_share) for n, j in found.items()}, rate / 2.0)
+    return {
+        name: replace(judgement, label_cut=label[name], feature_cut=feature[name]) for name, judgement in found.items()
+    }
+
+
+def _cuts(channel: Mapping[str, tuple[Floats, Floats, float]], rate: float) -> dict[str, float]:
+    """Benjamini–Hochberg over all rows, weighted by each client's odds of bad rows; counts are all that is needed.
+
+    P-values are multiplied by m/ω, ω = x/(1 − x) the odds and m the share of bad rows over all clients.
+    """
+    rows = sum(float(own.sum()) for own, _, _ in channel.values())
+    if not rows:
+        return dict.fromkeys(channel, -1.0)
+    bad = sum(float(own.sum()) * share for own, _, share in channel.values()) / rows
+    factor = {name: bad * (1.0 - share) / share for name, (_, _, share) in channel.items()}
+    scaled = np.concatenate([tail(null) * factor[name] for name, (_, null, _) in channel.items()])
+    number = np.concatenate([own for own, _, _ in channel.values()])
+    order = np.argsort(scaled, kind="stable")
+    kept = np.flatnonzero(scaled[order] * rows <= rate * np.cumsum(number[order]))
+    if not len(kept):
+        return dict.fromkeys(channel, -1.0)
+    cut = float(scaled[order][kept[-1]])
+    return {name: cut / factor[name] * (1.0 + 1e-12) for name in channel}

@@ -1,0 +1,408 @@
+"""`Judge`: a received model at work on a client's rows, at home.
+
+The rows come a part at a time and are looked at once; then they are judged as often as weights change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from fedbary.compute.cores import found_by_all_cores
+from fedbary.data.spool import Spool
+from fedbary.judging.candidates import Candidates, OwnRows
+from fedbary.judging.competition import MOST_ROWS, joint, own_weights
+from fedbary.judging.counts import counted
+from fedbary.judging.discriminant import Discriminant
+from fedbary.judging.federation import Evidence
+from fedbary.judging.groups import Groups
+from fedbary.judging.labels import SHARES, JudgedLabels, judged_labels, share_likelihood
+from fedbary.judging.lines import Lines, judged_numbers, line_weights
+from fedbary.judging.model import JudgingModel, ReferenceModel
+from fedbary.judging.moving import Moved
+from fedbary.judging.scoring import ScoringModel
+from fedbary.judging.scoring.line import Line
+from fedbary.judging.scoring.scorer import Scorer
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+# From so many rows on, numbers have single precision; farther away than this, rows are equally far.
+_MANY_ROWS, _FAR = 65_537, 1e12
+_BLOCK = 8192
+# Rows so many times as far away as usual say less of their label, the farther the less.
+_FAR_TIMES = 1.5
+# Feature surprise: so many steps of the grid's unit for each factor e of squared distance over the usual one.
+_FEATURE_UNITS = 4.0
+# The rows in the middle, by whose distance all others are measured.
+_MIDDLE = (0.45, 0.55)
+# Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
+_LEAST_INFORMATION = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A client's rows by some weights: labels, features in units of the grid, and, of numbers, what they should be."""
+
+    labels: JudgedLabels
+    features: Floats
+    suggested: Floats | None = None
+
+
+class Judge:
+    """Holds rows in standardised coordinates, and what the candidates say of them.
+
+    Parameters
+    ----------
+    model : JudgingModel
+        What the client was sent.
+    rows : int
+        How many rows there will be.
+    """
+
+    def __init__(self, model: JudgingModel, rows: int) -> None:
+        self.model = model
+        self._dtype = np.dtype(np.float64 if rows < _MANY_ROWS else np.float32)
+        self._total = rows
+        self._values = Spool(model.features, self._dtype)
+        self._labels: list[Floats | Integers] = []
+        self._lacking: list[Floats] = []
+        width = model.features
+        self._there, self._sums, self._squares = (np.zeros(width) for _ in range(3))
+
+    def add(self, values: Floats, labels: Floats | Integers, lacking: Floats, holes: Bools | None = None) -> None:
+        """Take the next rows: their coordinates, codes or numbers as labels, the share of cells that each lacks.
+
+        ``holes`` are the coordinates that were made up for missing cells.
+        """
+        width = self.model.features
+        others = self.model.others
+        rows = np.clip((values - others.centre[:width]) / others.scale[:width], -_FAR, _FAR)
+        if holes is not None:
+            rows[holes] = np.nan
+        there = np.isfinite(rows)
+        filled = rows if there.all() else np.where(there, rows, 0.0)
+        self._there += there.sum(axis=0)
+        self._sums += filled.sum(axis=0)
+        self._squares += np.einsum("ij,ij->j", filled, filled)
+        self._values.append(rows)
+        self._labels.append(labels)
+        self._lacking.append(lacking)
+
+    # --- what is known of all rows --------------------------------------------------------------------
+
+    @cached_property
+    def codes(self) -> Integers:
+        """Classes, −1 for those that the model does not know."""
+        return np.concatenate(self._labels).astype(np.int64)
+
+    @cached_property
+    def _numbers(self) -> Floats:
+        """Labels that are numbers, standardised."""
+        others = self.model.others
+        return np.asarray((np.concatenate(self._labels) - others.centre[-1]) / others.scale[-1])
+
+    @cached_property
+    def _mean(self) -> Floats:
+        return np.asarray(self._sums / np.maximum(self._there, 1.0))
+
+    @cached_property
+    def _variance(self) -> Floats:
+        return np.asarray(np.maximum(self._squares / np.maximum(self._there, 1.0) - self._mean**2, 0.0))
+
+    def _filled(self, rows: Floats) -> Floats:
+        """Cells that are missing lie at the client's own mean: they say nothing, and are not odd."""
+        holes = np.isnan(rows)
+        return np.where(holes, self._mean.astype(rows.dtype), rows) if holes.any() else rows
+
+    @cached_property
+    def own(self) -> OwnRows:
+        """Sums of the client's rows by class."""
+        classes = len(self.model.classes)
+        codes = np.zeros(self._total, dtype=np.int64) if self.model.numeric else self.codes
+        sums = np.zeros((classes, self.model.features))
+        for place, rows in self._values.placed():
+            known = codes[place] >= 0
+            np.add.at(sums, codes[place][known], self._filled(rows)[known])
+        counts = np.bincount(codes[codes >= 0], minlength=classes).astype(float)
+        return OwnRows(counts, sums, self._mean, self._variance)
+
+    @cached_property
+    def features_model(self) -> Candidates:
+        """The others' discriminant of the features alone, with the client's own rows."""
+        return Candidates(self.model.others.first(self.model.features), self.own)
+
+    @property
+    def moved(self) -> Moved:
+        """Where the others expect these rows."""
+        return self.features_model.moved
+
+    # --- the candidates -------------------------------------------------------------------------------
+
+    @cached_property
+    def _seen(self) -> tuple[Spool, Floats]:
+        """What every candidate says of every row, and squared distances of moved rows."""
+        spool, distances = Spool(self._width, self._dtype), list[Floats]()
+        for place, part in self._values.placed():
+            said, away = self.look(self._filled(part), self._labels_at(place))
+            spool.append(said)
+            distances.append(away)
+        return spool, np.concatenate(distances)
+
+    @property
+    def _width(self) -> int:
+        """Numbers that candidates say of a row."""
+        return self.model.candidates * (1 if self.model.numeric else len(self.model.classes))
+
+    def _labels_at(self, place: slice | Integers) -> Floats | Integers:
+        return self._numbers[place] if self.model.numeric else self.codes[place]
+
+    def look(self, rows: Floats, labels: Floats | Integers) -> tuple[Floats, Floats]:
+        """What candidates say of some standardised rows without holes, side by side, and their squared distances."""
+        with np.errstate(all="ignore"):
+            if self.model.numeric:
+                said, away = self._by_lines(rows.astype(np.float64), np.asarray(labels, dtype=np.float64))
+            else:
+                said, away = self._by_classes(rows, np.asarray(labels, dtype=np.int64))
+        return said, np.clip(np.nan_to_num(away.astype(np.float64), nan=_FAR, posinf=_FAR), 1e-12, _FAR)
+
+    def _by_classes(self, rows: Floats, codes: Integers) -> tuple[Floats, Floats]:
+        candidates = self.features_model
+
+        def block(start: int) -> tuple[list[Floats], Floats]:
+            logs, moved = candidates(rows[start : start + _BLOCK], codes[start : start + _BLOCK])
+            return logs, candidates.surprise(moved)
+
+        found = found_by_all_cores(block, range(0, max(len(rows), 1), _BLOCK))
+        logs = [np.concatenate([one[0][k] for one in found]) for k in range(3)]
+        if self._by_reference is not None:
+            logs += self._by_reference(rows, logs)
+        # Where a server's numbers leave the finite ones, a row has its prior and is no failure: that would tell of it.
+        sound = [np.isfinite(one).all(axis=1)[:, None] for one in logs]
+        prior = np.log(self.own.shares)
+        said = np.hstack([np.where(fine, one, prior) for fine, one in zip(sound, logs, strict=True)])
+        return said, np.concatenate([one[1] for one in found])
+
+    @cached_property
+    def _by_reference(self) -> _ByReference | None:
+        return None if self.model.reference is None else _ByReference(self.model, self.own, self._total)
+
+    @cached_property
+    def _lines(self) -> Lines:
+        mean, width = np.append(self._mean, self._numbers.mean()), self.model.features
+        second = np.zeros((width + 1, width + 1))
+        for place, part in self._values.placed():
+            both = np.column_stack([self._filled(part), self._numbers[place]]) - mean
+            second += both.T @ both
+        return Lines(self.model.others, mean, second / max(self._total, 1), float(self._total))
+
+    def _by_lines(self, rows: Floats, labels: Floats) -> tuple[Floats, Floats]:
+        features, reference = self.features_model, self.model.reference
+        moved = features.moved(rows)
+        said = self._lines(rows, moved, labels)
+        if reference is not None:
+            theirs = _moved_to(self.own, reference)(rows)
+            said += [self._by_line(reference.scoring, points) for points in (rows, theirs)]
+        found = np.nan_to_num(np.column_stack(said), posinf=_FAR, neginf=-_FAR)
+        return found, features.surprise(moved @ features.model.root)
+
+    def _by_line(self, line: object, rows: Floats) -> Floats:
+        assert isinstance(line, Line)
+        others, width = self.model.others, self.model.features
+        predicted = line.predicted(rows * others.scale[:width] + others.centre[:width])
+        return np.asarray((predicted - others.centre[-1]) / others.scale[-1])
+
+    @cached_property
+    def _usual(self) -> float:
+        return middle(self._seen[1])
+
+    @cached_property
+    def _told(self) -> Floats:
+        """How much each row says of its label: less where cells are missing, or where it lies far out."""
+        near = np.minimum(1.0, _FAR_TIMES * self._usual / self._seen[1])
+        return np.asarray(near * (1.0 - np.concatenate(self._lacking)))
+
+    def _candidates(self, part: Floats, place: slice | Integers) -> Floats:
+        """Log-probabilities (k, n, K) of some rows."""
+        told, prior = self._told[place][:, None], np.log(self.own.shares)
+        by_candidate = np.split(part.astype(np.float64), self.model.candidates, axis=1)
+        return np.stack([log_softmax(told * logs + (1.0 - told) * prior, axis=1) for logs in by_candidate])
+
+    # --- judging --------------------------------------------------------------------------------------
+
+    def own_weights(self) -> Floats:
+        """The weights at which the client's own labels are likeliest; of very many rows some tell them."""
+        chosen = np.arange(self._total) if self.model.numeric else np.flatnonzero(self.codes >= 0)
+        chosen = chosen[:: max(1, -(-len(chosen) // MOST_ROWS))]
+        if not len(chosen):
+            return np.ones(self.model.candidates + self.model.numeric) / self.model.candidates
+        spool = self._seen[0]
+        parts = []
+        for place, part in spool.placed():
+            first, last = np.searchsorted(chosen, (place.start, place.stop))
+            parts.append(part[chosen[first:last] - place.start])
+        some = np.concatenate(parts)
+        if self.model.numeric:
+            return line_weights(some.T, self._numbers[chosen])
+        return own_weights(self._candidates(some, chosen), self.codes[chosen])
+
+    def judged(self, weights: Floats) -> Judged:
+        """All rows by some weights."""
+        spool, distances = self._seen
+        features = _FEATURE_UNITS * np.maximum(np.log(distances / self._usual), 0.0)
+        if self.model.numeric:
+            labels, said = judged_numbers(spool.array().T, self._numbers, weights)
+            told = self._told
+            labels = JudgedLabels(labels.right, labels.wrong, labels.surprise * told, labels.other, labels.seen)
+            return Judged(labels, features, said * self.model.others.scale[-1] + self.model.others.centre[-1])
+        found = [
+            judged_labels(joint(self._candidates(part, place), weights), self.codes[place])
+            for place, part in spool.placed(_BLOCK * 4)
+        ]
+        number = np.array([len(one.right) for one in found], dtype=float)
+        labels = JudgedLabels(
+            *(np.concatenate([getattr(one, name) for one in found]) for name in ("right", "wrong", "surprise", "other")),
+            seen=float(number @ [one.seen for one in found] / max(number.sum(), 1.0)),
+        )
+        return Judged(labels, features)
+
+    def evidence(self, judged: Judged, groups: Groups | None = None) -> Evidence:
+        """What leaves the client; with ``groups``, no fewer different rows than one of them decide any of it."""
+        labels, known = judged.labels, judged.labels.known
+        right, wrong, least = labels.right[known], labels.wrong[known], 1 if groups is None else groups.least
+        if groups is not None:
+            right = groups.among(known).ends_shared(right)
+        silent = not known.any() or (groups is not None and one_row_decides(right, wrong, least))
+        likelihood = np.zeros(len(SHARES)) if silent else np.round(share_likelihood(right, wrong), 2)
+        return Evidence(
+            likelihood=likelihood,
+            seen=round(labels.seen, 3),
+            labels=counted(labels.surprise[known], least=least),
+            features=counted(judged.features, least=least),
+            scatter=round(float(np.log(middle(self._seen[1], least=least)) + 2.0 * self.moved.log_times), 3),
+        )
+
+    def odd_columns(self, chosen: Integers, names: list[str], edges: Integers) -> list[str | None]:
+        """For each of some rows, in order, the columns that take it away from where the others expect it.
+
+        The squared distance rᵀPr = Σ_j r_j·(Pr)_j, r the moved row's deviation from the nearest class mean, so that
+        each coordinate has its part; ``edges`` are where columns begin.
+        """
+        from fedbary.judging.odd_columns import named
+
+        features = self.features_model
+        precision = features.model.root @ features.model.root.T
+        found: list[str | None] = []
+        for place, part in self._values.placed():
+            first, last = np.searchsorted(chosen, (place.start, place.stop))
+            if first == last:
+                continue
+            rows = features.moved(self._filled(part[chosen[first:last] - place.start]).astype(np.float64))
+            nearest = features.nearest(rows @ features.model.root)
+            away = rows - features.model.means[nearest]
+            parts = away * (away @ precision)
+            found += named(np.maximum(np.add.reduceat(parts, edges, axis=1), 0.0), names)
+        return found
+
+
+def held_out_judge(
+    model: JudgingModel,
+    folds: Sequence[tuple[Discriminant, Integers]],
+    values: Floats,
+    labels: Floats | Integers,
+    by_reference: Floats | None,
+) -> Judge:
+    """A judge of a reference's rows as if these were a client's, each judged by what was made without it.
+
+    ``folds`` are the discriminants of everybody without some of the rows, and which rows these are; ``by_reference``
+    what models that have not seen a row say of it: log-probabilities of the classes that the reference's model knows,
+    or predicted labels.
+    """
+    alone = replace(model, reference=None)
+    judge = Judge(model, len(values))
+    judge.add(values, labels, np.zeros(len(values)))
+    said, away = np.zeros((len(values), judge._width)), np.zeros(len(values))
+    for others, rows in folds:
+        without = Judge(replace(alone, others=others), len(values))
+        without.add(values, labels, np.zeros(len(values)))
+        standardised = without.model.others.first(model.features).standardised(values[rows])
+        said[rows, : without._width], away[rows] = without.look(standardised, without._labels_at(rows))
+    if by_reference is not None and model.reference is not None:
+        known = model.reference.scoring
+        theirs = (by_reference - model.others.centre[-1])[:, None] / model.others.scale[-1]
+        if isinstance(known, ScoringModel):
+            places = np.array([model.classes.index(name) for name in known.classes])
+            own = by_reference + np.log(judge.own.shares)[places] - known.log_prior
+            theirs = with_classes(own, places, said[:, : len(model.classes)])
+        # Moved to where they are, they stay where they are.
+        said[:, -2 * theirs.shape[1] :] = np.hstack([theirs, theirs])
+    judge._seen = Spool.of(said), away
+    return judge
+
+
+def middle(distances: Floats, *, least: int = 1) -> float:
+    """The usual distance: a mean of those in the middle, ``least`` of them at least, as a median is one row's value."""
+    ordered = np.sort(distances)
+    first, last = (int(place * (len(ordered) - 1)) for place in _MIDDLE)
+    more = max(0, -(-(least - (last - first + 1)) // 2))
+    return max(float(np.exp(np.log(ordered[max(first - more, 0) : last + more + 1]).mean())), 1e-12)
+
+
+def one_row_decides(right: Floats, wrong: Floats, least: int) -> bool:
+    """Whether one row can move the likeliest share as much as a group should: the model says nothing of most others.
+
+    Near the likeliest share a row moves it by its score over Fisher's information. A row that is plainly wrong among
+    plainly right ones moves it by 1/n; where most rows are as likely right as wrong, a single one decides. So a row
+    must tell as much as one of a model that is right two times in three.
+    """
+    rows = len(right)
+    if rows < 2 * least:
+        return True
+    share = float(np.clip(SHARES[share_likelihood(right, wrong).argmax()], least / rows, 1.0 - 1e-9))
+    scores = (wrong - right) / np.maximum((1.0 - share) * right + share * wrong, 1e-300)
+    information = float((scores**2).mean())
+    return information < _LEAST_INFORMATION or float(np.abs(scores).max()) >= max(least, np.sqrt(rows)) * information
+
+
+class _ByReference:
+    """The reference's model on a client's rows, as they are and moved, with the client's class shares as prior."""
+
+    def __init__(self, model: JudgingModel, own: OwnRows, rows: int) -> None:
+        assert model.reference is not None
+        scoring = model.reference.scoring
+        assert isinstance(scoring, ScoringModel)
+        scoring.require_affordable(rows)
+        self._scorer = Scorer(scoring if rows < _MANY_ROWS else scoring.in_single(), rows)
+        self._moved, self._others = _moved_to(own, model.reference), model.others
+        self._known = np.array([model.classes.index(name) for name in scoring.classes])
+        self._prior = np.log(own.shares)
+        self._shift = self._prior[self._known] - scoring.log_prior
+
+    def __call__(self, rows: Floats, by_others: list[Floats]) -> list[Floats]:
+        return [self._logs(points, base) for points, base in zip((rows, self._moved(rows)), by_others, strict=False)]
+
+    def _logs(self, rows: Floats, by_others: Floats) -> Floats:
+        """Of classes that the reference does not know, the others say how likely they are."""
+        values = rows * self._others.scale + self._others.centre
+        return with_classes(self._scorer(values.astype(rows.dtype))[0] + self._shift, self._known, by_others)
+
+
+def with_classes(logs: Floats, known: Integers, by_others: Floats) -> Floats:
+    """Log-probabilities of all classes, from unnormalised ones of the ``known`` and from others' of all."""
+    own = log_softmax(logs, axis=1)
+    if own.shape[1] == by_others.shape[1]:
+        return np.asarray(own[:, np.argsort(known)])
+    found = np.array(by_others, dtype=own.dtype)
+    left = 1.0 - np.delete(np.exp(by_others), known, axis=1).sum(axis=1)
+    found[:, known] = own + np.log(np.maximum(left, 1e-12))[:, None]
+    return found
+
+
+def _moved_to(own: OwnRows, reference: ReferenceModel) -> Moved:
+    return Moved.of(own.mean, own.variance, own.stated, own.rows, reference.means, reference.variances)

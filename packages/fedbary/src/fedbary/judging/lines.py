@@ -1,0 +1,102 @@
+"""Candidates where the label is a number: lines of others, others moved, a client's own rows, and a reference.
+
+All numbers are standardised; the label is the last coordinate of the discriminant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, t
+
+from fedbary.judging.discriminant import Discriminant
+from fedbary.judging.labels import JudgedLabels
+
+Floats = NDArray[np.float64]
+
+# Rows of the others that a client's own line is pooled with, and rows of unit variance that keep any line steady.
+_KAPPA, _RIDGE = 10.0, 1.0
+# Residuals have longer tails than Gaussian ones.
+_FREEDOM = 5.0
+# A client's residuals may be so many times as wide as usual; wider ones are wrong labels.
+_WIDER = 1.5
+_MAD = 1.4826
+_LEAST = 1e-9
+
+
+class Lines:
+    """What a label should be, by three lines; ``mean`` and ``covariance`` are of the client's rows, label last."""
+
+    def __init__(self, model: Discriminant, mean: Floats, covariance: Floats, rows: float) -> None:
+        self._mean, self._rows = mean, max(rows, 1.0)
+        self._theirs = model.means[0]
+        self._slope = _slope(model.covariance, float(model.counts.sum()))
+        pooled = (self._rows * covariance + _KAPPA * model.covariance) / (self._rows + _KAPPA)
+        self._own = _slope(pooled, self._rows + _KAPPA)
+        width = len(mean) - 1
+        inside = pooled[:width, :width] * (self._rows + _KAPPA) + _RIDGE * np.eye(width)
+        self._inverse = np.linalg.inv(inside)
+
+    def __call__(self, rows: Floats, moved: Floats, labels: Floats) -> list[Floats]:
+        """Predictions of labels by others, others moved, and the client's own line without each row itself."""
+        by_others = self._theirs[-1] + (rows - self._theirs[:-1]) @ self._slope
+        by_moved = self._mean[-1] + (moved - self._theirs[:-1]) @ self._slope
+        away = rows - self._mean[:-1]
+        by_own = self._mean[-1] + away @ self._own
+        # Leaving a row out of a ridge regression, in closed form: (ŷ − h·y)/(1 − h) with its leverage h.
+        leverage = np.minimum(np.einsum("ij,jk,ik->i", away, self._inverse, away) + 1.0 / self._rows, 0.9)
+        return [by_others, by_moved, (by_own - leverage * labels) / (1.0 - leverage)]
+
+
+def _slope(covariance: Floats, rows: float) -> Floats:
+    inside, across = covariance[:-1, :-1], covariance[:-1, -1]
+    return np.asarray(np.linalg.solve(inside + _RIDGE / max(rows, 1.0) * np.eye(len(inside)), across))
+
+
+def line_weights(predictions: Floats, labels: Floats) -> Floats:
+    """Weights w ≥ 0 that sum to one, at which the absolute residuals are smallest, and the residuals' spread.
+
+    ``predictions`` (k, n). Smoothed, and steadied by the pull to equal weights that `own_weights` has.
+    """
+    from scipy.optimize import minimize
+
+    count = len(predictions)
+
+    def loss(parameters: Floats) -> float:
+        weights = np.exp(parameters - parameters.max())
+        away = labels - weights / weights.sum() @ predictions
+        usual = max(float(np.median(np.abs(away))), _LEAST)
+        return float(np.log(usual) * len(labels) + np.sqrt(1.0 + (away / usual) ** 2).sum() + 0.5 * parameters @ parameters)
+
+    found = minimize(loss, np.zeros(count), method="Nelder-Mead", options={"maxiter": 80 * count, "xatol": 1e-2})
+    weights = np.exp(found.x - found.x.max())
+    weights /= weights.sum()
+    return np.append(weights, residual_spread(labels - weights @ predictions))
+
+
+def residual_spread(away: Floats) -> float:
+    """Robust deviation of residuals."""
+    return max(_MAD * float(np.median(np.abs(away))), _LEAST)
+
+
+def judged_numbers(predictions: Floats, labels: Floats, weights: Floats) -> tuple[JudgedLabels, Floats]:
+    """Judge labels by predictions (k, n), and what they should be; ``weights`` end with the usual spread.
+
+    A right label lies around the prediction as far as most of the client's do; a wrong one anywhere among its labels.
+
+    Examples
+    --------
+    >>> labels = np.append(np.linspace(-1.0, 1.0, 99), 9.0)
+    >>> found, _ = judged_numbers(np.array([np.linspace(-1.0, 1.0, 100) + 0.01]), labels, np.array([1.0, 0.1]))
+    >>> int(found.surprise.argmax())
+    99
+    """
+    said = weights[:-1] / max(float(weights[:-1].sum()), _LEAST) @ predictions
+    away = labels - said
+    spread = min(residual_spread(away), _WIDER * float(weights[-1]))
+    right = np.maximum(t.pdf(away / spread, _FREEDOM) / spread, 1e-12)
+    wide = max(float(labels.std()), spread)
+    wrong = np.maximum(norm.pdf(labels, float(labels.mean()), wide), 1e-12)
+    surprise = -np.log(np.clip(2.0 * t.sf(np.abs(away) / spread, _FREEDOM), 1e-12, 1.0))
+    nobody = np.full(len(labels), -1, dtype=np.int64)
+    return JudgedLabels(right, wrong, surprise, nobody, 1.0), np.asarray(said)

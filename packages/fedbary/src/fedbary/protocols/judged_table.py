@@ -1,0 +1,94 @@
+"""A client's table at the hands of a judge: rows go in a part at a time, and come out with values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.ahead import ahead
+from fedbary.data.table import PART, Table
+from fedbary.judging.federation import Judgement, judgements
+from fedbary.judging.judge import Judge, Judged
+from fedbary.judging.model import JudgingModel
+from fedbary.space.labels import label_positions
+from fedbary.space.missing import missing_coordinates
+from fedbary.space.parts import Part, encoded_parts
+from fedbary.space.points import cells_of_a_row, place
+from fedbary.space.schema import Schema
+from fedbary.valuation.row_values import valued_rows
+from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scored_rows import ScoredRows
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def judge_of(table: Table, schema: Schema, model: JudgingModel, *, projected: bool) -> Judge:
+    """A judge that has seen all rows; ``projected`` says whether the model looks at the schema's projection."""
+    judge, parts = Judge(model, len(table)), encoded_parts(table, schema)
+    for part in parts if len(table) <= PART else ahead(parts):
+        give(judge, part, schema, projected=projected)
+    return judge
+
+
+def give(judge: Judge, part: Part, schema: Schema, *, projected: bool) -> None:
+    """Let a judge see the next rows."""
+    spec, mixed = schema.label, projected and schema.projection is not None
+    values = place(part.encoded, schema) if projected else part.encoded
+    missing = part.missing.sum(axis=1)
+    holes = None
+    if missing.any() and not mixed:  # where columns are mixed, no coordinate is that of a missing cell
+        holes = missing_coordinates(part.table, schema)
+    labels: Floats | Integers
+    if judge.model.numeric:
+        labels = (np.asarray(part.table.labels, dtype=float) - spec.mean) / spec.scale
+    else:
+        labels = label_positions(part.table.labels, judge.model.classes)
+    judge.add(values, labels, missing / cells_of_a_row(schema), holes)
+
+
+def judged_alone(
+    judge: Judge, weights: Floats | None, judgement: Judgement | None, *, rate: float
+) -> tuple[Judged, Judgement]:
+    """The rows by weights that came, and the judgement on them; where none came, what can be said at home.
+
+    With the evidence of a reference's rows that is a judgement like any other, without it all that is wrong or hard.
+    """
+    model = judge.model
+    if weights is None:
+        weights = judge.own_weights() if model.weights is None else model.weights
+    judged = judge.judged(weights)
+    if judgement is None:
+        judgement = judgements({"own": judge.evidence(judged)}, model.held_out, rate=rate)["own"]
+    return judged, judgement
+
+
+def row_columns(
+    table: Table,
+    schema: Schema,
+    judge: Judge,
+    judged: Judged,
+    judgement: Judgement,
+    *,
+    rules: RowRules,
+    gradient: Floats | None = None,
+) -> ScoredRows:
+    """Values of the table's rows."""
+    columns = schema.columns
+    edges = np.cumsum([0, *(column.coordinates for column in columns)])[:-1]
+    names = [column.name for column in columns]
+    named = sum(column.coordinates for column in columns) == judge.model.features and not all(
+        column.kind == "block" for column in columns
+    )
+    if judged.suggested is not None:
+        spec = schema.label
+        judged = Judged(judged.labels, judged.features, judged.suggested * spec.scale + spec.mean)
+    return valued_rows(
+        table.row_names,
+        judged,
+        judgement,
+        judge.model.classes,
+        rules=rules,
+        columns=(lambda chosen: judge.odd_columns(chosen, names, edges)) if named else None,
+        gradient=gradient,
+    )
