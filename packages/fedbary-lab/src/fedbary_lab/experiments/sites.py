@@ -167,7 +167,7 @@ def _of_groups(cell: GroupsCell) -> list[Record]:
     sizes = {name: len(group) for name, group in clients.items()}
     if cell.reference == FIRST_GROUP:
         reference = clients.pop(next(iter(clients)))
-    result = fb.value(clients, reference, protocol=fb.Cards(), engine=_ENGINE)
+    result = fb.value(clients, reference, protocol=fb.Cards(), seed=0, engine=_ENGINE)
     return [
         {
             "group": opinion.client,
