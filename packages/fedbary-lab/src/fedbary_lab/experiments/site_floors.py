@@ -71,6 +71,7 @@ _FLAT, _SKEWED = "alpha == '∞'", "alpha != '∞'"
 _PROMISED = f"{_FLAT} and effect in (0.0, 0.5)"
 _COSTS = "accuracy_lost >= 0.1"
 _PARTLY = f"fault in {(AT_RANDOM, NEAREST, NOISY)}"
+_ORDERED = f"fault in {(AT_RANDOM, NEAREST, NOISY, ONE_WAY)}"  # where good and bad rows can be told apart
 FLOORS = (
     Floor("clean", "clean clients blamed, no skew", "blamed", _FLAT, most=0.01, most_of_a_cell=0.05),
     Floor("clean_skew", "clean clients blamed, Dirichlet 0.3", "blamed", _SKEWED, most=0.03),
@@ -136,7 +137,7 @@ def _compared(records: pd.DataFrame) -> list[dict[str, Any]]:
         ("effect", 0.5, -0.01, "site effect 0.5 less none"),
     ):
         same = [key for key in (*KEYS, "seed") if key != column]
-        pairs = records.dropna(subset=["auroc"]).pivot_table(index=same, columns=column, values="auroc")
+        pairs = records.query(_ORDERED).dropna(subset=["auroc"]).pivot_table(index=same, columns=column, values="auroc")
         if 0 in pairs and other in pairs and len(gain := (pairs[other] - pairs[0]).dropna()):
             by = gain.groupby(level=["dataset", "fault"])
             missed = int((by.mean() + 2 * (by.std() / np.sqrt(by.count())).fillna(0.0) < least).sum())
