@@ -16,9 +16,9 @@ DATASETS = (
     "dry-bean",
 )  # fmt: skip
 EXPERIMENTS = (
-    "toy", "bounds", "support-rounds", "no-validation", "detection", "gradients", "cards", "verdict", "accuracy",
-    "ranking", "five-cases", "fidelity", "robustness", "worth", "timing", "boost", "point-removal", "privacy",
-    "frontier", "empirical-epsilon", "duplication",
+    "toy", "bounds", "support-rounds", "no-validation", "detection", "gradients", "cards", "verdict", "sites",
+    "accuracy", "ranking", "five-cases", "fidelity", "robustness", "worth", "timing", "boost", "point-removal",
+    "privacy", "frontier", "empirical-epsilon", "duplication",
 )  # fmt: skip
 CLIENT_METHODS = (
     "exactfed", "loo", "datasv", "mr", "tmr", "or", "gtg", "gtg-ti", "gtg-tib", "gtg-oti", "fedshapley",

@@ -132,6 +132,7 @@ EXPERIMENTS = (
     Experiment("gradients", "Rows with a positive gradient, and spoilt rows among them: the paper's five variants."),
     Experiment("cards", "What the cards of 5 to 50 spoilt clients find, beside 100 to 2000 clean reference rows."),
     Experiment("verdict", "How often the verdict sees the bad client of five, whatever is wrong, and no other."),
+    Experiment("sites", "Whether clients that merely differ are left in peace, and bad ones among them are seen."),
     Experiment("accuracy", "How close each protocol comes to the exact distance, for few and for many points."),
     Experiment("ranking", "How well distance, excess and quality order clients by their share of spoilt rows."),
     Experiment(

@@ -83,9 +83,9 @@ class SplitDataset:
 
 
 @lru_cache(maxsize=1)
-def split_dataset(dataset: str, reference_rows: int, *, seed: int) -> SplitDataset:
-    """Draw the reference; the pool is everything else."""
-    table = _all_rows(dataset)
+def split_dataset(dataset: str, reference_rows: int, *, seed: int, coordinates: int | None = None) -> SplitDataset:
+    """Draw the reference; the pool is everything else. A block of more ``coordinates`` is reduced to so many."""
+    table = _all_rows(dataset) if coordinates is None else _reduced(dataset, coordinates)
     order = np.random.default_rng([seed, 0]).permutation(len(table))
     reference = table.take(order[:reference_rows]).replace(origin="reference")
     return SplitDataset(reference, table.take(order[reference_rows:]))
@@ -94,6 +94,7 @@ def split_dataset(dataset: str, reference_rows: int, *, seed: int) -> SplitDatas
 def forget_data() -> None:
     """Load data sets again: one of them may have changed."""
     split_dataset.cache_clear()
+    _reduced.cache_clear()
     _all_rows.cache_clear()
 
 
@@ -125,3 +126,18 @@ def _nearest_classes(data: SplitDataset) -> tuple[npt.NDArray[np.generic], npt.N
 @lru_cache(maxsize=1)
 def _all_rows(dataset: str) -> Table:
     return datasets.load(dataset).all()
+
+
+@lru_cache(maxsize=1)
+def _reduced(dataset: str, coordinates: int) -> Table:
+    """Blocks as their first principal directions, each with standard deviation 1; columns as they are."""
+    table = _all_rows(dataset)
+    wide = {name: block for name, block in table.columns.items() if block.ndim > 1 and block.shape[1] > coordinates}
+    return table.replace(columns={**table.columns, **{name: _principal(wide[name], coordinates) for name in wide}})
+
+
+def _principal(block: npt.NDArray[np.floating], coordinates: int) -> npt.NDArray[np.float64]:
+    centred = block.astype(np.float64) - block.mean(axis=0, dtype=np.float64)
+    directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :coordinates]  # eigh has the largest last
+    scores: npt.NDArray[np.float64] = centred @ directions
+    return np.asarray(scores / scores.std(axis=0))
