@@ -62,7 +62,9 @@ class Candidates:
 
     def __init__(self, model: Discriminant, own: OwnRows) -> None:
         self.model, self.own = model, own
-        self.moved = Moved.of(own.mean, own.variance, own.stated, own.rows, model.means, model.variances)
+        self.moved = Moved.of(
+            own.mean, own.variance, own.stated, own.rows, means=model.means, variances=model.variances
+        )
         self._prior = np.log(own.shares)
         self._means = model.means @ model.root
         self._factor = 1.0 + 1.0 / (model.counts + _UNSURE)
@@ -109,7 +111,7 @@ class Candidates:
 
 def _distances(points: Floats, means: Floats) -> Floats:
     lengths = np.einsum("ij,ij->i", points, points)
-    return np.maximum(lengths[:, None] - 2.0 * points @ means.T + (means**2).sum(axis=1), 0.0)
+    return np.asarray(np.maximum(lengths[:, None] - 2.0 * points @ means.T + (means**2).sum(axis=1), 0.0))
 
 
 def _gaussian(distances: Floats, factor: Floats, width: int) -> Floats:

@@ -10,7 +10,7 @@ Integers = NDArray[np.int64]
 
 # Cells of −log v, and of the features' surprise in the same steps.
 STEP, CELLS = 0.2, 60
-EDGES: Floats = STEP * np.arange(CELLS + 1)
+EDGES: Floats = np.linspace(0.0, STEP * CELLS, CELLS + 1)
 
 
 def cells_of(surprise: Floats) -> Integers:
@@ -26,7 +26,7 @@ def counted(surprise: Floats, *, least: int = 1) -> Floats:
     Examples
     --------
     >>> counted(np.array([0.0, 0.1, 0.5, 9.0]), least=2)[:4]
-    array([4., 0., 0., 0.])
+    array([2., 0., 2., 0.])
     """
     found = np.bincount(cells_of(surprise), minlength=CELLS).astype(float)
     if least <= 1:
@@ -55,7 +55,7 @@ def smooth_surprise(surprise: Floats, null: Floats) -> Floats:
     >>> null = np.zeros(CELLS)
     >>> null[:2] = 90.0, 9.0
     >>> smooth_surprise(np.array([0.0, 0.2, 5.0]), null).round(2).tolist()
-    [0.0, 2.3, 9.4]
+    [0.0, 2.3, 9.21]
     """
     last = int(np.flatnonzero(null)[-1]) + 1 if null.any() else 0
     edges = EDGES[: last + 1]

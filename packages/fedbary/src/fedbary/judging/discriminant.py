@@ -113,7 +113,7 @@ class Discriminant:
 
 
 def steadied(within: Floats, freedom: float) -> Floats:
-    """A covariance of few rows, shrunk to its diagonal as far as it has more coordinates than rows, and not too small."""
+    """A covariance of few rows: shrunk to its diagonal, the more the fewer rows there are, and never too small."""
     width = len(within)
     shrink = min(0.9, width / (width + freedom))
     diagonal = np.maximum(np.diag(within), _LEAST_VARIANCE)

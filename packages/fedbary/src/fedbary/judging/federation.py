@@ -113,7 +113,7 @@ class Judgement:
         shares, wrong, odd = numbers[:4], numbers[4:7], numbers[7:]
         if any(null.shape != (CELLS,) or null.min() < 0.0 for null in nulls) or min(shares[:2]) <= 0.0:
             raise ProtocolError("protocols.server-array", name="label_null")
-        return cls(Estimate(*wrong), Estimate(*odd), 0.0, *nulls, *shares)
+        return cls(Estimate(*wrong), Estimate(*odd), 0.0, nulls[0], nulls[1], *shares)
 
 
 def judgements(
@@ -184,7 +184,7 @@ def _groups(one: Evidence, others: Sequence[tuple[float, float]], clean: tuple[f
     likelihood = np.exp(one.likelihood)
     usual = _normalised(np.exp(-0.5 * ((SHARES - base) / tau) ** 2) * _WIDTHS)
     beyond = np.maximum(SHARES - base, 0.0) / (1.0 - base)
-    spoilt = _normalised(_WIDTHS * (SHARES > base) * np.exp(-(SHARES - base) / _BEYOND))
+    spoilt = _normalised(_WIDTHS * (base < SHARES) * np.exp(-(SHARES - base) / _BEYOND))
     for_clean, for_bad = (1.0 - _BAD) * float(likelihood @ usual), _BAD * float(likelihood @ spoilt)
     bad = for_bad / max(for_clean + for_bad, 1e-300)
     posterior = _normalised(likelihood * spoilt)

@@ -265,11 +265,12 @@ class Judge:
             judged_labels(joint(self._candidates(part, place), weights), self.codes[place])
             for place, part in spool.placed(_BLOCK * 4)
         ]
-        number = np.array([len(one.right) for one in found], dtype=float)
-        labels = JudgedLabels(
-            *(np.concatenate([getattr(one, name) for one in found]) for name in ("right", "wrong", "surprise", "other")),
-            seen=float(number @ [one.seen for one in found] / max(number.sum(), 1.0)),
+        rows = np.array([len(one.right) for one in found], dtype=float)
+        seen = float(rows @ [one.seen for one in found] / max(rows.sum(), 1.0))
+        right, wrong, surprise = (
+            np.concatenate([getattr(one, name) for one in found]) for name in ("right", "wrong", "surprise")
         )
+        labels = JudgedLabels(right, wrong, surprise, np.concatenate([one.other for one in found]), seen)
         return Judged(labels, features)
 
     def evidence(self, judged: Judged, groups: Groups | None = None) -> Evidence:
@@ -405,4 +406,4 @@ def with_classes(logs: Floats, known: Integers, by_others: Floats) -> Floats:
 
 
 def _moved_to(own: OwnRows, reference: ReferenceModel) -> Moved:
-    return Moved.of(own.mean, own.variance, own.stated, own.rows, reference.means, reference.variances)
+    return Moved.of(own.mean, own.variance, own.stated, own.rows, means=reference.means, variances=reference.variances)

@@ -66,7 +66,9 @@ def line_weights(predictions: Floats, labels: Floats) -> Floats:
         weights = np.exp(parameters - parameters.max())
         away = labels - weights / weights.sum() @ predictions
         usual = max(float(np.median(np.abs(away))), _LEAST)
-        return float(np.log(usual) * len(labels) + np.sqrt(1.0 + (away / usual) ** 2).sum() + 0.5 * parameters @ parameters)
+        return float(
+            np.log(usual) * len(labels) + np.sqrt(1.0 + (away / usual) ** 2).sum() + 0.5 * parameters @ parameters
+        )
 
     found = minimize(loss, np.zeros(count), method="Nelder-Mead", options={"maxiter": 80 * count, "xatol": 1e-2})
     weights = np.exp(found.x - found.x.max())

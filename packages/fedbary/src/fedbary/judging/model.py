@@ -149,4 +149,3 @@ def received(arrays: Mapping[str, np.ndarray]) -> ScoringModel:
 
 def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {f"{prefix}{name}": array for name, array in arrays.items()}
-

@@ -28,7 +28,7 @@ class Moved:
 
     @classmethod
     def of(
-        cls, mean: Floats, variance: Floats, shares: Floats, rows: float, means: Floats, variances: Floats
+        cls, mean: Floats, variance: Floats, shares: Floats, rows: float, *, means: Floats, variances: Floats
     ) -> Moved:
         """To where class means (K, d) and variances inside classes (d,) expect a client with these class shares.
 
@@ -42,6 +42,7 @@ class Moved:
         return cls(mean, times, expected, (mean - expected) / np.sqrt(wanted))
 
     def __call__(self, standardised: Floats) -> Floats:
+        """Rows, moved."""
         return np.asarray((standardised - self.own) / self.times + self.expected)
 
     @property

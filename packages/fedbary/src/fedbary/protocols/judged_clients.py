@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +49,7 @@ def quality_columns(bad: Estimate) -> dict[str, float]:
     return {"quality": 1.0 - bad.share, "quality_low": 1.0 - bad.high, "quality_high": 1.0 - bad.low}
 
 
-def judging_notes(
-    shift: float, offsets: Floats, schema: Schema, blur: float, deviations: float = np.inf
-) -> list[Note]:
+def judging_notes(shift: float, offsets: Floats, schema: Schema, blur: float, deviations: float = np.inf) -> list[Note]:
     """What is worth saying of a client beside its numbers."""
     notes = []
     columns = largest_columns(offsets, schema)
@@ -62,11 +61,11 @@ def judging_notes(
 
 
 def largest_columns(offsets: Floats, schema: Schema) -> tuple[str, ...]:
-    """The columns that lie farthest away, by their coordinates' offsets; none where the features are mixed or blocks."""
+    """The columns that lie farthest away, by their coordinates' offsets; none where columns are mixed or blocks."""
     columns = schema.columns
     edges = np.cumsum([0, *(column.coordinates for column in columns)])
     if edges[-1] != len(offsets):
         return ()
-    far = [float(np.sqrt((offsets[first:last] ** 2).mean())) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+    far = [float(np.sqrt((offsets[first:last] ** 2).mean())) for first, last in pairwise(edges)]
     named = [place for place in np.argsort(-np.array(far)) if columns[place].kind != "block"]
     return tuple(columns[place].name for place in named[:_MOST_COLUMNS])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.notes import Note
 from fedbary.judging.estimates import Estimate
+from fedbary.notes import Note
 from fedbary.valuation.row_frame import row_frame
 
 if TYPE_CHECKING:

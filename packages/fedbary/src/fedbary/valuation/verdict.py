@@ -16,8 +16,8 @@ from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fedbary.notes import Note
 from fedbary.judging.estimates import Estimate
+from fedbary.notes import Note
 from fedbary.valuation.outcome import Outcome
 
 if TYPE_CHECKING:

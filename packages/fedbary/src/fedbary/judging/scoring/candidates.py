@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.space.points import project
-from fedbary.transport.cost import cost_matrix
 from fedbary.judging.scoring.components import (
     CLASS_SHRINKAGE,
     ClassCovariances,
@@ -24,6 +22,8 @@ from fedbary.judging.scoring.components import (
 )
 from fedbary.judging.scoring.mixture import Centroids, groupings_by_class, soft_minima
 from fedbary.judging.scoring.model import feature_potential
+from fedbary.space.points import project
+from fedbary.transport.cost import cost_matrix
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.compute.kernels import centred_distances
+from fedbary.judging.scoring.mixture import Centroids, soft_minimum_of_one
 from fedbary.space.points import project
 from fedbary.transport.cost import cost_matrix
-from fedbary.judging.scoring.mixture import Centroids, soft_minimum_of_one
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from fedbary.errors import DataError
-from fedbary.space.points import project
 from fedbary.judging.scoring.calibration import (
     fit_blend,
     fit_class_scales,
@@ -28,6 +27,7 @@ from fedbary.judging.scoring.components import (
 from fedbary.judging.scoring.linear import LogisticRegressions, best_linear
 from fedbary.judging.scoring.mixture import Centroids, grouped_by_class
 from fedbary.judging.scoring.model import ScoringModel
+from fedbary.space.points import project
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

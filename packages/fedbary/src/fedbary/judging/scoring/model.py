@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from fedbary.compute import NUMPY
 from fedbary.compute.cores import found_by_all_cores
 from fedbary.errors import ProtocolError
-from fedbary.strict_json import read_json
-from fedbary.transport.cost import cost_matrix
 from fedbary.judging.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
 from fedbary.judging.scoring.mixture import Centroids, soft_minimum, soft_minimum_of_one
+from fedbary.strict_json import read_json
+from fedbary.transport.cost import cost_matrix
 
 Floats = NDArray[np.float64]
 

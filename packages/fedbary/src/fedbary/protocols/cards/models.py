@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.competition import moved_or_not
+from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.estimates import Estimate
 from fedbary.judging.federation import Evidence
 from fedbary.judging.judge import Judge
@@ -112,8 +112,8 @@ class Models:
             variance[:width],
             np.maximum(own.counts, 0.0) / rows,
             rows,
-            others.means[:, :width],
-            others.variances[:width],
+            means=others.means[:, :width],
+            variances=others.variances[:width],
         )
         return moved.shift, moved.offset
 

@@ -26,10 +26,10 @@ from fedbary.protocols.cards.placing import agreed_schema, missing_share
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.judged_clients import client_numbers, common_weights, judging_notes, quality_columns
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference
-from fedbary.protocols.judged_clients import client_numbers, common_weights, judging_notes, quality_columns
 from fedbary.space.options import Space
 from fedbary.space.public_schema import public_schema
 from fedbary.space.row_identity import different_rows
@@ -266,7 +266,11 @@ class CardsServer:
 
     def _common(self) -> np.ndarray:
         """The weights that everybody judges by."""
-        two = [name for name in self._weights if np.sort(self._cards[name].counts)[-1] < 0.95 * self._cards[name].counts.sum()]
+        two = [
+            name
+            for name in self._weights
+            if np.sort(self._cards[name].counts)[-1] < 0.95 * self._cards[name].counts.sum()
+        ]
         return common_weights([self._weights[name] for name in two or self._weights])
 
     def _judgements(self) -> dict[str, Judgement]:

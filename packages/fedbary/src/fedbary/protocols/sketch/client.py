@@ -182,10 +182,10 @@ class SketchClient:
             return {}
         judged, judgement = judged_alone(seen.judge, None, None, rate=self._rules.fdr)
         if guarded:
-            told = seen.judge.evidence(judged, Groups(seen.cloud.point_of_row, least))
-            judgement = judgements({"own": told}, seen.judge.model.held_out, rate=self._rules.fdr)["own"]
-        copies, shift = seen.cloud.point_of_row, seen.judge.moved.shift
-        return about_rows(judgement, shift, rows, schema, seen.cells, copies, min_group=least)
+            evidence = seen.judge.evidence(judged, Groups(seen.cloud.point_of_row, least))
+            judgement = judgements({"own": evidence}, seen.judge.model.held_out, rate=self._rules.fdr)["own"]
+        told = about_rows(judgement, rows, schema, cells=seen.cells, copies=seen.cloud.point_of_row, min_group=least)
+        return {**told, "shift": round(seen.judge.moved.shift, 2)}
 
     def _score(self, schema: Schema) -> ScoredRows:
         seen, gradient = self._rows_seen(schema), None
@@ -198,9 +198,7 @@ class SketchClient:
             told = {"row": self._table.row_names, "value": -nothing, "calibrated_gradient": nothing}
             return ScoredRows(told, RowFacts(Note(ONE_CLASS)))
         judged, judgement = judged_alone(seen.judge, None, None, rate=self._rules.fdr)
-        return row_columns(
-            self._table, schema, seen.judge, judged, judgement, rules=self._rules, gradient=gradient
-        )
+        return row_columns(self._table, schema, seen.judge, judged, judgement, rules=self._rules, gradient=gradient)
 
     def _forget(self) -> None:
         """Once the rows have their values, what these came from is several times the table for nothing."""

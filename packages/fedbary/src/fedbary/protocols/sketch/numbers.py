@@ -31,22 +31,15 @@ _DIGITS = 2
 
 
 def about_rows(
-    judgement: Judgement,
-    shift: float,
-    table: Table,
-    schema: Schema,
-    cells: CellCounts,
-    copies: Integers,
-    *,
-    min_group: int,
+    judgement: Judgement, table: Table, schema: Schema, *, cells: CellCounts, copies: Integers, min_group: int
 ) -> dict[str, Scalar]:
     """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
 
     A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
-    the judgement must be of evidence that was made for that ``min_group`` (`fedbary.judging.groups`). Rows that are copies of each
-    other have the same number in ``copies``.
+    the judgement must be of evidence that was made for that ``min_group`` (`fedbary.judging.groups`). Rows that are
+    copies of each other have the same number in ``copies``.
     """
-    found: dict[str, Scalar] = {"shift": round(shift, _DIGITS)}
+    found: dict[str, Scalar] = {}
     for name, estimate in zip(ESTIMATES, (judgement.wrong, judgement.odd), strict=True):
         found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
     if np.isfinite(judgement.blur):

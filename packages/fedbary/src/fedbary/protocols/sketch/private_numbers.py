@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
+from fedbary.judging.estimates import Estimate
 from fedbary.privacy.row_costs import GRID
 from fedbary.protocols.messages import Scalar
 from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
@@ -25,7 +26,6 @@ from fedbary.space.row_points import label_places, mapped, row_values
 from fedbary.space.schema import Schema
 from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
-from fedbary.judging.estimates import Estimate
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

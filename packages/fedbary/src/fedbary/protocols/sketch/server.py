@@ -13,6 +13,7 @@ from fedbary.errors import DataError, ProtocolError, SettingsError
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.judged_clients import judging_notes
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -22,7 +23,6 @@ from fedbary.protocols.messages import (
     reply_notes,
     text_array,
 )
-from fedbary.protocols.judged_clients import judging_notes
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference, reference_model
 from fedbary.protocols.sketch import Sketch

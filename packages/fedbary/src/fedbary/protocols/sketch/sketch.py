@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.judging.scoring.mixture import grouped_by_class
 from fedbary.space.points import Points
 from fedbary.space.schema_bounds import LARGEST, SMALLEST
 from fedbary.transport.cost import cost_matrix
-from fedbary.judging.scoring.mixture import grouped_by_class
 
 Floats = NDArray[np.float64]
 
