@@ -14,9 +14,7 @@ SENTENCES = {
     "label-coding": say(
         "its labels seem to be coded in another order: read {found:named} as {meant:named}", "found meant"
     ),
-    "label-means": say(
-        "its class means point elsewhere than the others': are its labels coded in another order?"
-    ),
+    "label-means": say("its class means point elsewhere than the others': are its labels coded in another order?"),
     "label-shares": say(
         "its labels say {stated:whole_percent} {label!r}, its measurements look like {looks:whole_percent}",
         "label stated looks",

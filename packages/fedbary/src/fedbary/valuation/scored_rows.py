@@ -29,7 +29,7 @@ class RowFacts:
     Attributes
     ----------
     guarantee : Note
-        What flags promise: ``valuation.flags-proved``, ``valuation.flags-measured``, or why nothing.
+        What flags promise: ``valuation.flags-measured``, or why nothing.
     wrong_labels, odd_features, bad_rows : Estimate or None
         The share of rows whose label is estimated to have been replaced at random (a lower bound where labels were
         confused systematically), of rows whose features are odd beyond chance, and of both together.
@@ -41,6 +41,9 @@ class RowFacts:
         Rows of classes that the reference hardly has: ranked, never flagged.
     table : str
         Digest of the valued rows in their order, so that a report refuses other rows.
+    moving : mapping
+        Column, or ``column[place]`` of a block → (offset, factor): value × factor + offset lies where the others'
+        values do, in the column's own units. What is not named stays as it is.
     """
 
     guarantee: Note = field(default_factory=lambda: Note("valuation.flags-none"))
@@ -51,6 +54,7 @@ class RowFacts:
     smallest_q: float | None = None
     untested: int = 0
     table: str = ""
+    moving: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """For a file."""
@@ -62,12 +66,13 @@ class RowFacts:
 
         Examples
         --------
-        >>> facts = RowFacts(wrong_labels=Estimate(0.1, 0.05, 0.15))
+        >>> facts = RowFacts(wrong_labels=Estimate(0.1, 0.05, 0.15), moving={"age": (-3.0, 1.1)})
         >>> RowFacts.from_json(facts.to_json()) == facts
         True
         """
         read = {name: content[name] and Estimate.from_json(content[name]) for name in _ESTIMATES}
-        return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"])})
+        moving = {str(name): (float(add), float(times)) for name, (add, times) in content.get("moving", {}).items()}
+        return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"]), "moving": moving})
 
 
 def few_texts(codes: NDArray[np.integer], names: Sequence[str]) -> pd.Categorical[Any]:

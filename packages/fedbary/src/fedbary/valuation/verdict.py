@@ -92,8 +92,8 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     - *not valued*: it failed, refused or did not answer;
     - *include*: everybody else, so that at most 15 % of its rows are bad by the whole interval.
 
-    That its values lie elsewhere, that it has a class of its own, one class only, or copies, is added to the reasons and
-    changes no verdict.
+    That its values lie elsewhere, that it has a class of its own, one class only, or copies, is added to the reasons
+    and changes no verdict.
 
     Protocols that estimate no share of bad rows compare clients with each other, and the reasons say so: *look at
     first* then is also who has 5 % of its rows flagged, whose closeness is below the median client's by three robust

@@ -8,8 +8,19 @@ from collections.abc import Callable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from fedbary.views.verdict_lines import groups, headline, problems_first, remarks
-from fedbary.wording import counted, dash, number, percent, shortened, two_decimals, whole_percent, without_control
+from fedbary.views.verdict_lines import about_the_reference, groups, headline, problems_first, remarks
+from fedbary.wording import (
+    counted,
+    dash,
+    number,
+    percent,
+    shortened,
+    sigmas,
+    times,
+    two_decimals,
+    whole_percent,
+    without_control,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +39,7 @@ _MARKUP = frozenset("\\`*_{}[]<>!|~@$&")
 
 def valuation_html(result: Valuation) -> str:
     """The verdict and the clients, those with a problem first, as a notebook shows them."""
-    return _html(f"{headline(result.verdict())} {summary(result)}", *_with_reasons(result))
+    return _html(_opening(result), *_with_reasons(result))
 
 
 def valuation_markdown(result: Valuation) -> str:
@@ -42,7 +53,7 @@ def valuation_markdown(result: Valuation) -> str:
     >>> result.to_markdown().splitlines()[2]
     '| client | rank | rows | distance | share | verdict | why |'
     """
-    return _markdown(f"{headline(result.verdict())} {summary(result)}", *_with_reasons(result))
+    return _markdown(_opening(result), *_with_reasons(result))
 
 
 def valuation_text(result: Valuation) -> str:
@@ -80,7 +91,7 @@ def valuation_text(result: Valuation) -> str:
         for row in (*heading, *rows)
     ]
     parts = [
-        [headline(result.verdict()), *map(str, groups(result))],
+        [headline(result.verdict()), *about_the_reference(result), *map(str, groups(result))],
         [*lines, *([more] if more else [])],
         [summary(result), *remarks(result), *column_notes(result, header)],
     ]
@@ -174,6 +185,8 @@ _ESTIMATED: dict[str, Callable[[Any], str]] = {
     "quality": two_decimals,
     "wrong_labels": whole_percent,
     "odd_features": whole_percent,
+    "blur": times,
+    "shift": sigmas,
     "missing": whole_percent,
     "worth": number,
 }
@@ -187,14 +200,16 @@ _COMPARED: dict[str, Callable[[Any], str]] = {
     "worth": number,
     "share": percent,
 }
+# Up to these numbers clients are as they should be.
+_ALIKE = {"missing": 0.0, "blur": 1.25, "shift": 0.25}
 _WRONG_CLASSES = "Wrong labels: those replaced at random; systematic confusions count less."
 _COMPARED_ONLY = "Clients were compared with each other: a fault that most of them share is not seen."
 _WRONG_NUMBERS = "Wrong labels: numbers that clean rows hardly have; smaller errors do not count."
 
 
 def _says_something(column: pd.Series[Any], name: str) -> bool:
-    """Whether a column has anything to say; nobody needs to read that no cell is missing."""
-    return bool((column.fillna(0) > 0).any() if name == "missing" else column.notna().any())
+    """Whether a column has anything to say; nobody needs to read that no cell is missing, or that all are alike."""
+    return bool((column.fillna(0) > _ALIKE[name]).any() if name in _ALIKE else column.notna().any())
 
 
 def _interval(row: dict[str, Any], name: str) -> str:
@@ -205,6 +220,10 @@ def _interval(row: dict[str, Any], name: str) -> str:
     if name == "distance":
         return f" ({number(low)} – {number(high)})"
     return f" ({low:.2f}–{high:.2f})" if name == "quality" else f" ({100 * low:.0f}–{whole_percent(high)})"
+
+
+def _opening(result: Valuation) -> str:
+    return " ".join([headline(result.verdict()), *about_the_reference(result), summary(result)])
 
 
 def _with_reasons(result: Valuation) -> tuple[list[str], list[list[str]]]:
