@@ -129,6 +129,15 @@ def test_shift_and_blur_have_columns_where_clients_are_not_alike():
     assert "shift" not in str(alike)
 
 
+def test_a_table_that_is_too_wide_spares_what_reasons_say():
+    wide = [record | {"missing": 0.2, "rows": 12_000} for record in map(shifted, range(6))]
+    lines = str(made(*wide, reference_missing=0.2)).splitlines()
+    header = next(line for line in lines if "verdict" in line).split()
+    assert header == ["client", "rank", "rows", "quality", "labels", "features", "blur", "shift", "verdict"]
+    assert max(map(len, lines)) <= 80
+    assert "missing" in str(made(client(bad=(0.0, 0.0, 0.02), missing=0.2), reference_missing=0.2))
+
+
 def test_many_site_effects_are_one_remark():
     assert len(remarks(made(*map(shifted, range(8))))) == 8
     (said,) = remarks(made(*map(shifted, range(9))))

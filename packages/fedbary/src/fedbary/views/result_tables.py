@@ -32,6 +32,8 @@ _MOST = 50
 # A table on a screen has all clients up to so many, and else the first few.
 _WHOLE, _FIRST = 30, 12
 _WIDTH, _LONGEST_NAME = 80, 30
+# Where a table is too wide for a screen, these columns are left out first: a reason says it where they matter.
+_SPARED, _WIDEST = ("missing", "rows", "blur"), 13
 _TEXTS = frozenset({"client", "verdict", "why"})
 # What Markdown would read as markup, and what would end a cell.
 _MARKUP = frozenset("\\`*_{}[]<>!|~@$&")
@@ -101,10 +103,20 @@ def valuation_text(result: Valuation) -> str:
 def clients_on_a_screen(result: Valuation) -> tuple[list[str], list[list[str]], str]:
     """Columns and cells of the clients, problems first, and what was left out, if anything, in words."""
     header, rows = clients_table(result)
+    for name in _SPARED:
+        if name in header and _width(header, rows) > _WIDTH:
+            at = header.index(name)
+            header, *rows = ([*row[:at], *row[at + 1 :]] for row in (header, *rows))
     if len(rows) <= _WHOLE:
         return header, rows, ""
     more = f"… and {counted(len(rows) - _FIRST, 'more client')}: see clients.csv or result.ranking()"
     return header, rows[:_FIRST], more
+
+
+def _width(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How wide a table is, with three blanks between columns, where long names and verdicts take two lines."""
+    cells = [[max(name.split(), key=len) for name in header], *rows]
+    return sum(min(max(map(len, column)), _WIDEST) + 3 for column in zip(*cells, strict=True)) - 3
 
 
 def clients_table(result: Valuation, *, intervals: bool = False) -> tuple[list[str], list[list[str]]]:
@@ -273,16 +285,16 @@ def _markdown(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         _line(["---" if name in _TEXTS else "---:" for name in header]),
         *(_line([_literal(text) for text in row]) for row in rows),
     ]
-    return f"{_literal(summary)}\n\n" + "\n".join(lines)
+    return f"{_literal(summary, 600)}\n\n" + "\n".join(lines)
 
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _literal(text: str) -> str:
+def _literal(text: str, longest: int = 200) -> str:
     """Text that Markdown shows as it is, on one line."""
-    flat = shortened(" ".join(without_control(text).split()), 200)
+    flat = shortened(" ".join(without_control(text).split()), longest)
     return "".join(f"\\{letter}" if _is_markup(flat, at) else letter for at, letter in enumerate(flat))
 
 

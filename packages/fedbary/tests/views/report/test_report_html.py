@@ -122,7 +122,7 @@ def test_shift_and_blur_stand_with_their_columns_and_the_reference_is_named_firs
     result = replace(result, notes=(reference,), outcomes={"near": Outcome(), "far": Outcome(Status.OK, (differs,))})
     text = markup(html(result, tmp_path))
     far = next(row for row in text.split("<tr ")[1:] if 'name">far<' in row)
-    assert "0.1 σ<small><bdi>glucose and &lt;b&gt;</bdi></small>" in far
+    assert '0.1 σ<small class="names"><bdi>glucose and &lt;b&gt;</bdi></small>' in far
     assert "×1.2" in far
     assert text.index("Nearly all clients") < text.index('id="verdict"')
     assert text.count("look at the reference") == 1
@@ -237,10 +237,11 @@ def test_a_missing_folder_is_named_and_nothing_half_written_stays(made_up, tmp_p
 def test_a_browser_shows_it_offline_without_overflow(made_up, opened, tmp_path, width):
     names = [*HOSTILE, *(f"client_{i}" for i in range(20))]
     quality = np.linspace(0.95, 0.6, len(names)).tolist()
-    path = write_report(
-        made_up(names, {"gone": Note("schema.width", {"column": "a reason " * 30})}, quality=quality),
-        tmp_path / "report.html",
-    )
+    result = made_up(names, {"gone": Note("schema.width", {"column": "a reason " * 30})}, quality=quality)
+    most = {"columns": ("Blutzucker_nuechtern_mmol_pro_Liter", "<b>age</b>", "a_third_column")}
+    effects = Note("judging.shift", {"shift": 0.9, **most}), Note("judging.blur", {"blur": 1.4, **most})
+    outcomes = {name: replace(one, notes=(*one.notes, *effects)) for name, one in result.outcomes.items()}
+    path = write_report(replace(result, outcomes=outcomes), tmp_path / "report.html")
     page = opened(path, viewport={"width": width, "height": 800})
     assert page.locator("html").get_attribute("data-charts") == "drawn"
     rows = page.locator("#ranked tbody tr")

@@ -26,6 +26,7 @@ class Cell:
     text: str
     below: str = ""
     exact: str = ""
+    names: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def _with_columns(name: str, words: Callable[[Any], str]) -> tuple[str, Any]:
     def cell(record: Mapping[str, Any]) -> Cell:
         if not _known(record, name):
             return Cell("–")
-        return Cell(words(record[name]), record[f"{name}_columns"], repr(float(record[name])))
+        return Cell(words(record[name]), record[f"{name}_columns"], repr(float(record[name])), names=True)
 
     return name, cell
 
