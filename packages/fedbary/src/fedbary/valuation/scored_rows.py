@@ -38,7 +38,7 @@ class RowFacts:
     smallest_q : float or None
         The false-discovery rate at which the first row would be flagged.
     untested : int
-        Rows of classes that the reference hardly has: ranked, never flagged.
+        Rows of classes that others hardly have: ranked, never flagged.
     table : str
         Digest of the valued rows in their order, so that a report refuses other rows.
     moving : mapping
