@@ -36,7 +36,7 @@ COLUMN_OFF, LEVEL_CODING, SAME_CARD = "protocols.card-column-off", "protocols.ca
 STATEMENTS = (MANY_COPIES, SAME_CARD, SHIFT, "judging.own-label", "judging.one-label")
 # A client is left out, or looked at first, where more than this share of its rows is bad for sure: the whole interval
 # lies above. It is included only where the whole interval lies below the last share.
-LEAVE_OUT_ABOVE, LOOK_ABOVE, INCLUDE_BELOW = 0.3, 0.05, 0.15
+LEAVE_OUT_ABOVE, LOOK_ABOVE, INCLUDE_BELOW = 0.3, 0.05, 0.2
 # So many more of its cells are missing than of the reference's.
 _MORE_MISSING = 0.05
 # So many flagged rows are never included, whatever is estimated.
@@ -87,10 +87,10 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
       reference's (without one: the median client's), it has hardly a row of any class of the target, or claims to be
       less than half as far away as rows of the target itself; or more of its rows are flagged than the upper end of the
       interval and 5 % explain, or 60 % and more; or its Shapley value is not above zero;
-    - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 15 %, or its
+    - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 20 %, or its
       rows are too few to have one class of the target;
     - *not valued*: it failed, refused or did not answer;
-    - *include*: everybody else, so that at most 15 % of its rows are bad by the whole interval.
+    - *include*: everybody else, so that at most 20 % of its rows are bad by the whole interval.
 
     That its values lie elsewhere, that it has a class of its own, one class only, or copies, is added to the reasons
     and changes no verdict.

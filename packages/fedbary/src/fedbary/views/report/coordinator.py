@@ -152,7 +152,7 @@ def _rules(result: Valuation) -> list[str]:
             "A client is to be left out where certainly more than 30 % of its rows are bad, that is, where the whole "
             "interval lies above; it is to be looked at first where certainly more than 5 % are, where more rows are "
             "flagged than that explains, where all its rows scatter, or where a column, the coding of its labels or "
-            "its missing cells are unlike the others'. It is included where certainly at most 15 % are bad. That its "
+            "its missing cells are unlike the others'. It is included where certainly at most 20 % are bad. That its "
             "values lie elsewhere is no reason."
         )
         said.append(
