@@ -82,6 +82,43 @@ FULL = [
         {"why": Note("internal.error", {"kind": "ValueError", "text": "row 7"})},
         "no row values: internal error (ValueError: row 7)",
     ),
+    (
+        "valuation.flags-measured",
+        {"rate": 0.1},
+        "of 100 flagged rows about 10 are fine after all, by measurement on many tables; it is no proof",
+    ),
+    (
+        "judging.shift",
+        {"shift": 0.52, "columns": ("glucose", "age")},
+        "differs: its values lie 0.5 σ from the others', most in glucose and age (a site effect: harmonise before "
+        "training)",
+    ),
+    (
+        "judging.blur",
+        {"blur": 2.41, "columns": ()},
+        "its rows scatter 2.4 times as much as the others': noise, or another way of measuring",
+    ),
+    (
+        "judging.class-labels",
+        {"label": "yes", "share": 0.5, "low": 0.41, "high": 0.6, "rows": 120},
+        "about 50 % of its 120 'yes' are wrong (41–60 %)",
+    ),
+    (
+        "judging.label-shares",
+        {"label": "dead", "stated": 1.0, "looks": 0.27},
+        "its labels say 100 % 'dead', its measurements look like 27 %",
+    ),
+    (
+        "judging.label-coding",
+        {"found": ("1", "2"), "meant": ("0", "1")},
+        "its labels seem to be coded in another order: read 1 and 2 as 0 and 1",
+    ),
+    (
+        "judging.reference-differs",
+        {"shift": 0.8, "columns": ("glucose",), "clients": 4},
+        "nearly all clients, 4 of them, differ from the reference in the same way, by 0.8 σ, most in glucose: look at "
+        "the reference",
+    ),
 ]
 REDACTED = [
     (

@@ -65,6 +65,7 @@ _HOMES = {
     "datasets": "fedbary.data",
     "embed": "fedbary.space.points",
     "fit_schema": "fedbary.space.fit",
+    "moved": "fedbary.valuation.cleaning",
     "partitions": "fedbary.data",
     "plots": "fedbary.views",
     "public_schema": "fedbary.space.public_schema",
@@ -131,6 +132,7 @@ __all__ = [
     "datasets",
     "embed",
     "fit_schema",
+    "moved",
     "partitions",
     "plots",
     "public_schema",
@@ -185,7 +187,7 @@ if TYPE_CHECKING:
     from fedbary.transport.cloud import Cloud
     from fedbary.transport.solve import solve
     from fedbary.transport.target import Target
-    from fedbary.valuation.cleaning import clean
+    from fedbary.valuation.cleaning import clean, moved
     from fedbary.valuation.outcome import Outcome, Status
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scores import ClientScores

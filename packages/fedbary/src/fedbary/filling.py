@@ -79,7 +79,7 @@ def filled(template: str, facts: Mapping[str, Any], dialect: Dialect | None = No
     "column '…': use --missing indicate"
     """
     dialect = dialect or spoken()
-    known = {name for name, fact in facts.items() if fact is not None}
+    known = {name for name, fact in facts.items() if fact is not None and fact != ()}
     text = _OPTIONAL.sub(lambda part: _chosen(part[1], known), template)
     text = _SETTING.sub(lambda part: dialect.setting(part[1], part[2]) if part[2] else dialect.option(part[1]), text)
     return Formatter().vformat(text, (), dict(facts))

@@ -109,6 +109,28 @@ def two_decimals(value: float) -> str:
     return "–" if dash(value) == "–" else f"{value:.2f}"
 
 
+def sigmas(value: Any) -> str:
+    """A difference in standard deviations.
+
+    Examples
+    --------
+    >>> sigmas(0.52), sigmas(float("nan"))
+    ('0.5 σ', '–')
+    """
+    return "–" if dash(value) == "–" else f"{value:.1f} σ"
+
+
+def times(value: Any) -> str:
+    """A ratio, as a reader multiplies by it.
+
+    Examples
+    --------
+    >>> times(2.41), times(None)
+    ('×2.4', '–')
+    """
+    return "–" if dash(value) == "–" else f"×{value:.1f}"
+
+
 def listed(names: Sequence[str], most: int = 6) -> str:
     """Names in a sentence; beyond ``most`` they are counted.
 

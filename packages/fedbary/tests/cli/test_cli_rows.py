@@ -113,6 +113,18 @@ def test_suspects_can_be_relabelled(fedbary, suspected):
     assert (mended["ill"] == truth["ill"].loc[mended.index]).all()
 
 
+def test_a_table_is_moved_to_where_the_others_lie_and_nothing_else_changes(fedbary, valued):
+    result = fb.Valuation.load("out")
+    tables = dict(result.row_tables)
+    tables["bad"] = replace(tables["bad"], facts=replace(tables["bad"].facts, moving={"m1": (10.0, 0.5)}))
+    replace(result, _rows=tables).save("out")
+    code, out, _ = fedbary("rows", "out", "--client", "bad", "--export", "moved")
+    assert (code, "bad-moved.csv" in out) == (0, True)
+    there, before = pd.read_csv("out/bad-moved.csv"), pd.read_csv("sites/bad.csv")
+    np.testing.assert_allclose(there["m1"], 0.5 * before["m1"] + 10.0)
+    pd.testing.assert_frame_equal(there.drop(columns="m1"), before.drop(columns="m1"))
+
+
 def test_programs_get_flags_before_suspects(fedbary, suspected):
     content = json.loads(fedbary("rows", "out", "--client", "bad", "--json", "-n", 80)[1])
     assert content["suspects"] == 10
@@ -137,6 +149,8 @@ def test_a_library_result_needs_the_file_named_and_similar_names_do_not_meet(fed
         (("--client", "nobody"), "valuation.no-client"),
         (("--client", "bad", "--export", "both"), "cli.export-option"),
         (("--client", "bad", "--suspects"), "cli.suspects-need-export"),
+        (("--client", "bad", "--export", "moved", "--suspects"), "cli.suspects-need-export"),
+        (("--client", "bad", "--export", "moved", "--data", "reference.csv"), "cli.nothing-to-move"),
         (("--client", "bad", "--export", "clean", "--data", "sites/good.csv"), "cli.file-changed"),
         (("--client", "bad", "--export", "clean", "--data", "reference.csv"), "cli.other-rows"),
         (("--client", "bad", "--export", "clean", "-o", "nowhere/x.csv"), "data.no-folder"),

@@ -1,5 +1,7 @@
 """How results show themselves: on a screen, in notebooks and in wikis; the verdict first."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_up_results import client, made
@@ -101,6 +103,45 @@ def test_why_a_client_failed_is_said_in_full_to_the_reader_of_the_result_alone()
     result = made({"client": "x", "outcome": Outcome(Status.FAILED, (why,))}, client(bad=(0.0, 0.0, 0.02)))
     assert "ward.csv" in str(result)
     assert "ward.csv" not in result.to_markdown() + result._repr_html_()
+
+
+DIFFERS = Note("judging.reference-differs", {"shift": 0.8, "columns": ("glucose",), "clients": 2})
+
+
+def shifted(place: int) -> dict:
+    note = Note("judging.shift", {"shift": 0.5 + place / 10, "columns": ("glucose",)})
+    return client(f"clinic_{place}", note, bad=(0.0, 0.0, 0.02), shift=0.5 + place / 10, blur=1.0 + place / 10)
+
+
+def test_that_the_reference_differs_is_said_first_and_once():
+    result = replace(made(shifted(0), shifted(1), reference_rows=300), notes=(DIFFERS,))
+    for text in (str(result), result.to_markdown(), result._repr_html_()):
+        assert text.count("look at the reference") == 1
+    assert str(result).splitlines()[1].startswith("Nearly all clients, 2 of them, differ from the reference")
+
+
+def test_shift_and_blur_have_columns_where_clients_are_not_alike():
+    header = next(line for line in str(made(shifted(0), shifted(4))).splitlines() if "verdict" in line).split()
+    assert header[-3:] == ["blur", "shift", "verdict"]
+    row = next(line for line in str(made(shifted(0), shifted(4))).splitlines() if line.startswith("clinic_4"))
+    assert row.split()[-4:] == ["×1.4", "0.9", "σ", "include"]
+    alike = made(client("a", bad=(0.0, 0.0, 0.02), shift=0.1, blur=1.1))
+    assert "shift" not in str(alike)
+
+
+def test_a_table_that_is_too_wide_spares_what_reasons_say():
+    wide = [record | {"missing": 0.2, "rows": 12_000} for record in map(shifted, range(6))]
+    lines = str(made(*wide, reference_missing=0.2)).splitlines()
+    header = next(line for line in lines if "verdict" in line).split()
+    assert header == ["client", "rank", "rows", "quality", "labels", "features", "blur", "shift", "verdict"]
+    assert max(map(len, lines)) <= 80
+    assert "missing" in str(made(client(bad=(0.0, 0.0, 0.02), missing=0.2), reference_missing=0.2))
+
+
+def test_many_site_effects_are_one_remark():
+    assert len(remarks(made(*map(shifted, range(8))))) == 8
+    (said,) = remarks(made(*map(shifted, range(9))))
+    assert said.startswith("9 clients differ from the others by 0.5 to 1.3 σ")
 
 
 def test_a_column_that_says_nothing_is_left_out():

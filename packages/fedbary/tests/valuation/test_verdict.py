@@ -15,6 +15,7 @@ from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.verdict import Advice
 
 INCLUDE, LOOK, LEAVE, UNKNOWN = Advice.INCLUDE, Advice.LOOK, Advice.LEAVE, Advice.UNKNOWN
+shares = st.floats(0, 1)
 BEST_FIRST = [INCLUDE, UNKNOWN, LOOK, LEAVE]
 
 
@@ -26,8 +27,8 @@ BEST_FIRST = [INCLUDE, UNKNOWN, LOOK, LEAVE]
         ((0.1, 0.051, 0.15), LOOK),
         ((0.35, 0.3, 0.4), LOOK),
         ((0.4, 0.31, 0.5), LEAVE),
-        ((0.2, 0.05, 0.31), UNKNOWN),
-        ((0.2, 0.05, 0.3), INCLUDE),
+        ((0.1, 0.05, 0.2), INCLUDE),
+        ((0.1, 0.05, 0.21), UNKNOWN),
     ],
 )
 def test_the_interval_of_the_share_of_bad_rows_decides(bad, expected):
@@ -64,6 +65,17 @@ def test_reasons_name_the_channel_with_its_numbers():
 FINDINGS = {
     "schema.column-beyond": {"column": "income", "share": 1.0, "times": 1000.0},
     "schema.other-coding": {"found": ("GOOD",), "meant": ("good",)},
+    "judging.blur": {"blur": 2.4, "columns": ("glucose",)},
+    "judging.class-labels": {"label": "yes", "share": 0.5, "low": 0.4, "high": 0.6, "rows": 120},
+    "judging.label-coding": {"found": ("1", "2"), "meant": ("0", "1")},
+    "judging.label-means": {},
+    "judging.label-shares": {"label": "dead", "stated": 1.0, "looks": 0.27},
+}
+STATEMENTS = {
+    "schema.many-copies": {"share": 0.5},
+    "judging.shift": {"shift": 3.0, "columns": ("glucose", "age")},
+    "judging.own-label": {"label": "rare"},
+    "judging.one-label": {"label": "rare"},
 }
 
 
@@ -84,10 +96,20 @@ def test_a_small_client_that_lacks_every_class_is_small_and_a_large_one_is_looke
     assert advice(replace(many, schema=schema)) == {"c": LOOK}
 
 
-def test_copies_are_a_remark():
-    result = made(client("c", Note("schema.many-copies", {"share": 0.5}), bad=(0.0, 0.0, 0.02)))
-    assert advice(result) == {"c": INCLUDE}
-    assert reasons(result)["c"][-1] == "schema.many-copies"
+@pytest.mark.parametrize("code", STATEMENTS)
+def test_a_statement_stands_last_and_changes_no_verdict(code):
+    said, finding = Note(code, STATEMENTS[code]), Note("judging.label-means")
+    for bad, expected in (((0.0, 0.0, 0.02), INCLUDE), ((0.2, 0.1, 0.3), LOOK), ((0.1, 0.0, 0.4), UNKNOWN)):
+        result = made(client("c", said, bad=bad))
+        assert (advice(result), reasons(result)["c"][-1]) == ({"c": expected}, code)
+    assert reasons(made(client("c", said, finding, bad=(0.0, 0.0, 0.02)))) == {"c": ["judging.label-means", code]}
+
+
+def test_different_is_not_bad():
+    """Clients whose values all lie elsewhere, by as much as may be, are all included."""
+    away = [client(f"c{i}", Note("judging.shift", {"shift": 1.0 + i}), bad=(0.0, 0.0, 0.02)) for i in range(4)]
+    result = made(*(one | {"shift": 1.0 + i, "blur": 1.2} for i, one in enumerate(away)))
+    assert set(advice(result).values()) == {INCLUDE}
 
 
 def test_missing_cells_count_beyond_those_of_the_reference():
@@ -123,9 +145,34 @@ def test_without_estimates_clients_are_compared_with_each_other():
 
 
 def test_neither_flags_nor_distance_speak_against_a_client_whose_rows_are_estimated_to_be_good():
-    good, skewed = (client(name, bad=(0.0, 0.0, 0.02), flagged=9) for name in ("good", "skewed"))
+    good, skewed = (client(name, bad=(0.0, 0.0, 0.02), flagged=6) for name in ("good", "skewed"))
     result = made(good, client("third", bad=(0.0, 0.0, 0.02)), skewed | {"distance": 9.0})
     assert set(advice(result).values()) == {INCLUDE}
+
+
+@pytest.mark.parametrize(
+    ("bad", "flagged", "expected"),
+    [
+        ((0.0, 0.0, 0.02), 8, ["verdict.many-flags"]),
+        ((0.1, 0.0, 0.7), 59, ["verdict.could-be-anything"]),
+        ((0.1, 0.0, 0.7), 60, ["verdict.many-flags"]),
+        ((0.2, 0.1, 0.3), 36, ["verdict.wrong-labels", "verdict.many-flags"]),
+        ((0.7, 0.6, 0.8), 70, ["verdict.wrong-labels"]),
+        (None, 5, ["verdict.many-flags"]),
+    ],
+)
+def test_flags_that_the_estimate_does_not_explain_are_never_praised(bad, flagged, expected):
+    result = made(client("c", bad=bad, flagged=flagged), reference_missing=0.0)
+    assert reasons(result) == {"c": expected}
+    assert advice(result)["c"] is not INCLUDE
+
+
+@given(st.tuples(shares, shares, shares), st.integers(0, 100))
+def test_an_include_never_stands_beside_many_bad_or_flagged_rows(ends, flagged):
+    low, share, high = sorted(ends)
+    if advice(made(client(bad=(share, low, high), flagged=flagged)))["c"] is INCLUDE:
+        assert high <= 0.2 + 1e-6
+        assert flagged <= 25
 
 
 def test_clear_harm_is_left_out_and_nothing_added_is_looked_at():
@@ -150,7 +197,6 @@ def test_labels_that_are_written_otherwise_are_worth_a_look():
     assert advice(result)["loud"] in (LOOK, Advice.NOT_VALUED)
 
 
-shares = st.floats(0, 1)
 NUMBERS = st.fixed_dictionaries(
     {"bad": st.tuples(shares, shares, shares).map(lambda three: (sorted(three)[1], min(three), max(three)))},
     optional={"missing": shares},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -83,7 +85,7 @@ def row_columns(
     if judged.suggested is not None:
         spec = schema.label
         judged = Judged(judged.labels, judged.features, judged.suggested * spec.scale + spec.mean)
-    return valued_rows(
+    found = valued_rows(
         table.row_names,
         judged,
         judgement,
@@ -92,3 +94,21 @@ def row_columns(
         columns=(lambda chosen: judge.odd_columns(chosen, names, edges)) if named else None,
         gradient=gradient,
     )
+    return replace(found, facts=replace(found.facts, moving=moving(judge, schema) if named else {}))
+
+
+def moving(judge: Judge, schema: Schema) -> dict[str, tuple[float, float]]:
+    """For each column of numbers (offset, factor) that take its values to where the others lie, in its own units.
+
+    A coordinate e = (x − mean)/scale of the schema becomes e/t + c·(1 − 1/t) + s·(expected − own/t) with c and s the
+    discriminant's centre and scale: x' = x/t + …, all of which is one offset.
+    """
+    moved, others, place, found = judge.moved, judge.model.others, 0, {}
+    for column in schema.columns:
+        if column.kind == "numeric":
+            times, centre, scale = float(moved.times[place]), float(others.centre[place]), float(others.scale[place])
+            mean, unit = float(column.mean[0]), float(column.scale[0])
+            away = centre * (1.0 - 1.0 / times) + scale * float(moved.expected[place] - moved.own[place] / times)
+            found[column.name] = (mean * (1.0 - 1.0 / times) + unit * away, 1.0 / times)
+        place += column.coordinates
+    return found

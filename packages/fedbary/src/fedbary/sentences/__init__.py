@@ -18,7 +18,7 @@ from importlib.metadata import entry_points
 
 AREAS = (
     "audit", "checkup", "cli", "data", "deploy", "encoders", "engines", "formats", "games", "guard", "internal",
-    "protocols", "schema", "settings", "transport", "valuation", "verdict", "views",
+    "judging", "protocols", "schema", "settings", "transport", "valuation", "verdict", "views",
 )  # fmt: skip
 
 

@@ -32,6 +32,9 @@ SENTENCES = {
     "nothing-to-leave-out": say(
         "The rows of '{client}' were not flagged in this run, so there is nothing to leave out[[: add --suspects to act on the suspects, of which there are {suspects}]]."
     ),
+    "nothing-to-move": say(
+        "This run does not say where the others' values lie, so those of '{client}' cannot be moved."
+    ),
     "only-reference-and-test": say(
         "there is no client besides the reference and test rows: give at least one more file"
     ),

@@ -5,15 +5,11 @@ from fedbary.sentences import say
 SENTENCES = {
     "file-outside": say("The result names a file {file!r} outside its own folder: do not trust this result."),
     "flags-measured": say(
-        "calibrated out of fold at a rate of {rate:g}, which is not proved (docs/flags.md has the measured rates)"
+        "of 100 flagged rows about {rate:hundredths} are fine after all, by measurement on many tables; it is no proof"
     ),
-    "flags-no-clean-rows": say("without clean rows values rank rows and nothing is flagged"),
     "flags-none": say("this protocol sends nothing that flags could be calibrated with"),
     "flags-one-class": say("the reference has fewer than two classes that a model could tell apart"),
     "flags-paper-rule": say("the paper's rule has no false-discovery control"),
-    "flags-proved": say(
-        "false-discovery rate at most {rate:g} on average, if clean rows are exchangeable within classes[[, and {assumed}]]"
-    ),
     "foreign-file": say(
         "'{folder}' holds {file}, which is not from an earlier fedbary result and would be overwritten: choose another folder."
     ),
@@ -30,7 +26,7 @@ SENTENCES = {
     "no-suspects": say("No share of bad rows was estimated in this run, so that there are no suspects to act on."),
     "nobody-to-weigh": say("Nobody is left to weigh: look at the verdict."),
     "not-a-folder": say("'{path}' is a file: choose a folder to write to."),
-    "not-flagged": say("The rows were not flagged in this run: use a protocol with a reference."),
+    "not-flagged": say("The rows were not flagged in this run: use another protocol."),
     "not-one-criterion": say("select takes one of k, share and quality, or none. Got {given}."),
     "nothing-to-share": say("no client adds anything to the others, so there is nothing to share"),
     "other-version": say(

@@ -1,6 +1,7 @@
 """Reasons of a verdict. All are numbers that a coordinator has in every federation.
 
-Findings about columns, label coding and copies are the clients' own notes, whose sentences are in `schema`.
+Findings about columns, label coding and copies are the clients' own notes, whose sentences are in `schema`; those about
+noise and whole classes of labels are in `judging`.
 """
 
 from fedbary.sentences import say
@@ -13,7 +14,8 @@ SENTENCES = {
         "about {share:whole_percent} of its rows look bad ({low:hundredths}–{high:whole_percent})", "share low high"
     ),
     "could-be-anything": say(
-        "from hardly any to more than 30 % of its rows may be bad: only more rows, its own or of a reference, would tell"
+        "from hardly any to {high:whole_percent} of its rows may be bad: only more rows, its own or of a reference, would tell",
+        "high",
     ),
     "far": say(
         "compared with the other clients, it is further from the target than most: {distance:number}, median {median:number}",

@@ -1,7 +1,8 @@
-"""Acting on flags and suspects: a table without those rows, or with the suggested labels."""
+"""Acting on what was found: a table without flagged rows, with the suggested labels, or moved to where others lie."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,8 @@ from fedbary.valuation.row_frame import are_called
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fedbary.valuation.scored_rows import RowFacts
 
 
 def clean(
@@ -72,6 +75,50 @@ def clean_cells(
         labels[acts.relabelled] = [_like(own, str(text)) for text in rows["suggested_label"][acts.relabelled]]
         cleaned[label] = labels.infer_objects()
     return cleaned[acts.kept]
+
+
+def moved(table: Table, facts: RowFacts) -> Table:
+    """The table with its numbers moved to where the others' lie, so that a site effect is gone before training.
+
+    Parameters
+    ----------
+    table : Table
+        The rows that were valued. Missing cells stay missing; labels and columns that are no numbers stay as they are.
+    facts : RowFacts
+        As `Valuation.row_facts` gives them; ``moving`` says by how much.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.valuation.scored_rows import RowFacts
+    >>> table = fb.Table({"fahrenheit": [98.6, float("nan")], "age": [31, 45]}, ["a", "b"])
+    >>> fb.moved(table, RowFacts(moving={"fahrenheit": (-160 / 9, 5 / 9)})).columns["fahrenheit"].round(1).tolist()
+    [37.0, nan]
+    """
+    return table.replace(columns={**table.columns, **_moved_columns(table, facts)})
+
+
+def moved_cells(cells: pd.DataFrame, table: Table, facts: RowFacts) -> pd.DataFrame:
+    """The cells of a file with the numbers of its table `moved`; every other cell stays as it is written."""
+    columns = _moved_columns(table, facts)
+    return cells.assign(**{name: values if values.ndim == 1 else list(values) for name, values in columns.items()})
+
+
+def _moved_columns(table: Table, facts: RowFacts) -> dict[str, NDArray[np.float64]]:
+    columns: dict[str, NDArray[np.float64]] = {}
+    for name, (offset, factor) in facts.moving.items():
+        block = None if name in table.columns else re.fullmatch(r"(.*)\[(\d+)\]", name, re.DOTALL)
+        column, place = (name, 0) if block is None else (block[1], int(block[2]))
+        source = table.columns.get(column)
+        if source is None or source.dtype.kind != "f" or source.ndim != (1 if block is None else 2):
+            raise DataError("valuation.values-of-other-rows")
+        if column not in columns:
+            columns[column] = np.array(source, dtype=np.float64)
+        values = columns[column].reshape(len(source), -1)
+        if place >= values.shape[1]:
+            raise DataError("valuation.values-of-other-rows")
+        values[:, place] = values[:, place] * factor + offset
+    return columns
 
 
 @dataclass(frozen=True)

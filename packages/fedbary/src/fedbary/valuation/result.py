@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NO_ROW_VALUES = "valuation.no-row-values"
 CLIENT_COLUMNS = (
     "client", "rows", "quality", "quality_low", "quality_high", "wrong_labels", "wrong_labels_low", "wrong_labels_high",
-    "odd_features", "odd_features_low", "odd_features_high", "missing", "worth", "worth_error",
+    "odd_features", "odd_features_low", "odd_features_high", "blur", "shift", "missing", "worth", "worth_error",
     "share", "share_low", "share_high", "distance", "low", "high", "excess", "closeness", "flagged", "status", "notes",
 )  # fmt: skip
 HISTORY_COLUMNS = ("client", "round", "client_distance", "server_distance", "estimate", "support")

@@ -39,6 +39,9 @@ class RowFacts:
         Rows of classes that the model does not know: ranked, never flagged.
     table : str
         Digest of the valued rows in their order, so that a report refuses other rows.
+    moving : mapping
+        Column, or ``column[place]`` of a block → (offset, factor): value × factor + offset lies where the others'
+        values do, in the column's own units. What is not named stays as it is.
     """
 
     guarantee: Note = field(default_factory=lambda: Note("valuation.flags-none"))
@@ -48,6 +51,7 @@ class RowFacts:
     suspects: int = 0
     untested: int = 0
     table: str = ""
+    moving: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """For a file."""
@@ -59,12 +63,13 @@ class RowFacts:
 
         Examples
         --------
-        >>> facts = RowFacts(wrong_labels=Estimate(0.1, 0.05, 0.15))
+        >>> facts = RowFacts(wrong_labels=Estimate(0.1, 0.05, 0.15), moving={"age": (-3.0, 1.1)})
         >>> RowFacts.from_json(facts.to_json()) == facts
         True
         """
         read = {name: content[name] and Estimate.from_json(content[name]) for name in _ESTIMATES}
-        return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"])})
+        moving = {str(name): (float(add), float(times)) for name, (add, times) in content.get("moving", {}).items()}
+        return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"]), "moving": moving})
 
 
 def few_texts(codes: NDArray[np.integer], names: Sequence[str]) -> pd.Categorical[Any]:

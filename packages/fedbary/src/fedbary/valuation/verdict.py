@@ -2,7 +2,8 @@
 
 It is made of what a coordinator knows in every federation (the columns of ``result.clients``, findings in the clients'
 notes, and Shapley values), never of rows. Where the share of bad rows is estimated, a client is judged by that share
-alone, against the reference: three bad clients of six are three bad clients. Over a network most of these numbers are
+alone: three bad clients of six are three bad clients. That a client's values lie elsewhere, or that it has one class
+only, is stated and never a reason: different is not bad. Over a network most of these numbers are
 what the clients say of themselves; ``result.notes`` names them (``valuation.self-reported``). The rules are these few
 lines: a report that is shown to a board must not rest on a hidden judgement.
 """
@@ -26,12 +27,20 @@ if TYPE_CHECKING:
 LACKS_EVERY_CLASS = "schema.lacks-every-class"
 TOO_GOOD = "protocols.too-good"
 OTHER_CODING, COLUMN_BEYOND, MANY_COPIES = "schema.other-coding", "schema.column-beyond", "schema.many-copies"
+# Found by the server, of what clients report of themselves.
+_JUDGED = (
+    "judging.label-coding", "judging.label-means", "judging.label-shares", "judging.class-labels", "judging.blur",
+)  # fmt: skip
+SHIFT = "judging.shift"
 COLUMN_OFF, LEVEL_CODING, SAME_CARD = "protocols.card-column-off", "protocols.card-level-coding", "protocols.same-card"
+STATEMENTS = (MANY_COPIES, SAME_CARD, SHIFT, "judging.own-label", "judging.one-label")
 # A client is left out, or looked at first, where more than this share of its rows is bad for sure: the whole interval
-# lies above. An interval that holds both shares could be anything.
-LEAVE_OUT_ABOVE, LOOK_ABOVE = 0.3, 0.05
+# lies above. It is included only where the whole interval lies below the last share.
+LEAVE_OUT_ABOVE, LOOK_ABOVE, INCLUDE_BELOW = 0.3, 0.05, 0.2
 # So many more of its cells are missing than of the reference's.
 _MORE_MISSING = 0.05
+# So many flagged rows are never included, whatever is estimated.
+_MOSTLY_FLAGGED = 0.6
 # Without an estimate: this share of flagged rows, ...
 _MANY_FLAGS = 0.05
 # ... or a closeness or distance so many robust deviations from the median client's, and by so much.
@@ -73,13 +82,18 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     - *leave out*: more than 30 % of its rows are bad, by the whole interval; or its Shapley value is below zero by more
       than two standard errors;
     - *look at first*: more than 5 % of its rows are bad, by the whole interval; or there is a finding: its labels are
-      written in another way, a column lies beyond anything in the reference, 5 % more of its cells are missing than of
-      the reference's (without one: the median client's), it has hardly a row of any class of the target, or claims to
-      be less than half as far away as rows of the target itself; or its Shapley value is not above zero;
-    - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 30 %, or its
+      written in another way, coded in another order, wrong in one class or not what its measurements look like, all its
+      rows scatter more than the others', a column is in another unit, 5 % more of its cells are missing than of the
+      reference's (without one: the median client's), it has hardly a row of any class of the target, or claims to be
+      less than half as far away as rows of the target itself; or more of its rows are flagged than the upper end of the
+      interval and 5 % explain, or 60 % and more; or its Shapley value is not above zero;
+    - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 20 %, or its
       rows are too few to have one class of the target;
     - *not valued*: it failed, refused or did not answer;
-    - *include*: everybody else.
+    - *include*: everybody else, so that at most 20 % of its rows are bad by the whole interval.
+
+    That its values lie elsewhere, that it has a class of its own, one class only, or copies, is added to the reasons
+    and changes no verdict.
 
     Protocols that estimate no share of bad rows compare clients with each other, and the reasons say so: *look at
     first* then is also who has 5 % of its rows flagged, whose closeness is below the median client's by three robust
@@ -112,7 +126,7 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
         outcome = result.outcomes.get(name, Outcome()).redacted()
         if outcome.ok:
             advice, reasons = _advice(client, outcome, run)
-            remarks = [note for note in outcome.notes if note.code in (MANY_COPIES, SAME_CARD)]
+            remarks = [note for note in outcome.notes if note.code in STATEMENTS]
             opinions.append(Opinion(name, advice, (*reasons, *remarks)))
         else:
             opinions.append(Opinion(name, Advice.NOT_VALUED, outcome.notes))
@@ -159,6 +173,7 @@ def _advice(client: dict[str, Any], outcome: Outcome, run: _Run) -> tuple[Advice
     concerns += _findings(client, outcome, run)
     if bad is not None and bad.low > LOOK_ABOVE + _ROUNDING:
         concerns += _channels(client, bad)
+    concerns += _many_flags(client, bad)
     if not run.estimates:
         concerns += _compared(client, run.others)
     if concerns:
@@ -189,7 +204,8 @@ def _channels(client: Mapping[str, Any], bad: Estimate) -> list[Note]:
 
 
 def _findings(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> list[Note]:
-    found = [note for note in outcome.notes if note.code in (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF)]
+    codes = (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF, *_JUDGED)
+    found = sorted((note for note in outcome.notes if note.code in codes), key=lambda note: codes.index(note.code))
     missing = _known(client["missing"])
     if missing is not None and missing - run.reference_missing > _MORE_MISSING + _ROUNDING:
         what = "much-missing" if run.reference else "more-missing"
@@ -205,12 +221,21 @@ def _findings(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> list[No
     return found
 
 
+def _many_flags(client: Mapping[str, Any], bad: Estimate | None) -> list[Note]:
+    """Whether more rows are flagged than the estimate explains, so that no praise stands beside them."""
+    flagged, rows = _known(client["flagged"]), _known(client["rows"])
+    if not flagged or not rows:
+        return []
+    most = _MANY_FLAGS if bad is None else bad.high + LOOK_ABOVE + _ROUNDING
+    if bad is None or bad.low <= LOOK_ABOVE + _ROUNDING:  # else the estimate is a concern already
+        most = min(most, _MOSTLY_FLAGGED)
+    share = flagged / rows
+    return [_note("many-flags", flagged=int(flagged), rows=int(rows), share=share)] if share >= most else []
+
+
 def _compared(client: Mapping[str, Any], others: _Others) -> list[Note]:
     """Concerns of a protocol that only compares clients with each other."""
     concerns = []
-    flagged, rows = _known(client["flagged"]), _known(client["rows"]) or 0.0
-    if flagged is not None and rows > 0 and flagged / rows >= _MANY_FLAGS:
-        concerns.append(_note("many-flags", flagged=int(flagged), rows=int(rows), share=flagged / rows))
     closeness, distance = _known(client["closeness"]), _known(client["distance"])
     if closeness is not None:
         if others.less_close(closeness):
@@ -234,8 +259,7 @@ def _unknown(client: Mapping[str, Any], outcome: Outcome, bad: Estimate | None, 
     if run.estimates:
         if bad is None:
             return _note("no-estimate")
-        too_wide = bad.high > LEAVE_OUT_ABOVE + _ROUNDING
-        return _note("could-be-anything") if too_wide else None
+        return _note("could-be-anything", high=bad.high) if bad.high > INCLUDE_BELOW + _ROUNDING else None
     if str(client["client"]) in run.shapley:
         return None
     if _known(client["distance"]) is None and _known(client["closeness"]) is None:

@@ -8,8 +8,19 @@ from collections.abc import Callable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from fedbary.views.verdict_lines import groups, headline, problems_first, remarks
-from fedbary.wording import counted, dash, number, percent, shortened, two_decimals, whole_percent, without_control
+from fedbary.views.verdict_lines import about_the_reference, groups, headline, problems_first, remarks
+from fedbary.wording import (
+    counted,
+    dash,
+    number,
+    percent,
+    shortened,
+    sigmas,
+    times,
+    two_decimals,
+    whole_percent,
+    without_control,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +32,8 @@ _MOST = 50
 # A table on a screen has all clients up to so many, and else the first few.
 _WHOLE, _FIRST = 30, 12
 _WIDTH, _LONGEST_NAME = 80, 30
+# Where a table is too wide for a screen, these columns are left out first: a reason says it where they matter.
+_SPARED, _WIDEST = ("missing", "rows", "blur"), 13
 _TEXTS = frozenset({"client", "verdict", "why"})
 # What Markdown would read as markup, and what would end a cell.
 _MARKUP = frozenset("\\`*_{}[]<>!|~@$&")
@@ -28,7 +41,7 @@ _MARKUP = frozenset("\\`*_{}[]<>!|~@$&")
 
 def valuation_html(result: Valuation) -> str:
     """The verdict and the clients, those with a problem first, as a notebook shows them."""
-    return _html(f"{headline(result.verdict())} {summary(result)}", *_with_reasons(result))
+    return _html(_opening(result), *_with_reasons(result))
 
 
 def valuation_markdown(result: Valuation) -> str:
@@ -42,7 +55,7 @@ def valuation_markdown(result: Valuation) -> str:
     >>> result.to_markdown().splitlines()[2]
     '| client | rank | rows | distance | share | verdict | why |'
     """
-    return _markdown(f"{headline(result.verdict())} {summary(result)}", *_with_reasons(result))
+    return _markdown(_opening(result), *_with_reasons(result))
 
 
 def valuation_text(result: Valuation) -> str:
@@ -80,7 +93,7 @@ def valuation_text(result: Valuation) -> str:
         for row in (*heading, *rows)
     ]
     parts = [
-        [headline(result.verdict()), *map(str, groups(result))],
+        [headline(result.verdict()), *about_the_reference(result), *map(str, groups(result))],
         [*lines, *([more] if more else [])],
         [summary(result), *remarks(result), *column_notes(result, header)],
     ]
@@ -90,10 +103,20 @@ def valuation_text(result: Valuation) -> str:
 def clients_on_a_screen(result: Valuation) -> tuple[list[str], list[list[str]], str]:
     """Columns and cells of the clients, problems first, and what was left out, if anything, in words."""
     header, rows = clients_table(result)
+    for name in _SPARED:
+        if name in header and _width(header, rows) > _WIDTH:
+            at = header.index(name)
+            header, *rows = ([*row[:at], *row[at + 1 :]] for row in (header, *rows))
     if len(rows) <= _WHOLE:
         return header, rows, ""
     more = f"… and {counted(len(rows) - _FIRST, 'more client')}: see clients.csv or result.ranking()"
     return header, rows[:_FIRST], more
+
+
+def _width(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How wide a table is, with three blanks between columns, where long names and verdicts take two lines."""
+    cells = [[max(name.split(), key=len) for name in header], *rows]
+    return sum(min(max(map(len, column)), _WIDEST) + 3 for column in zip(*cells, strict=True)) - 3
 
 
 def clients_table(result: Valuation, *, intervals: bool = False) -> tuple[list[str], list[list[str]]]:
@@ -174,6 +197,8 @@ _ESTIMATED: dict[str, Callable[[Any], str]] = {
     "quality": two_decimals,
     "wrong_labels": whole_percent,
     "odd_features": whole_percent,
+    "blur": times,
+    "shift": sigmas,
     "missing": whole_percent,
     "worth": number,
 }
@@ -187,14 +212,16 @@ _COMPARED: dict[str, Callable[[Any], str]] = {
     "worth": number,
     "share": percent,
 }
+# Up to these numbers clients are as they should be.
+_ALIKE = {"missing": 0.0, "blur": 1.25, "shift": 0.25}
 _WRONG_CLASSES = "Wrong labels: those replaced at random; systematic confusions count less."
 _COMPARED_ONLY = "Clients were compared with each other: a fault that most of them share is not seen."
 _WRONG_NUMBERS = "Wrong labels: numbers that clean rows hardly have; smaller errors do not count."
 
 
 def _says_something(column: pd.Series[Any], name: str) -> bool:
-    """Whether a column has anything to say; nobody needs to read that no cell is missing."""
-    return bool((column.fillna(0) > 0).any() if name == "missing" else column.notna().any())
+    """Whether a column has anything to say; nobody needs to read that no cell is missing, or that all are alike."""
+    return bool((column.fillna(0) > _ALIKE[name]).any() if name in _ALIKE else column.notna().any())
 
 
 def _interval(row: dict[str, Any], name: str) -> str:
@@ -205,6 +232,10 @@ def _interval(row: dict[str, Any], name: str) -> str:
     if name == "distance":
         return f" ({number(low)} – {number(high)})"
     return f" ({low:.2f}–{high:.2f})" if name == "quality" else f" ({100 * low:.0f}–{whole_percent(high)})"
+
+
+def _opening(result: Valuation) -> str:
+    return " ".join([headline(result.verdict()), *about_the_reference(result), summary(result)])
 
 
 def _with_reasons(result: Valuation) -> tuple[list[str], list[list[str]]]:
@@ -254,16 +285,16 @@ def _markdown(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         _line(["---" if name in _TEXTS else "---:" for name in header]),
         *(_line([_literal(text) for text in row]) for row in rows),
     ]
-    return f"{_literal(summary)}\n\n" + "\n".join(lines)
+    return f"{_literal(summary, 600)}\n\n" + "\n".join(lines)
 
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _literal(text: str) -> str:
+def _literal(text: str, longest: int = 200) -> str:
     """Text that Markdown shows as it is, on one line."""
-    flat = shortened(" ".join(without_control(text).split()), 200)
+    flat = shortened(" ".join(without_control(text).split()), longest)
     return "".join(f"\\{letter}" if _is_markup(flat, at) else letter for at, letter in enumerate(flat))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fedbary.filling import Dialect
 from fedbary.notes import Note
-from fedbary.valuation.verdict import PROBLEMS_FIRST, Advice, Opinion
+from fedbary.valuation.verdict import PROBLEMS_FIRST, SHIFT, STATEMENTS, Advice, Opinion
 from fedbary.wording import counted, listed, shortened, without_control
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 30
 # So many groups of a kind are said in full where there are more clients than fit a screen.
 _MOST_GROUPS, _MOST_NAMES, _MANY_CLIENTS = 8, 5, 30
+# A note of a run that is about the reference, and is said before anything about clients.
+REFERENCE_DIFFERS = "judging.reference-differs"
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _by_kind(advice: Advice, opinions: Sequence[Opinion]) -> list[Group]:
     """One group for each share that is the only reason, with the range of it, and one for all other clients."""
     kinds: dict[str, list[Opinion]] = {}
     for opinion in opinions:
-        codes = [note.code for note in opinion.reasons]
+        codes = [note.code for note in opinion.reasons if note.code not in STATEMENTS]
         kinds.setdefault(_SOME.get(codes[0], "") if len(codes) == 1 else "", []).append(opinion)
     shown = []
     for code, those in sorted(kinds.items(), key=lambda kind: not kind[0]):
@@ -151,6 +153,11 @@ def _why(result: Valuation, opinion: Opinion, dialect: Dialect | None) -> str:
     return "; ".join(note.text(dialect) for note in opinion.reasons)
 
 
+def about_the_reference(result: Valuation, dialect: Dialect | None = None) -> list[str]:
+    """What is to be read before the verdict: that it is the reference that differs."""
+    return [f"{_capital(note.text(dialect))}." for note in result.notes if note.code == REFERENCE_DIFFERS]
+
+
 def remarks(result: Valuation, dialect: Dialect | None = None) -> list[str]:
     """What notes say that the verdict does not, each once, however many clients it is about."""
     reasons = {
@@ -159,12 +166,21 @@ def remarks(result: Valuation, dialect: Dialect | None = None) -> list[str]:
         for note in opinion.reasons
         if opinion.advice is not Advice.INCLUDE  # whose reasons are not said
     }
+    left = [
+        (name, note)
+        for name, outcome in result.outcomes.items()
+        for note in (outcome.notes if outcome.ok else ())
+        if (name, note.redacted().to_text()) not in reasons
+    ]
+    general = [note for note in result.notes if note.code != REFERENCE_DIFFERS]
+    away = [shift for _, note in left if note.code == SHIFT and isinstance(shift := note.facts.get("shift"), float)]
+    if len(away) > _MOST_GROUPS:  # each has its number in the table
+        left = [(name, note) for name, note in left if note.code != SHIFT]
+        general.append(Note("judging.some-shift", {"clients": len(away), "least": min(away), "most": max(away)}))
     clients: dict[str, dict[str, None]] = {}
-    for name, outcome in result.outcomes.items():
-        for note in outcome.notes if outcome.ok else ():
-            if (name, note.redacted().to_text()) not in reasons:
-                clients.setdefault(note.text(dialect), {})[shortened(without_control(name), _LONGEST_NAME)] = None
-    return [_same(text, list(names)) for text, names in clients.items()] + [note.text(dialect) for note in result.notes]
+    for name, note in left:
+        clients.setdefault(note.text(dialect), {})[shortened(without_control(name), _LONGEST_NAME)] = None
+    return [_same(text, list(names)) for text, names in clients.items()] + [note.text(dialect) for note in general]
 
 
 def _same(text: str, names: Sequence[str]) -> str:

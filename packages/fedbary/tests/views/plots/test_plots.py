@@ -136,6 +136,36 @@ def crowd_alike(count: int) -> Valuation:
     return replace(whole, clients=whole.clients.iloc[:count].reset_index(drop=True))
 
 
+SITES = [
+    Note("judging.shift", {"shift": 0.9, "columns": ("glucose", "age")}),
+    Note("judging.blur", {"blur": 2.4, "columns": ("size",)}),
+]
+
+
+def sites() -> Valuation:
+    whole = result()
+    clients = whole.clients.assign(shift=[0.1, 0.9, np.nan], blur=[1.0, 2.4, np.nan])
+    return replace(whole, clients=clients, outcomes={**whole.outcomes, "<b>b</b>": Outcome(notes=tuple(SITES))})
+
+
+def test_shift_and_blur_of_every_client_with_their_columns():
+    picture = fb.plots.site_effects(sites())
+    drawn = {trace.name: (list(trace.x), list(trace.y)) for trace in picture.plot().data}
+    assert drawn == {"include": ([0.1], [1.0]), "look at first": ([0.9], [2.4])}
+    assert picture.frame()["shift_columns"].tolist() == ["", "glucose and age"]
+    assert picture.frame()["blur_columns"].tolist() == ["", "size"]
+    assert fb.plots.site_effects(result()) is None
+
+
+def test_an_owner_sees_its_own_point_among_others_without_a_name():
+    picture = fb.plots.site_effects(sites(), "a")
+    assert picture.frame()["client"].tolist() == ["a", "another client"]
+    traces = {trace.name: trace for trace in picture.plot().data}
+    assert (traces["your rows"].x, traces["other clients"].x) == ((0.1,), (0.9,))
+    assert "&lt;b&gt;" not in picture.plot().to_json()
+    assert fb.plots.site_effects(sites(), "gone") is None
+
+
 def test_convergence_has_a_line_for_each_client_and_needs_rounds():
     lines = fb.plots.convergence(result()).plot().data
     assert [list(line.y) for line in lines] == [[2.0, 1.0], [4.0, 3.0]]

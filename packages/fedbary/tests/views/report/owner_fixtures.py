@@ -7,14 +7,14 @@ from fedbary.guard.owner_folder import owner_view
 from fedbary.notes import Note
 from fedbary.judging.estimates import Estimate
 from fedbary.valuation.row_frame import row_frame
-from fedbary.valuation.scored_rows import PROVED, RowFacts, ScoredRows
+from fedbary.valuation.scored_rows import MEASURED, RowFacts, ScoredRows
 
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<a href='https://x.y'>k</a>", "[/oops]", "=1+1",
     "\"it's\"", "x" * 300, "\u202eمستشفى", "👩‍🔬",
 ]  # fmt: skip
 SETTINGS = {"protocol": "sketch", "min_group": 5, "fdr": 0.1, "sketch_points": 12, "reference_rows": "unknown"}
-FACTS = RowFacts(Note(PROVED, {"rate": 0.1}), wrong_labels=Estimate(0.1, 0.05, 0.15), smallest_q=0.02)
+FACTS = RowFacts(Note(MEASURED, {"rate": 0.1}), wrong_labels=Estimate(0.1, 0.05, 0.15), smallest_q=0.02)
 
 
 def values_of(table: fb.Table, *, flagged: int, suspects: int = 0, classes=("cat", "dog")):

@@ -43,6 +43,7 @@ def result_of(
         {
             "client": name, "rows": 40, "distance": k + 1.0, "low": 0.5, "high": k + 1.0, "outcome": Outcome(),
             **({} if quality is None else {"quality": quality[k], "closeness": quality[k]}),
+            **({} if quality is None else {"shift": k / 10, "blur": 1.2}),
         }
         for k, name in enumerate(names)
     ]  # fmt: skip

@@ -17,6 +17,7 @@ from fedbary.guard.owner_folder import save_owner_view
 from fedbary.notes import Note
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
+from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.row_frame import row_frame
 from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 from fedbary.views.report.owner import owner_html
@@ -55,8 +56,8 @@ def test_it_says_what_flags_promise_what_to_do_and_what_left():
     words = " ".join(re.sub(r"<[^>]+>", " ", text).split())
     for said in (
         "It is for their owner; do not send it to the coordinator.",
-        "On average at most 10 % of flagged rows are in fact fine",
-        "Of the 20 rows here, expect up to about 2 rows to be fine.",
+        "Of 100 flagged rows about 10 are fine after all, by measurement on many tables; it is no proof. "
+        "Of the 20 rows here, expect about 2 to be fine.",
         "About 10 % of the labels (5–15 %), 9 rows, are estimated to be wrong",
         "fb.clean(table, result.rows(&#39;shelter&#39;), &#34;relabel&#34;)",
         "How many rows each client has.",
@@ -94,6 +95,21 @@ def test_suspects_come_after_flags_and_before_the_rest_and_nothing_is_promised_o
     unflagged = owner_html(view_of(table, values_of(table, flagged=0, suspects=9)), client="shelter", table=table)
     assert "9 of 90 rows are suspect, though none is flagged: about 10 % of the labels" in unflagged
     assert "suspects=True" in unflagged
+
+
+def test_it_says_how_its_values_differ_and_offers_to_move_them():
+    table = animals()
+    frame = values_of(table, flagged=0)
+    view = view_of(table, frame, facts=replace(FACTS, moving={"weight": (1.0, 0.5)}))
+    assert "Different is not bad" not in owner_html(view, client="shelter", table=table)  # of itself it has no number
+    differs = Note("judging.shift", {"shift": 0.9, "columns": ("weight", "<b>")})
+    known = replace(
+        view, clients=view.clients.assign(shift=0.9, blur=1.1), outcomes={"shelter": Outcome(notes=(differs,))}
+    )
+    text = owner_html(known, client="shelter", table=table, folder="out")
+    for said in ("0.9 σ", "most in weight and &lt;b&gt;", "×1.1", "Different is not bad", "--data FILE --export moved"):
+        assert said in text
+    assert "fb.moved(table, result.row_facts(&#39;shelter&#39;))" in owner_html(known, client="shelter", table=table)
 
 
 def test_commands_name_the_folder_and_the_file_that_they_need(tmp_path):
@@ -204,13 +220,11 @@ def test_the_sketch_is_on_the_map_of_a_real_run(digits):
     assert (points["kind"] == "target").sum() == result.settings["sketch_points"]
 
 
-@pytest.mark.parametrize(
-    "facts", [RowFacts(Note("valuation.flags-no-clean-rows")), RowFacts()], ids=["cards", "interpolation"]
-)
-def test_without_flags_the_least_valuable_rows_come_first_and_it_says_why(facts):
+def test_without_flags_the_least_valuable_rows_come_first_and_it_says_why():
     table = animals()
     frame = row_frame(table.row_names, -np.arange(90.0))
-    text = owner_html(view_of(table, frame, facts=facts, protocol="cards"), client="shelter", table=table)
+    view = view_of(table, frame, facts=RowFacts(), protocol="interpolation")
+    text = owner_html(view, client="shelter", table=table)
     assert column(text, "row")[:2] == ["a89", "a88"]
     assert "90 rows, ranked; this run flags none." in text
     assert "Why nothing is flagged" in text

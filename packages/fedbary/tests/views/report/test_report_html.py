@@ -115,6 +115,21 @@ def test_the_table_has_every_number_and_problems_come_first(made_up, tmp_path):
     assert re.search(rf"gone.*{NO_ROWS}.*<dl class=\"tiles\">", text, re.DOTALL)
 
 
+def test_shift_and_blur_stand_with_their_columns_and_the_reference_is_named_first(made_up, tmp_path):
+    differs = Note("judging.shift", {"shift": 0.9, "columns": ("glucose", "<b>")})
+    reference = Note("judging.reference-differs", {"shift": 0.8, "columns": ("glucose",), "clients": 2})
+    result = made_up(["near", "far"], quality=[0.99, 0.98])
+    result = replace(result, notes=(reference,), outcomes={"near": Outcome(), "far": Outcome(Status.OK, (differs,))})
+    text = markup(html(result, tmp_path))
+    far = next(row for row in text.split("<tr ")[1:] if 'name">far<' in row)
+    assert '0.1 σ<small class="names"><bdi>glucose and &lt;b&gt;</bdi></small>' in far
+    assert "×1.2" in far
+    assert text.index("Nearly all clients") < text.index('id="verdict"')
+    assert text.count("look at the reference") == 1
+    assert "Different is not bad" in text
+    assert facts(result, today=TODAY)["client_notes"] == [{"text": str(differs), "names": "far"}]
+
+
 def test_tiles_say_what_is_wrong_in_all_and_where_most(made_up):
     result = made_up(["a", "b"], quality=[1.0, 0.7], reference_missing=0.01)
     clients = result.clients.assign(wrong_labels=[0.0, 0.3], odd_features=0.0, missing=[0.02, 0.0])
@@ -222,10 +237,11 @@ def test_a_missing_folder_is_named_and_nothing_half_written_stays(made_up, tmp_p
 def test_a_browser_shows_it_offline_without_overflow(made_up, opened, tmp_path, width):
     names = [*HOSTILE, *(f"client_{i}" for i in range(20))]
     quality = np.linspace(0.95, 0.6, len(names)).tolist()
-    path = write_report(
-        made_up(names, {"gone": Note("schema.width", {"column": "a reason " * 30})}, quality=quality),
-        tmp_path / "report.html",
-    )
+    result = made_up(names, {"gone": Note("schema.width", {"column": "a reason " * 30})}, quality=quality)
+    most = {"columns": ("Blutzucker_nuechtern_mmol_pro_Liter", "<b>age</b>", "a_third_column")}
+    effects = Note("judging.shift", {"shift": 0.9, **most}), Note("judging.blur", {"blur": 1.4, **most})
+    outcomes = {name: replace(one, notes=(*one.notes, *effects)) for name, one in result.outcomes.items()}
+    path = write_report(replace(result, outcomes=outcomes), tmp_path / "report.html")
     page = opened(path, viewport={"width": width, "height": 800})
     assert page.locator("html").get_attribute("data-charts") == "drawn"
     rows = page.locator("#ranked tbody tr")

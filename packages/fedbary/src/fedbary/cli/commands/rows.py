@@ -1,4 +1,4 @@
-"""`fedbary rows`: a client's suspicious rows, and its table without them or with the suggested labels."""
+"""`fedbary rows`: a client's suspicious rows, and its table without them, with the suggested labels, or moved."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from fedbary.wording import counted, whole_percent
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table
+    from rich.table import Table as Grid
 
+    from fedbary.data.table import Table
     from fedbary.judging.estimates import Estimate
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.scored_rows import RowFacts
 
-_EXPORTS: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
+_CLEANED: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
+_MOVED = "moved"
+_EXPORTS = (*_CLEANED, _MOVED)
 
 
 @with_settings(reading=OWN_READING)
@@ -50,7 +53,7 @@ def rows(
         str | None,
         typer.Option(
             metavar="HOW",
-            help="Write the table clean (without flagged rows) or relabelled; see --suspects.",
+            help="Write the table clean (without flagged rows), relabelled, or moved; see --suspects.",
             autocompletion=one_of(*_EXPORTS),
         ),
     ] = None,
@@ -80,20 +83,16 @@ def rows(
     Flagged rows were tested: few of them are clean. Suspects are the next rows up to the estimated number of bad ones,
     without any guarantee. `--export clean` leaves out every flagged row; `--export
     relabelled` gives rows flagged for their label the suggested one and leaves out those flagged for their features.
-    With --suspects both act on suspects, too.
+    With --suspects both act on suspects, too. `--export moved` moves the numbers of all rows to where the others' lie:
+    an offer, for a table that is fine and merely from another site.
     """
     from fedbary.cli.ui.model_rows import rows_by_model
     from fedbary.cli.ui.result_folder import load_result, valued_cells, valued_table
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
     from fedbary.data.export import write
-    from fedbary.valuation.cleaning import clean_cells
 
-    if export is not None and export not in _EXPORTS:
-        guess = did_you_mean(export, _EXPORTS)
-        raise SettingsError("cli.export-option", expected=" or ".join(_EXPORTS), got=export, guess=guess)
-    if suspects and export is None:
-        raise SettingsError("cli.suspects-need-export", expected=" or ".join(_EXPORTS))
+    _check_export(export, suspects=suspects)
     if model is not None:
         client, data = client or place_name(folder), data or folder
         home = results or beside(folder, "-rows")
@@ -110,21 +109,45 @@ def rows(
             screen().print(f"\nyours    {visible(home / 'report.html')}", soft_wrap=True)
     written = None
     if export is not None:
-        if not suspects and frame["flag"].isna().any():
-            known = {"suspects": facts.suspects} if facts.suspects else {}
-            raise SettingsError("cli.nothing-to-leave-out", client=client, **known)
+        _check_doable(export, frame, facts, client, suspects=suspects)
         typed = reading if data is not None else None
         valued = valued_table(result, frame["row"], client, data=data, row_id=row_id, options=typed)
         cells = valued_cells(result, client, data=data, options=typed)
-        table = clean_cells(cells, valued.label_name, frame, _EXPORTS[export], suspects=suspects)
+        table = _exported(export, cells, valued, frame, facts, suspects=suspects)
         written = write(table, output or _beside(result, home, client, export, data))
     if json:
         write_json(_for_programs(frame, facts, client, most, written))
     elif written is not None:
         screen().print(f"\nwritten  {visible(written)}", soft_wrap=True)
-        left = _still_in(table, frame, facts, suspects=suspects)
+        left = _still_in(table, frame, facts, suspects=suspects) if export in _CLEANED else ""
         if left:
             screen().print(left)
+
+
+def _check_export(export: str | None, *, suspects: bool) -> None:
+    if export is not None and export not in _EXPORTS:
+        guess = did_you_mean(export, _EXPORTS)
+        raise SettingsError("cli.export-option", expected=" or ".join(_EXPORTS), got=export, guess=guess)
+    if suspects and export not in _CLEANED:
+        raise SettingsError("cli.suspects-need-export", expected=" or ".join(_CLEANED))
+
+
+def _check_doable(export: str, frame: pd.DataFrame, facts: RowFacts, client: str, *, suspects: bool) -> None:
+    if export == _MOVED and not facts.moving:
+        raise SettingsError("cli.nothing-to-move", client=client)
+    if export in _CLEANED and not suspects and frame["flag"].isna().any():
+        known = {"suspects": facts.suspects} if facts.suspects else {}
+        raise SettingsError("cli.nothing-to-leave-out", client=client, **known)
+
+
+def _exported(
+    export: str, cells: pd.DataFrame, valued: Table, frame: pd.DataFrame, facts: RowFacts, *, suspects: bool
+) -> pd.DataFrame:
+    from fedbary.valuation.cleaning import clean_cells, moved_cells
+
+    if export == _MOVED:
+        return moved_cells(cells, valued, facts)
+    return clean_cells(cells, valued.label_name, frame, _CLEANED[export], suspects=suspects)
 
 
 def _still_in(table: pd.DataFrame, frame: pd.DataFrame, facts: RowFacts, *, suspects: bool) -> str:
@@ -163,8 +186,6 @@ def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, *, numbe
     if len(flagged):
         console.print(worst_rows(flagged, most))
     console.print(f"flags: {facts.guarantee.text(COMMAND)}")
-    if facts.smallest_q is not None and not len(flagged):
-        console.print(f"flags begin at --fdr {facts.smallest_q:.3f}")
     if len(suspected):
         more = "more " if len(flagged) else ""
         console.print(f"\n{counted(len(suspected), f'{more}suspect')}, without guarantee", style="bold")
@@ -175,10 +196,10 @@ def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, *, numbe
     for line in _estimates(facts, numbers=numbers):
         console.print(line)
     if facts.untested and tested:
-        console.print(f"never flagged: {facts.untested} rows of classes that the reference hardly has")
+        console.print(f"never flagged: {facts.untested} rows of classes that others hardly have")
 
 
-def worst_rows(rows: pd.DataFrame, most: int) -> Table:
+def worst_rows(rows: pd.DataFrame, most: int) -> Grid:
     """The rows with the lowest values: what is suspicious about each, and which label is suggested instead.
 
     Labels are suggested only where one is doubted; ``labelled``, if it is a column, says what the label is now.

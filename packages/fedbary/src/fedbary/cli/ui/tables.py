@@ -128,9 +128,11 @@ def show_result(console: Console, result: Valuation) -> None:
     from rich.text import Text
 
     from fedbary.views.result_tables import summary
-    from fedbary.views.verdict_lines import headline
+    from fedbary.views.verdict_lines import about_the_reference, headline
 
     console.print(Text(headline(result.verdict()), style="bold"))
+    for line in about_the_reference(result, COMMAND):
+        console.print(Text(visible(line)))
     console.print(verdict(result), "", clients(result), "", summary(result), sep="\n")
 
 

@@ -1,6 +1,6 @@
 """Pictures of results: objects with `.plot()`, `.frame()` and `.save()`, the same for reports, experiments and docs."""
 
-from fedbary.views.plots.client_map import client_map
+from fedbary.views.plots.client_map import client_map, site_effects
 from fedbary.views.plots.client_plots import convergence, qualities, shapley_values, shares
 from fedbary.views.plots.display import Display
 from fedbary.views.plots.plan import transport_plan
@@ -15,6 +15,7 @@ __all__ = [
     "row_map",
     "shapley_values",
     "shares",
+    "site_effects",
     "transport_plan",
     "value_histogram",
 ]

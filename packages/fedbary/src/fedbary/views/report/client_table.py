@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fedbary.valuation.verdict import Opinion
+from fedbary.views.plots.client_map import main_columns
 from fedbary.views.report.verdict_groups import GROUPS
 from fedbary.views.verdict_lines import problems_first
-from fedbary.wording import dash, number, percent, two_decimals, whole_percent
+from fedbary.wording import dash, number, percent, sigmas, times, two_decimals, whole_percent
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
@@ -20,11 +21,12 @@ SHOWN = 25
 
 @dataclass(frozen=True)
 class Cell:
-    """A number: as text, the interval below it, and what the browser sorts and saves."""
+    """A number: as text, its interval or main columns below it, and what the browser sorts and saves."""
 
     text: str
-    interval: str = ""
+    below: str = ""
     exact: str = ""
+    names: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def client_table(result: Valuation, opinions: Sequence[Opinion]) -> ClientTable:
         worth = result.scores.intervals()
         ends = ("worth", "worth_low", "worth_high")
         records = [record | dict(zip(ends, worth.get(str(record["client"]), ()), strict=False)) for record in records]
+    records = [record | main_columns(result.outcomes[str(record["client"])]) for record in records]
     shown = {title: made for title, (name, made) in _COLUMNS.items() if _says_something(records, name)}
     rows = [
         ClientRow(
@@ -81,6 +84,17 @@ def _says_something(records: Sequence[Mapping[str, Any]], name: str) -> bool:
     return any(known) if name in ("odd_features", "missing") else bool(known)
 
 
+def _with_columns(name: str, words: Callable[[Any], str]) -> tuple[str, Any]:
+    """A number of all columns together, and below it those that make up most of it."""
+
+    def cell(record: Mapping[str, Any]) -> Cell:
+        if not _known(record, name):
+            return Cell("–")
+        return Cell(words(record[name]), record[f"{name}_columns"], repr(float(record[name])), names=True)
+
+    return name, cell
+
+
 def _known(record: Mapping[str, Any], name: str) -> bool:
     return dash(record.get(name)) != "–"
 
@@ -103,6 +117,8 @@ _COLUMNS = {
     "Closeness": _number("closeness", two_decimals),
     "Wrong labels": _number("wrong_labels", whole_percent, "wrong_labels_low", "wrong_labels_high"),
     "Odd features": _number("odd_features", whole_percent, "odd_features_low", "odd_features_high"),
+    "Blur": _with_columns("blur", times),
+    "Shift": _with_columns("shift", sigmas),
     "Missing": _number("missing", whole_percent),
     "Flagged": _number("flagged", number),
     "Worth": _number("worth", number, "worth_low", "worth_high"),

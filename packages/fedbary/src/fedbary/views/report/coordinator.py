@@ -17,7 +17,7 @@ from fedbary.views.report.client_table import SHOWN, client_table
 from fedbary.views.report.learned import has_other_parties, learned
 from fedbary.views.report.missing_cells import COLUMN_LACKS, missing_by_client
 from fedbary.views.report.verdict_groups import included, problems
-from fedbary.views.verdict_lines import headline
+from fedbary.views.verdict_lines import REFERENCE_DIFFERS, about_the_reference, headline
 from fedbary.wording import counted, headline_percent, listed, number, on_one_line, percent, shortened
 
 if TYPE_CHECKING:
@@ -40,13 +40,12 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
     opinions = result.verdict()
     one_process = not has_other_parties(settings)
     valued = [name for name in map(str, clients["client"]) if result.outcomes[name].ok]
-    known = {
-        name: bool(clients[name].notna().any()) for name in ("quality", "closeness", "wrong_labels", "flagged", "high")
-    }
+    known = {name: bool(clients[name].notna().any()) for name in ("quality", "closeness", "shift", "flagged", "high")}
     return {
         "title": f"Data valuation of {counted(len(clients), 'client')}",
         "about": _about(result, today),
         "headline": headline(opinions),
+        "about_the_reference": about_the_reference(result),
         "problems": problems(opinions, result.outcomes, one_process=one_process, folder=folder),
         "included": included(opinions),
         "rules": _rules(result),
@@ -65,7 +64,7 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
         "settings": _flat({k: v for k, v in settings.items() if k not in ("versions", "sources")}),
         "versions": dict(settings.get("versions", {})),
         "schema": None if result.schema is None else result.schema.fingerprint,
-        "notes": [str(note.redacted()) for note in result.notes],
+        "notes": [str(note.redacted()) for note in result.notes if note.code != REFERENCE_DIFFERS],
         "client_notes": _grouped_notes(result, opinions),
         "missing": missing_by_client(result),
         "one_process": one_process,
@@ -151,8 +150,10 @@ def _rules(result: Valuation) -> list[str]:
     if clients["quality"].notna().any():
         said.append(
             "A client is to be left out where certainly more than 30 % of its rows are bad, that is, where the whole "
-            "interval lies above; it is to be looked at first where certainly more than 5 % are, or where a column, "
-            "the coding of its labels or its missing cells are unlike the reference's. The rest is included."
+            "interval lies above; it is to be looked at first where certainly more than 5 % are, where more rows are "
+            "flagged than that explains, where all its rows scatter, or where a column, the coding of its labels or "
+            "its missing cells are unlike the others'. It is included where certainly at most 20 % are bad. That its "
+            "values lie elsewhere is no reason."
         )
         said.append(
             "Wrong labels are numbers that clean rows with such features hardly have: smaller errors are not seen, so "

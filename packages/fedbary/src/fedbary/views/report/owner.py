@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from fedbary.errors import SettingsError
 from fedbary.valuation.scored_rows import RowFacts
 from fedbary.valuation.storage import row_file_names
-from fedbary.views.plots import label_pairs, row_map, value_histogram
+from fedbary.views.plots import label_pairs, row_map, site_effects, value_histogram
 from fedbary.views.plots.bundle import json_inside_html
+from fedbary.views.plots.client_map import main_columns
 from fedbary.views.plots.page import render
 from fedbary.views.report.learned import learned
 from fedbary.views.report.missing_cells import lacking_columns
@@ -18,7 +19,7 @@ from fedbary.views.report.promises import owner_headline, promises
 from fedbary.views.report.row_table import FLAGGED, MOST_PICTURES, SUSPECT, RowTable, findings, listed_rows, row_table
 from fedbary.views.report.thumbnails import images_of
 from fedbary.views.row_map import MOST_ROWS, given_labels, numeric_label, row_points, table_of_rows
-from fedbary.wording import counted, headline_percent, on_one_line, percent
+from fedbary.wording import counted, dash, headline_percent, on_one_line, percent, sigmas, times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.result import ImageShape, Valuation
     from fedbary.views.plots import Display
 
-_LONGEST_TYPED = 60
+_LONGEST_TYPED, _MOVED = 60, "moved"
 # So many pairs of labels are a sentence; more are a picture.
 _MOST_PAIRS = 4
 # Of a larger table only the rows that the page shows are looked at.
@@ -69,7 +70,7 @@ def owner_html(
     given = [] if own is None else given_labels(own, result.schema)
     shown = own if own is None or len(own) <= _MOST_WHOLE else own.take(listed_rows(rows))
     listed = row_table(rows, shown, given, None if shown is None else images_of(shown, images), numbers=numbers)
-    drawn = _pictures(result, rows, own, given, numbers=numbers)
+    drawn = _pictures(result, client, rows, own, given, numbers=numbers)
     pairs = next((one for one in drawn if one.name == "label-pairs"), None)
     said = "" if pairs is None or numbers else pairs_in_words(pairs.table)
     drawn = [one for one in drawn if one is not pairs or not said]
@@ -85,9 +86,9 @@ def _label_name(result: Valuation) -> str | None:
 
 
 def _pictures(
-    result: Valuation, rows: pd.DataFrame, table: Table | None, given: list[str], *, numbers: bool
+    result: Valuation, client: str, rows: pd.DataFrame, table: Table | None, given: list[str], *, numbers: bool
 ) -> list[Display]:
-    drawn: list[Display | None] = []
+    drawn: list[Display | None] = [site_effects(result, client)]
     if table is not None and result.schema is not None:
         drawn.append(row_map(row_points(result.schema, table, rows, result.target)))
     drawn.append(value_histogram(rows))
@@ -115,13 +116,14 @@ def _facts(
         "client": client,
         "about": _about(len(rows), reference=reference),
         "headline": owner_headline(rows, facts),
-        "promises": promises(rows, facts, settings, numbers=result.predicts_number),
+        "promises": promises(rows, facts, numbers=result.predicts_number),
         "tiles": _tiles(result, rows, facts, client),
         "has_flags": bool(rows["flag"].notna().any()),
         "has_p": bool(rows["p_value"].notna().any()),
         "flagged": found.count(FLAGGED),
         "suspects": found.count(SUSPECT),
-        "commands": _commands(result, rows, client, folder, numbers=numbers) if found else [],
+        "commands": _commands(result, rows, facts, client, folder, numbers=numbers),
+        "found": _found(result, client),
         "columns": [column for _, column in listed.headings],
         "headings": listed.headings,
         "filters": listed.filters,
@@ -188,14 +190,24 @@ def _tiles(result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str) 
         if estimate is not None:
             between = f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
             tiles.append((f"{title}, estimated", headline_percent(estimate.share), between))
-    missing = result.clients.set_index("client")["missing"].dropna().get(client)
-    if missing is not None:
-        tiles.append(("cells missing", headline_percent(missing), ""))
+    numbers: Any = result.clients.set_index("client").loc[client]
+    named = main_columns(result.outcomes[client])
+    for name, words in (("shift", sigmas), ("blur", times)):
+        if dash(numbers[name]) != "–":
+            most = named[f"{name}_columns"]
+            tiles.append((f"{name}, against the others", words(numbers[name]), f"most in {most}" if most else ""))
+    if dash(numbers["missing"]) != "–":
+        tiles.append(("cells missing", headline_percent(numbers["missing"]), ""))
     return tiles or [("rows", f"{len(rows):,}", "ranked, none flagged")]
 
 
+def _found(result: Valuation, client: str) -> list[str]:
+    """What was found out about all of its rows together."""
+    return [str(note) for note in result.outcomes[client].notes if note.code.startswith("judging.")]
+
+
 def _commands(
-    result: Valuation, rows: pd.DataFrame, client: str, folder: str | None, *, numbers: bool
+    result: Valuation, rows: pd.DataFrame, facts: RowFacts, client: str, folder: str | None, *, numbers: bool
 ) -> list[dict[str, str]]:
     """What to type next, for a shell where the result lies in a folder, and else for Python.
 
@@ -205,14 +217,22 @@ def _commands(
     doable = [("clean", "", "writes your table without the flagged rows")] if FLAGGED in found else []
     if SUSPECT in found:
         doable.append(("clean", "suspects", "leaves out the suspects, too, of which many may be fine"))
-    if not numbers and rows["suggested_label"].notna().any():
+    if doable and not numbers and rows["suggested_label"].notna().any():
         mended = "gives rows that are doubted for their label the suggested one, and leaves out those with odd features"
         doable.append(("relabelled", "" if FLAGGED in found else "suspects", mended))
+    if facts.moving:
+        offer = "moves your numbers to where the others' lie: an offer, where they are fine and merely elsewhere"
+        doable.append((_MOVED, "", offer))
     if folder is None:
         how = {"clean": "", "relabelled": ', "relabel"'}
         also = {"": "", "suspects": ", suspects=True"}
         return [
-            {"line": f"fb.clean(table, result.rows({client!r}){how[kind]}{also[more]})", "what": what}
+            {
+                "line": f"fb.moved(table, result.row_facts({client!r}))"
+                if kind == _MOVED
+                else f"fb.clean(table, result.rows({client!r}){how[kind]}{also[more]})",
+                "what": what,
+            }
             for kind, more, what in doable
         ]
     name = quote(client) if client.isprintable() and len(client) <= _LONGEST_TYPED else "NAME"

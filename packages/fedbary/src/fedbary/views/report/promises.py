@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fedbary.valuation.scored_rows import PROVED, RowFacts
-from fedbary.wording import counted, number, whole_percent
+from fedbary.valuation.scored_rows import MEASURED, RowFacts
+from fedbary.wording import counted, whole_percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,17 +73,15 @@ def _nothing_flagged(total: int, suspects: int, facts: RowFacts) -> str:
     return f"{none}, but about {doubted:,} of the labels {'is' if doubted == 1 else 'are'} estimated to be wrong."
 
 
-def promises(
-    rows: pd.DataFrame, facts: RowFacts, settings: Mapping[str, Any], *, numbers: bool = False
-) -> list[dict[str, str]]:
+def promises(rows: pd.DataFrame, facts: RowFacts, *, numbers: bool = False) -> list[dict[str, str]]:
     """Titles and sentences: what a flag means, what it does not, and what was not tested."""
-    said = [_rate(rows, facts, settings.get("fdr"))]
+    said = [_rate(rows, facts)]
     if rows["flag"].notna().any():
         said.append(
             {
                 "title": "What a flag means",
-                "text": "The row is unlike the reference's clean rows. That can be a mistake, or something rare and "
-                "right, such as another scanner or an uncommon case: look at a row before you remove it.",
+                "text": "The label does not fit the measurements, or these are odd among your own rows. That can be a "
+                "mistake, or something rare and right, such as an uncommon case: look at a row before you remove it.",
             }
         )
     suspects = int(rows["suspect"].fillna(False).astype(bool).sum())
@@ -108,8 +104,8 @@ def promises(
         said.append(
             {
                 "title": "Not tested",
-                "text": f"{counted(facts.untested, 'row')} could not be tested, because hardly any rows of the "
-                "reference count for their class. They are ranked, but never flagged.",
+                "text": f"{counted(facts.untested, 'row')} could not be tested, because others have hardly any rows of "
+                "their class. They are ranked, but never flagged.",
             }
         )
     return said
@@ -125,39 +121,25 @@ def _estimated(wrong: Estimate, rows: int) -> str:
     )
 
 
-def _rate(rows: pd.DataFrame, facts: RowFacts, rate: float | None) -> dict[str, str]:
+def _rate(rows: pd.DataFrame, facts: RowFacts) -> dict[str, str]:
     if rows["flag"].isna().all():
         return {
             "title": "Why nothing is flagged",
             "text": f"This run ranks rows and flags none ({facts.guarantee}). The least valuable rows come first: look "
             "at these, and stop where they look right.",
         }
-    if facts.guarantee.code == PROVED and rate is not None:
-        flagged = int(rows["flag"].fillna(False).astype(bool).sum())
-        return {"title": "How far to trust the flags", "text": _controlled(facts, flagged, float(rate))}
-    return {
-        "title": "How far to trust the flags",
-        "text": f"Nothing is promised about how many flagged rows are in fact fine: {facts.guarantee}.",
-    }
-
-
-def _controlled(facts: RowFacts, flagged: int, rate: float) -> str:
-    assumed = facts.guarantee.facts.get("assumed")
-    condition = "clean rows are exchangeable within classes" + (f", and {assumed}" if assumed else "")
-    promise = (
-        f"On average at most {100 * rate:g} % of flagged rows are in fact fine (the "
-        "false-discovery rate). It holds if your clean rows are like the reference's of the same class (in the words "
-        f"of the proof: {condition})."
-    )
+    title, promise = "How far to trust the flags", str(facts.guarantee)
+    rate = facts.guarantee.facts.get("rate")
+    if facts.guarantee.code != MEASURED or not isinstance(rate, float):
+        return {
+            "title": title,
+            "text": f"Nothing is promised about how many flagged rows are in fact fine: {promise}.",
+        }
+    flagged = int(rows["flag"].fillna(False).astype(bool).sum())
+    about = round(rate * flagged)
     if flagged:
-        about = round(rate * flagged)
-        wrongly = f"about {counted(about, 'row')}" if about else "hardly any row"
-        return f"{promise} Of the {counted(flagged, 'row')} here, expect up to {wrongly} to be fine."
-    smallest = facts.smallest_q
-    hint = ""
-    if smallest is not None and math.isfinite(smallest) and smallest < 1.0:
-        hint = f" The first row would be flagged at a rate of {number(float(smallest))}."
-    return (
-        f"{promise} No row stands out so clearly here.{hint} With few reference rows that says little: "
-        "calibration = crossfit uses each of them twice, and a larger fdr flags more."
-    )
+        many = f"about {about:,}" if about else "hardly any"
+        here = f"Of the {counted(flagged, 'row')} here, expect {many} to be fine."
+    else:
+        here = "No row stands out so clearly here."
+    return {"title": title, "text": f"{promise[0].upper()}{promise[1:]}. {here}"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError
-from fedbary.views.plots import client_map, convergence, qualities, shapley_values, shares
+from fedbary.views.plots import client_map, convergence, qualities, shapley_values, shares, site_effects
 from fedbary.views.plots.client_plots import MANY
 from fedbary.views.plots.page import render
 from fedbary.views.report.coordinator import facts
@@ -55,7 +55,13 @@ def write_owner_report(
 
 def coordinator_html(result: Valuation, *, folder: str | None = None) -> str:
     """The coordinator's report as HTML; ``folder`` is the result's, for commands that can be copied."""
-    pictures = [qualities(result), shapley_values(result), client_map(result), convergence(result)]
+    pictures = [
+        qualities(result),
+        shapley_values(result),
+        site_effects(result),
+        client_map(result),
+        convergence(result),
+    ]
     if pictures[0] is None or len(result.clients) <= MANY:  # among very many, a share says little beside a quality
         pictures.append(shares(result))
     drawn = [picture for picture in pictures if picture is not None and len(picture.table)]
