@@ -71,40 +71,45 @@ class Candidates:
         # The others' means lie around the client's own mean, and are pooled with the client's rows.
         pulled = model.means - own.stated @ model.means + own.mean
         self._pooled = (own.sums + _KAPPA * pulled) @ model.root
+        # The same where the others expect the client: rows are odd among their own, class by class.
+        moved = own.sums / self.moved.times + own.counts[:, None] * self.moved(np.zeros(len(own.mean)))
+        self._pooled_moved = (moved + _KAPPA * model.means) @ model.root
         self._weights = own.counts + _KAPPA
         self._own_factor = 1.0 + 1.0 / (own.counts + np.minimum(_KAPPA, model.counts) + _UNSURE)
 
     def __call__(self, rows: Floats, codes: Integers) -> tuple[list[Floats], Floats]:
-        """Log-probabilities by the three candidates, and the moved rows, white inside classes."""
+        """Log-probabilities by the three candidates, and squared distances of moved rows from where they should lie.
+
+        These are −2·log of the mixture of class Gaussians around pooled means, with the client's shares.
+        """
         white, moved = rows @ self.model.root, self.moved(rows) @ self.model.root
         found = [
             log_softmax(_gaussian(_distances(points, self._means), self._factor, points.shape[1]) + self._prior, axis=1)
             for points in (white, moved)
         ]
-        own = _gaussian(self._own_distances(white, codes), self._own_factor, white.shape[1])
-        return [*found, log_softmax(own + self._prior, axis=1)], moved
+        own = _gaussian(self._without_itself(white, codes, self._pooled), self._own_factor, white.shape[1])
+        away = self._without_itself(moved, codes, self._pooled_moved)
+        least = away.min(axis=1)
+        mixed = (np.exp(-0.5 * (away - least[:, None])) * self.own.shares).sum(axis=1)
+        away = least - 2.0 * np.log(np.maximum(mixed, 1e-300))
+        return [*found, log_softmax(own + self._prior, axis=1)], np.asarray(away)
 
-    def nearest(self, moved: Floats) -> Integers:
-        """The class whose mean is nearest to each moved row."""
-        return np.asarray(_distances(moved, self._means).argmin(axis=1))
+    def deviations(self, rows: Floats) -> Floats:
+        """Of moved rows from the nearest pooled class mean, in standardised coordinates."""
+        moved = self.moved(rows)
+        means = (self._pooled_moved / self._weights[:, None]) @ np.linalg.inv(self.model.root)
+        nearest = _distances(moved @ self.model.root, means @ self.model.root).argmin(axis=1)
+        return np.asarray(moved - means[nearest])
 
-    def surprise(self, moved: Floats) -> Floats:
-        """Of moved rows: −2·log of the mixture of class Gaussians with the client's shares, at most 0 at a mean."""
-        distances = _distances(moved, self._means)
-        least = distances.min(axis=1)
-        mixed = (np.exp(-0.5 * (distances - least[:, None])) * self.own.shares).sum(axis=1)
-        return np.asarray(least - 2.0 * np.log(np.maximum(mixed, 1e-300)))
-
-    def _own_distances(self, white: Floats, codes: Integers) -> Floats:
-        """To the pooled class means, that of a row's own class without the row.
+    def _without_itself(self, white: Floats, codes: Integers, pooled: Floats) -> Floats:
+        """Squared distances to pooled class means, that of a row's own class without the row.
 
         There it is x − (A − x)/(c − 1) = (c·x − A)/(c − 1), with A the pooled sum and c its weight.
         """
-        means = self._pooled / self._weights[:, None]
-        distances = _distances(white, means)
+        distances = _distances(white, pooled / self._weights[:, None])
         known = np.flatnonzero(codes >= 0)
         label, weight = codes[known], self._weights[codes[known]]
-        away = weight[:, None] * white[known] - self._pooled[label]
+        away = weight[:, None] * white[known] - pooled[label]
         distances[known, label] = (away**2).sum(axis=1) / (weight - 1.0) ** 2
         return distances
 

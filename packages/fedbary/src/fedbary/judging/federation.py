@@ -7,7 +7,7 @@ there is one: two groups of clients, clean ones and bad ones, and one test over 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ _LEVELS, _ERRORS = (0.2, 0.1, 0.05, 0.02), 2.0
 _LEAST_SHARE, _MOST_SHARE = 1e-4, 0.95
 # Spread between clients in log blur that is expected in any federation.
 _BLUR_SPREAD = 0.15
+# Stands for a number that is not known where arrays must be finite.
+UNKNOWN = -999.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,33 +48,44 @@ class Evidence:
         The chance that a wrong label is not the one that a row has anyway.
     labels, features : arrays
         Counts of how surprising labels and features are (`fedbary.judging.counts`).
-    scatter : float
-        Log of the usual squared distance of its rows from where they should lie.
+    scatter : array
+        Of each class the log of the usual squared distance of its rows from where they should lie; NaN for few rows.
     """
 
     likelihood: Floats
     seen: float
     labels: Floats
     features: Floats
-    scatter: float = np.nan
+    scatter: Floats = field(default_factory=lambda: np.zeros(0))
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a message or a reply."""
-        numbers = np.array([self.seen, self.scatter])
-        return {"likelihood": self.likelihood, "labels": self.labels, "features": self.features, "numbers": numbers}
+        return {
+            "likelihood": self.likelihood,
+            "labels": self.labels,
+            "features": self.features,
+            "scatter": np.nan_to_num(self.scatter, nan=UNKNOWN),
+            "seen": np.array([self.seen]),
+        }
+
+    def among(self, places: NDArray[np.int64], classes: int) -> Evidence:
+        """The same for classes of which these places are the evidence's own."""
+        scatter = np.full(classes, np.nan)
+        scatter[places] = self.scatter
+        return replace(self, scatter=scatter)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Evidence:
         """What `to_arrays` gave, as another party sent it."""
         try:
             found = [np.asarray(arrays[name], dtype=np.float64) for name in ("likelihood", "labels", "features")]
-            seen, scatter = (float(number) for number in arrays["numbers"])
-        except (KeyError, ValueError, TypeError) as error:
+            seen, scatter = float(arrays["seen"][0]), np.asarray(arrays["scatter"], dtype=np.float64)
+        except (KeyError, ValueError, TypeError, IndexError) as error:
             raise ProtocolError("protocols.server-array", name="likelihood") from error
         shapes = [array.shape for array in found] == [SHARES.shape, (CELLS,), (CELLS,)]
         if not shapes or found[0].max() > 1e-6 or min(found[1].min(), found[2].min()) < 0 or not 0.0 <= seen <= 1.0:
             raise ProtocolError("protocols.server-array", name="likelihood")
-        return cls(found[0], seen, found[1], found[2], scatter)
+        return cls(found[0], seen, found[1], found[2], np.where(scatter <= UNKNOWN, np.nan, scatter))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +140,8 @@ def judgements(
     means = {name: _posterior(one) for name, one in evidence.items()}
     clean = None if held_out is None else _posterior(held_out)
     bad = {name: _groups(one, [means[o] for o in means if o != name], clean) for name, one in evidence.items()}
+    everybody = [*evidence.values(), *([] if held_out is None else [held_out])]
+    blurs = dict(zip(evidence, _blurs(everybody), strict=False))
     found = {}
     for name, one in evidence.items():
         others = [other for other in evidence if other != name]
@@ -135,7 +150,7 @@ def judgements(
         label_null = _total([evidence[other].labels for other in trusted] + [held.labels for held in own])
         feature_null = _total([evidence[other].features for other in others] + [held.features for held in own])
         odd = excess(one.features, feature_null)
-        blur, deviations = _blur(one, [evidence[other] for other in others] + own)
+        blur, deviations = blurs[name]
         found[name] = Judgement(
             wrong=bad[name].wrong,
             odd=odd,
@@ -227,20 +242,34 @@ def excess(own: Floats, null: Floats) -> Estimate:
     return Estimate(best, least, max(best, float(most)))
 
 
-def _blur(one: Evidence, others: Sequence[Evidence]) -> tuple[float, float]:
-    """How many times a client scatters as the others, and how many of the others' deviations that is away."""
-    told = np.array([other.scatter for other in others if np.isfinite(other.scatter)])
-    if not len(told) or not np.isfinite(one.scatter):
-        return np.nan, 0.0
-    middle = float(np.median(told))
-    spread = np.hypot(_MAD * float(np.median(np.abs(told - middle))), _BLUR_SPREAD) * np.sqrt(1.0 + 1.0 / len(told))
-    return float(np.exp(one.scatter - middle)), float((one.scatter - middle) / spread)
+def _blurs(evidence: Sequence[Evidence]) -> list[tuple[float, float]]:
+    """How many times each client scatters as the others, and how many of their deviations that is away.
+
+    Class by class, as classes differ in how they scatter: the mean over the classes that others have, too.
+    """
+    if len(evidence) < 2:
+        return [(np.nan, 0.0)] * len(evidence)
+    scatter = np.array([one.scatter for one in evidence])
+    away = np.full(len(evidence), np.nan)
+    for place, own in enumerate(scatter):
+        others = np.delete(scatter, place, axis=0)
+        shared = np.isfinite(own) & np.isfinite(others).any(axis=0)
+        if shared.any():
+            away[place] = float((own[shared] - np.nanmedian(others[:, shared], axis=0)).mean())
+    found = []
+    for place, own in enumerate(away):
+        told = np.delete(away, place)
+        told = told[np.isfinite(told)]
+        if not np.isfinite(own) or not len(told):
+            found.append((np.nan, 0.0))
+            continue
+        spread = np.hypot(_MAD * float(np.median(np.abs(told - np.median(told)))), _BLUR_SPREAD)
+        found.append((float(np.exp(own)), float(own / (spread * np.sqrt(1.0 + 1.0 / len(told))))))
+    return found
 
 
 def _with_cuts(found: Mapping[str, Judgement], evidence: Mapping[str, Evidence], rate: float) -> dict[str, Judgement]:
     """One test over the rows of all clients, half of the rate for each channel."""
-    from dataclasses import replace
-
     label = _cuts({n: (evidence[n].labels, j.label_null, j.label_share) for n, j in found.items()}, rate / 2.0)
     feature = _cuts({n: (evidence[n].features, j.feature_null, j.feature_share) for n, j in found.items()}, rate / 2.0)
     return {

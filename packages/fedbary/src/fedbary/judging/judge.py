@@ -40,6 +40,8 @@ _BLOCK = 8192
 _FAR_TIMES = 1.5
 # Feature surprise: so many steps of the grid's unit for each factor e of squared distance over the usual one.
 _FEATURE_UNITS = 4.0
+# Rows of all classes that each class's usual distance is pooled with; and rows of a class that tell how it scatters.
+_PSEUDO_ROWS, _ENOUGH_ROWS = 10.0, 20
 # The rows in the middle, by whose distance all others are measured.
 _MIDDLE = (0.45, 0.55)
 # Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
@@ -176,8 +178,7 @@ class Judge:
         candidates = self.features_model
 
         def block(start: int) -> tuple[list[Floats], Floats]:
-            logs, moved = candidates(rows[start : start + _BLOCK], codes[start : start + _BLOCK])
-            return logs, candidates.surprise(moved)
+            return candidates(rows[start : start + _BLOCK], codes[start : start + _BLOCK])
 
         found = found_by_all_cores(block, range(0, max(len(rows), 1), _BLOCK))
         logs = [np.concatenate([one[0][k] for one in found]) for k in range(3)]
@@ -210,7 +211,7 @@ class Judge:
             theirs = _moved_to(self.own, reference)(rows)
             said += [self._by_line(reference.scoring, points) for points in (rows, theirs)]
         found = np.nan_to_num(np.column_stack(said), posinf=_FAR, neginf=-_FAR)
-        return found, features.surprise(moved @ features.model.root)
+        return found, features(rows, np.zeros(len(rows), dtype=np.int64))[1]
 
     def _by_line(self, line: object, rows: Floats) -> Floats:
         assert isinstance(line, Line)
@@ -219,13 +220,33 @@ class Judge:
         return np.asarray((predicted - others.centre[-1]) / others.scale[-1])
 
     @cached_property
-    def _usual(self) -> float:
-        return middle(self._seen[1])
+    def _ratio(self) -> Floats:
+        """Squared distances over the usual ones of rows with the same label, pooled with all: classes differ in spread.
+
+        Not of rows that look alike, since rows of noise may all look like one class.
+        """
+        away = self._seen[1]
+        overall = np.log(middle(away))
+        usual = np.full(max(len(self.model.classes), 1) + 1, overall)  # the last is of classes that are not known
+        for code in range(0 if self.model.numeric else len(self.model.classes)):
+            mine = away[self.codes == code]
+            if len(mine):
+                usual[code] = (len(mine) * np.log(middle(mine)) + _PSEUDO_ROWS * overall) / (len(mine) + _PSEUDO_ROWS)
+        return np.asarray(away / np.exp(usual[-1] if self.model.numeric else usual[self.codes]))
+
+    def _scatter(self, least: int) -> Floats:
+        """Log of the usual squared distance of each class's rows, before they were moved; NaN for few rows."""
+        away, found = self._seen[1], np.full(len(self.model.classes), np.nan)
+        for code in range(len(found)):
+            mine = away if self.model.numeric else away[self.codes == code]
+            if len(mine) >= max(_ENOUGH_ROWS, 2 * least):
+                found[code] = np.log(middle(mine, least=least)) + 2.0 * self.moved.log_times
+        return np.asarray(np.round(found, 3))
 
     @cached_property
     def _told(self) -> Floats:
         """How much each row says of its label: less where cells are missing, or where it lies far out."""
-        near = np.minimum(1.0, _FAR_TIMES * self._usual / self._seen[1])
+        near = np.minimum(1.0, _FAR_TIMES / self._ratio)
         return np.asarray(near * (1.0 - np.concatenate(self._lacking)))
 
     def _candidates(self, part: Floats, place: slice | Integers) -> Floats:
@@ -254,8 +275,8 @@ class Judge:
 
     def judged(self, weights: Floats) -> Judged:
         """All rows by some weights."""
-        spool, distances = self._seen
-        features = _FEATURE_UNITS * np.maximum(np.log(distances / self._usual), 0.0)
+        spool = self._seen[0]
+        features = _FEATURE_UNITS * np.maximum(np.log(self._ratio), 0.0)
         if self.model.numeric:
             labels, said = judged_numbers(spool.array().T, self._numbers, weights)
             told = self._told
@@ -286,7 +307,7 @@ class Judge:
             seen=round(labels.seen, 3),
             labels=counted(labels.surprise[known], least=least),
             features=counted(judged.features, least=least),
-            scatter=round(float(np.log(middle(self._seen[1], least=least)) + 2.0 * self.moved.log_times), 3),
+            scatter=self._scatter(least),
         )
 
     def odd_columns(self, chosen: Integers, names: list[str], edges: Integers) -> list[str | None]:
@@ -304,9 +325,7 @@ class Judge:
             first, last = np.searchsorted(chosen, (place.start, place.stop))
             if first == last:
                 continue
-            rows = features.moved(self._filled(part[chosen[first:last] - place.start]).astype(np.float64))
-            nearest = features.nearest(rows @ features.model.root)
-            away = rows - features.model.means[nearest]
+            away = features.deviations(self._filled(part[chosen[first:last] - place.start]).astype(np.float64))
             parts = away * (away @ precision)
             found += named(np.maximum(np.add.reduceat(parts, edges, axis=1), 0.0), names)
         return found

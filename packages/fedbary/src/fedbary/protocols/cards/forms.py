@@ -15,7 +15,8 @@ _EVIDENCE = {
     "likelihood": Numbers((len(SHARES),), -1e12, 0.0, optional=True),
     "labels": Numbers((CELLS,), 0.0, 1e9, optional=True),
     "features": Numbers((CELLS,), 0.0, 1e9, optional=True),
-    "numbers": Numbers((2,), -1e3, 1e3, optional=True),
+    "scatter": Numbers(("judged classes",), -1e3, 1e3, optional=True),
+    "seen": Numbers((1,), 0.0, 1.0, optional=True),
 }
 
 EXCHANGES = {

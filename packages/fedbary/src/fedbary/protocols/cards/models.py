@@ -27,6 +27,7 @@ from fedbary.protocols.cards.weights import Weights, robust_weights
 from fedbary.protocols.cards.worth import Judge as WorthJudge
 from fedbary.protocols.cards.worth import drawn_judge, reference_judge
 from fedbary.protocols.reference import Reference
+from fedbary.space.labels import class_positions
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -132,7 +133,16 @@ class Models:
     def evidence_of_reference(self, weights: Floats) -> Evidence | None:
         """What the reference's own rows tell by these weights."""
         judge = self.held_out
-        return None if judge is None else judge.evidence(judge.judged(weights))
+        return (
+            None if judge is None else self.of_all_classes(judge.evidence(judge.judged(weights)), judge.model.classes)
+        )
+
+    def of_all_classes(self, evidence: Evidence, classes: tuple[str, ...]) -> Evidence:
+        """What is told of some classes, among all of the schema's."""
+        if self._numeric:
+            return evidence
+        places = class_positions(np.array(classes, dtype=np.str_), self.schema.label.classes)
+        return evidence.among(places, len(self.schema.label.classes))
 
     def at_home(self, name: str) -> JudgingModel:
         """What a client judges its rows by that is asked once: by the reference's weights, beside its evidence."""
@@ -140,7 +150,11 @@ class Models:
         if judge is None:
             return model
         weights = moved_or_not(judge.own_weights())
-        return replace(model, weights=weights, held_out=judge.evidence(judge.judged(weights)))
+        told = self.evidence_of_reference(weights)
+        assert told is not None
+        if not self._numeric:
+            told = replace(told, scatter=told.scatter[self.known(name)])
+        return replace(model, weights=weights, held_out=told)
 
     def relative_shares(self) -> list[Estimate | None]:
         """Wrong-label shares by the cards alone."""
@@ -152,6 +166,10 @@ class Models:
         ]
         believed = (self._weights.cards > 0.0).tolist()[: len(models)]
         return relative_shares(list(self.placed.values()), models, believed)
+
+    def classes(self, name: str) -> tuple[str, ...]:
+        """The names of the classes of a client's model."""
+        return self._classes(self.known(name))
 
     def _classes(self, known: Bools) -> tuple[str, ...]:
         return ("",) if self._numeric else tuple(np.array(self.schema.label.classes)[known].tolist())

@@ -11,6 +11,7 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, SettingsError
+from fedbary.judging.competition import moved_or_not
 from fedbary.judging.federation import Evidence, Judgement, judgements
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
@@ -196,7 +197,8 @@ class CardsServer:
             elif "weights" in reply.arrays:
                 self._weights[name] = reply.arrays["weights"]
             elif "likelihood" in reply.arrays:
-                self._evidence[name] = Evidence.from_arrays(reply.arrays)
+                told, models = Evidence.from_arrays(reply.arrays), self._models()
+                self._evidence[name] = models.of_all_classes(told, models.classes(name))
         except Exception as error:
             if self._stage == "card":  # whoever says nonsense later is judged by its card
                 self._failures[name] = Failure.of(error)
@@ -281,7 +283,9 @@ class CardsServer:
         return judgements(self._evidence, held_out, rate=self._rules.fdr)
 
     def _held_at_home(self) -> Evidence | None:
-        return self._models().at_home(next(iter(self._evidence))).held_out
+        """The reference's evidence by the weights that clients got who are asked once."""
+        models, judge = self._models(), self._models().held_out
+        return None if judge is None else models.evidence_of_reference(moved_or_not(judge.own_weights()))
 
     # --- the result -----------------------------------------------------------------------------------
 
