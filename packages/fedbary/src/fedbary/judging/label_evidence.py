@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbary.judging.label_mixture import Array, Codes, LabelMixture, Mask, site_effect
+from fedbary.judging.label_mixture import Array, Codes, LabelMixture, Mask, site_effect, within_reach
 
 _MOST_ROWS, _MOST_ROWS_PER_CLASS, _MOST_COORDINATES = 4000, 400, 40
 _CONTAMINATION = 0.05  # the share of wrong labels that "as stated" allows for
@@ -109,7 +109,7 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array) -> Lab
     noise = d / np.maximum(model_counts, 1.0) * (1 - others)
     mu = (offset * np.clip(1 - noise / np.maximum((offset**2).sum(1), 1e-12), 0.2, 1.0)[:, None]) @ span.T
     Y = Z[rows] - others @ M
-    X = Y @ span.T
+    X = within_reach(Y @ span.T, np.ptp(mu, axis=0))
     site = site_effect(Y, labels, weight, span, judged * known)
 
     own = ~known & (counts > 0)

@@ -37,7 +37,7 @@ def site_effect(Z: Array, labels: Codes, weight: Array, span: Array, held: Array
     shift2, class2, spread2, level, dims = _PSEUDO * 0.1, _PSEUDO * 0.05, _PSEUDO * 0.1, 0.0, 0.0
     if m > 0:
         drawn = np.random.default_rng(0).normal(size=(m, d))  # any directions would do: the same at every client
-        Y = Z @ np.linalg.qr((drawn - (drawn @ span.T) @ span).T)[0]
+        Y = within_reach(Z @ np.linalg.qr((drawn - (drawn @ span.T) @ span).T)[0])
         mean = weight @ Y / n
         variance = weight @ (Y - mean) ** 2 / n
         shift2 += max(float((mean**2).sum() - variance.sum() / n), 0.0)
@@ -54,6 +54,13 @@ def site_effect(Z: Array, labels: Codes, weight: Array, span: Array, held: Array
     m = max(m, 0)
     rows = float(np.clip(2 * (_PSEUDO + m) / spread2, 20, 400))  # var(log s²) of a Wishart of r rows is about 2/r
     return SiteEffect(shift2 / (_PSEUDO + m), class2 / (_PSEUDO + dims), float(np.exp(level)), rows)
+
+
+def within_reach(X: Array, reach: Array | float = 0.0) -> Array:
+    """Rows with each coordinate at most `reach` and ten robust spreads from its median: a slipped comma is no shift."""
+    middle = np.median(X, axis=0)
+    most = reach + 10 * np.maximum(1.4826 * np.median(np.abs(X - middle), axis=0), 0.1)
+    return np.asarray(np.clip(X, middle - most, middle + most))
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.label_mixture import Array
 
 
-SITE=.09
-
 @dataclass(frozen=True)
 class LabelFinding:
     """Something to look at first in a client's labels; labels are indices of classes.
@@ -47,26 +45,31 @@ class LabelRules:
         The evidence of a client must exceed the others' typical by so many nats, and by so many of their spreads.
     T, gap, slope : float
         Least contradiction (nats per row) and distance of shares for "label-shares"; largest λ for "label-means".
-    class_rows, class_excess, class_z, class_gain : float
-        For "label-class" and "label-coding": rows of the label, share beyond the others', its z-value, nats per row.
+    class_rows, class_excess, class_z, class_gain, class_spreads : float
+        For a single label: its rows, the share of them that looks like another class beyond the others', its z-value,
+        the gain in nats per row of the label, and how far all of the client's evidence lies from the others'.
     model_rows, model_sites : float
         Rows and (effective) clients that must stand behind a class before anybody is judged by it.
+    covered : float
+        The share of a client's rows that must be in such classes before all its shares or means are judged.
     agreement : float
         Where the others' own λ is smaller in the middle, their class means say nothing about anybody.
     """
 
     nats: float = 8.0
     spreads: float = 3.0
-    T: float = 0.1
-    gap: float = 0.25
+    T: float = 0.08
+    gap: float = 0.2
     slope: float = 0.7
     class_rows: float = 8.0
     class_excess: float = 0.2
     class_z: float = 3.6
     class_gain: float = 0.2
     class_spreads: float = 1.0
+    rare_z: float = 4.5
     model_rows: float = 20.0
     model_sites: float = 2.5
+    covered: float = 0.8
     agreement: float = 0.5
 
 
@@ -114,6 +117,9 @@ def _findings(own: LabelEvidence, others: Sequence[LabelEvidence], rules: LabelR
     strong = beyond * rows > rules.nats and spreads > rules.spreads
     findings: list[LabelFinding] = []
 
+    def covered(shares: Array) -> bool:
+        return bool(shares[judgeable].sum() > rules.covered)
+
     # The coding: the assignment of its labels to the others' classes that most of its rows agree with.
     found, meant = linear_sum_assignment(-(own.looks * own.judged[:, None]))
     pairs = [(int(c), int(k)) for c, k in zip(found, meant, strict=True) if c != k and own.looks[c, k] >= 0.5]
@@ -125,22 +131,24 @@ def _findings(own: LabelEvidence, others: Sequence[LabelEvidence], rules: LabelR
 
     gaps = np.array([o.gap for o in others])
     wide = own.gap - np.median(gaps) > max(rules.gap, rules.spreads * _spread(gaps, 0.05))
-    if strong and own.T > rules.T and wide and labels:
+    if strong and own.T > rules.T and wide and labels and not coding and covered(own.fitted):
         c = int(np.argmax(np.abs(own.stated - own.fitted)))
         findings.append(LabelFinding("label-shares", (c,), (), float(own.stated[c]), float(own.fitted[c])))
 
-    for c in labels if spreads > rules.class_spreads and not coding else []:
+    for c in labels if not coding else []:
         gains = [o.gain[c] for o in others if o.judged[c] >= 5]
         if own.gain[c] - (np.median(gains) if gains else 0.0) <= rules.class_gain:
             continue
         excess = {k: _compare(own, others, c, k) for k in map(int, np.flatnonzero(judgeable)) if k != c}
         every, _ = _compare(own, others, c, None)
-        if any(e > rules.class_excess and z > rules.class_z for e, z in excess.values()):
+        # A rare label hardly shows in the evidence of all rows: there its own has to be the clearer.
+        least = rules.class_z if spreads > rules.class_spreads else rules.rare_z
+        if any(e > rules.class_excess and z > least for e, z in excess.values()):
             k = max(excess, key=lambda k: excess[k][0])
             wrong = 1 - float(own.looks[c, c])
             findings.append(LabelFinding("label-class", (c,), (k,), wrong - every, wrong))
 
-    if strong and len(slopes) > 1 and np.isfinite(own.slope) and labels and not findings:
+    if strong and len(slopes) > 1 and np.isfinite(own.slope) and covered(own.stated) and not findings:
         middle = float(np.median(slopes))
         if own.slope < rules.slope * middle and middle - own.slope > rules.spreads * _spread(slopes, 0.08):
             findings.append(LabelFinding("label-means", (), (), middle, own.slope))
@@ -173,6 +181,6 @@ def _compare(own: LabelEvidence, others: Sequence[LabelEvidence], c: int, k: int
         if len(x) > 2:
             between = max((1.4826 * float(np.median(np.abs(x - np.median(x))))) ** 2 - float(np.median(1 / n)), 0.0)
     sites = [sum(o.counts[a] >= 5 for o in others) for a in ((c,) if k is None else (c, k))]
-    variance = 1 / own.judged[c] + between * (1 + 1 / max(len(holders), 1)) + 0.01 + sum(SITE / (1 + s) for s in sites)
+    variance = 1 / own.judged[c] + between * (1 + 1 / max(len(holders), 1)) + 0.01 + sum(0.09 / (1 + s) for s in sites)
     mine = angle(np.array([share(own)]), own.judged[[c]])[0]
     return share(own) - usual, float((mine - 2 * np.arcsin(np.sqrt(usual))) / np.sqrt(variance))
