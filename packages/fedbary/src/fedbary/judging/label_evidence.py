@@ -9,6 +9,7 @@ import numpy as np
 from fedbary.judging.label_mixture import Array, Codes, LabelMixture, Mask, site_effect, within_reach
 
 _MOST_ROWS, _MOST_ROWS_PER_CLASS, _MOST_COORDINATES = 4000, 400, 40
+_LEAST_ROWS = 5  # of a label, before anything is said about it
 _CONTAMINATION = 0.05  # the share of wrong labels that "as stated" allows for
 
 
@@ -21,7 +22,8 @@ class LabelEvidence:
     counts, judged : ndarray of shape (K,)
         Rows per label, and how many of them were looked at.
     looks : ndarray of shape (K, K)
-        `looks[c, k]`: the share of the rows labelled c that look like class k of the others.
+        `looks[c, k]`: the share of the rows labelled c that look like class k of the others; as stated for labels of
+        fewer than five rows.
     gain : ndarray of shape (K,)
         Mean log-likelihood per row of a label that free labels gain over the stated ones, in nats.
     nats : float
@@ -132,7 +134,9 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array) -> Lab
         k = _same_class(off.sum(1) + _beside(Y, labels == c, known[labels], span), mu, known)
         if k is not None:
             looks[c, k], looks[c, c] = looks[c, k] + looks[c, c], 0.0
-    slope = _slope(X, labels, mu, judged * (model_counts >= 5))
+    few = judged < _LEAST_ROWS
+    looks[few], gain[few] = np.eye(K)[few], 0.0  # a share of one row would be that row
+    slope = _slope(X, labels, mu, judged * (model_counts >= _LEAST_ROWS))
     shifts = float(np.sqrt(site.shift2)), float(np.sqrt(site.class_shift2))
     return LabelEvidence(counts, judged, looks, gain, free.objective - stated.objective, slope, *shifts)
 
@@ -164,7 +168,7 @@ def _same_class(distance: Array, mu: Array, known: Mask) -> int | None:
 
 
 def _slope(X: Array, labels: Codes, mu: Array, rows: Array) -> float:
-    use = np.flatnonzero(rows >= 5)
+    use = np.flatnonzero(rows >= _LEAST_ROWS)
     if len(use) < 2:
         return float("nan")
     share, means = rows[use] / rows[use].sum(), np.array([X[labels == c].mean(0) for c in use])

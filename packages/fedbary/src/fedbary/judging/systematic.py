@@ -37,7 +37,10 @@ class LabelFinding:
 
 @dataclass(frozen=True)
 class LabelRules:
-    """When a difference is a finding; chosen on clean and damaged federations, see `systematic`.
+    """When a difference is a finding.
+
+    Chosen on six tables in federations of 5 × 400 and 20 × 100 rows, with and without site effects, class skew and
+    shifts of single classes, so that at most 1 in 200 clean clients has a finding (1 in 100 under skew).
 
     Attributes
     ----------
@@ -48,6 +51,8 @@ class LabelRules:
     class_rows, class_excess, class_z, class_gain, class_spreads : float
         For a single label: its rows, the share of them that looks like another class beyond the others', its z-value,
         the gain in nats per row of the label, and how far all of the client's evidence lies from the others'.
+    rare_z : float
+        The z-value that is asked for where the evidence of all rows is no further than that from the others'.
     model_rows, model_sites : float
         Rows and (effective) clients that must stand behind a class before anybody is judged by it.
     covered : float
@@ -68,8 +73,8 @@ class LabelRules:
     class_spreads: float = 1.0
     rare_z: float = 4.5
     model_rows: float = 20.0
-    model_sites: float = 2.5
-    covered: float = 0.8
+    model_sites: float = 2.2
+    covered: float = 0.5
     agreement: float = 0.5
 
 
@@ -121,11 +126,12 @@ def _findings(own: LabelEvidence, others: Sequence[LabelEvidence], rules: LabelR
         return bool(shares[judgeable].sum() > rules.covered)
 
     # The coding: the assignment of its labels to the others' classes that most of its rows agree with.
-    found, meant = linear_sum_assignment(-(own.looks * own.judged[:, None]))
-    pairs = [(int(c), int(k)) for c, k in zip(found, meant, strict=True) if c != k and own.looks[c, k] >= 0.5]
-    moved = [(c, k) for c, k in pairs if c in labels and _compare(own, others, c, k)[1] > rules.class_z]
-    moved = moved if strong and len(moved) > 1 - bool([c for c, _ in pairs if c in novel]) else []
-    coding = sorted(moved + [(c, k) for c, k in pairs if c in novel and judgeable[k]])
+    pairs = zip(*linear_sum_assignment(-(own.looks * own.judged[:, None])), strict=True)
+    moved = [(int(c), int(k)) for c, k in pairs if c in labels and c != k and own.looks[c, k] >= 0.5]
+    moved = [(c, k) for c, k in moved if strong and _compare(own, others, c, k)[1] > rules.class_z]
+    renamed = [(c, int(np.argmax(own.looks[c]))) for c in novel]
+    renamed = [(c, k) for c, k in renamed if c != k and judgeable[k]]
+    coding = sorted(renamed + moved) if renamed or len(moved) > 1 else []  # one label alone is a label-class
     if coding:
         findings.append(LabelFinding("label-coding", tuple(c for c, _ in coding), tuple(k for _, k in coding)))
 
