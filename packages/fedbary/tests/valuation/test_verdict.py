@@ -66,7 +66,7 @@ FINDINGS = {
     "schema.column-beyond": {"column": "income", "share": 1.0, "times": 1000.0},
     "schema.other-coding": {"found": ("GOOD",), "meant": ("good",)},
     "judging.blur": {"blur": 2.4, "columns": ("glucose",)},
-    "judging.class-labels": {"label": "yes", "share": 0.5, "low": 0.4, "high": 0.6, "rows": 120},
+    "judging.class-labels": {"label": "yes", "share": 0.5, "rows": 120, "meant": "no"},
     "judging.label-coding": {"found": ("1", "2"), "meant": ("0", "1")},
     "judging.label-means": {},
     "judging.label-shares": {"label": "dead", "stated": 1.0, "looks": 0.27},

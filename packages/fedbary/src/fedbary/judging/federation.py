@@ -30,6 +30,8 @@ _SURE, _MISS = 0.9, 0.05
 # Tail levels at which features may exceed the others', and standard errors that they have to.
 _LEVELS, _ERRORS = (0.2, 0.1, 0.05, 0.02), 2.0
 _LEAST_SHARE, _MOST_SHARE = 1e-4, 0.95
+# Clean clients' tails differ by this part of them in any federation.
+_TAILS_DIFFER = 0.2
 # Spread between clients in log blur that is expected in any federation.
 _BLUR_SPREAD = 0.15
 # Stands for a number that is not known where arrays must be finite.
@@ -49,7 +51,8 @@ class Evidence:
     labels, features : arrays
         Counts of how surprising labels and features are (`fedbary.judging.counts`).
     scatter : array
-        Of each class the log of the usual squared distance of its rows from where they should lie; NaN for few rows.
+        Of each class the log of the usual squared distance of its rows from where they should lie, NaN for few rows;
+        and at the end of all rows.
     """
 
     likelihood: Floats
@@ -70,8 +73,8 @@ class Evidence:
 
     def among(self, places: NDArray[np.int64], classes: int) -> Evidence:
         """The same for classes of which these places are the evidence's own."""
-        scatter = np.full(classes, np.nan)
-        scatter[places] = self.scatter
+        scatter = np.full(classes + 1, np.nan)
+        scatter[places], scatter[-1] = self.scatter[:-1], self.scatter[-1]
         return replace(self, scatter=scatter)
 
     @classmethod
@@ -148,15 +151,15 @@ def judgements(
         trusted = [other for other in others if bad[other].bad < 0.5] or others
         own = [] if held_out is None else [held_out]
         label_null = _total([evidence[other].labels for other in trusted] + [held.labels for held in own])
-        feature_null = _total([evidence[other].features for other in others] + [held.features for held in own])
-        odd = excess(one.features, feature_null)
+        features = [evidence[other].features for other in others] + [held.features for held in own]
+        odd = excess(one.features, features)
         blur, deviations = blurs[name]
         found[name] = Judgement(
             wrong=bad[name].wrong,
             odd=odd,
             bad=bad[name].bad,
             label_null=label_null,
-            feature_null=feature_null,
+            feature_null=_total(features),
             label_share=bad[name].share,
             feature_share=float(np.clip(odd.low, _LEAST_SHARE, _MOST_SHARE)),
             blur=blur,
@@ -223,19 +226,27 @@ def _total(parts: Sequence[Floats]) -> Floats:
     return np.asarray(np.sum(parts, axis=0)) if parts else np.zeros(CELLS)
 
 
-def excess(own: Floats, null: Floats) -> Estimate:
-    """The share of rows beyond what the null has in its tail: the largest excess at a few levels, with its error."""
+def excess(own: Floats, nulls: Sequence[Floats]) -> Estimate:
+    """The share of rows beyond what the others have in their tails: the largest excess at a few levels.
+
+    Its error is of sampling and of what the others differ in.
+    """
+    null = _total(nulls)
     rows, others = float(own.sum()), float(null.sum())
     if not rows or not others:
         return Estimate(0.0, 0.0, 1.0)
-    reached, usual = (np.cumsum(part[::-1])[::-1] / part.sum() for part in (own, null))
+    reached, usual, *each = (np.cumsum(part[::-1])[::-1] / max(part.sum(), 1.0) for part in (own, null, *nulls))
     best, least, most = 0.0, 0.0, 1.0
     for level in _LEVELS:
         inside = np.flatnonzero(usual <= level)
         cell = int(inside[0]) if len(inside) else CELLS - 1
         a, share = float(usual[cell]), float(reached[cell])
         found = (share - a) / (1.0 - a)
-        error = np.sqrt(max(share * (1.0 - share), a * (1.0 - a)) / rows + a * (1.0 - a) / others) / (1.0 - a)
+        shares = np.array([one[cell] for one in each])
+        sampling = a * (1.0 - a) * len(each) / others
+        between = (_MAD * float(np.median(np.abs(shares - np.median(shares))))) ** 2 - sampling
+        variance = max(share * (1.0 - share), a * (1.0 - a)) / rows + a * (1.0 - a) / others
+        error = np.sqrt(variance + max(between, 0.0) + (_TAILS_DIFFER * a) ** 2) / (1.0 - a)
         most = min(most, max(found, 0.0) + _ERRORS * error)
         if found - _ERRORS * error > least:
             best, least = found, float(found - _ERRORS * error)
@@ -254,6 +265,8 @@ def _blurs(evidence: Sequence[Evidence]) -> list[tuple[float, float]]:
     for place, own in enumerate(scatter):
         others = np.delete(scatter, place, axis=0)
         shared = np.isfinite(own) & np.isfinite(others).any(axis=0)
+        if shared[:-1].any():  # all rows are compared where no class can be
+            shared[-1] = False
         if shared.any():
             away[place] = float((own[shared] - np.nanmedian(others[:, shared], axis=0)).mean())
     found = []

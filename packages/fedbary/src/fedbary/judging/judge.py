@@ -21,6 +21,7 @@ from fedbary.judging.counts import counted
 from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.federation import Evidence
 from fedbary.judging.groups import Groups
+from fedbary.judging.label_evidence import LabelEvidence, label_evidence
 from fedbary.judging.labels import SHARES, JudgedLabels, judged_labels, share_likelihood
 from fedbary.judging.lines import Lines, judged_numbers, line_weights
 from fedbary.judging.model import JudgingModel, ReferenceModel
@@ -41,7 +42,9 @@ _FAR_TIMES = 1.5
 # Feature surprise: so many steps of the grid's unit for each factor e of squared distance over the usual one.
 _FEATURE_UNITS = 4.0
 # Rows of all classes that each class's usual distance is pooled with; and rows of a class that tell how it scatters.
-_PSEUDO_ROWS, _ENOUGH_ROWS = 10.0, 20
+_PSEUDO_ROWS, _ENOUGH_ROWS = 10.0, 10
+# Rows that tell what labels look like, and standard deviations beyond which they lie no farther out.
+_MOST_LOOKED_AT, _FAR_OUT = 20_000, 100.0
 # The rows in the middle, by whose distance all others are measured.
 _MIDDLE = (0.45, 0.55)
 # Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
@@ -235,10 +238,10 @@ class Judge:
         return np.asarray(away / np.exp(usual[-1] if self.model.numeric else usual[self.codes]))
 
     def _scatter(self, least: int) -> Floats:
-        """Log of the usual squared distance of each class's rows, before they were moved; NaN for few rows."""
-        away, found = self._seen[1], np.full(len(self.model.classes), np.nan)
+        """Log of the usual squared distance of each class's rows, and of all; before they were moved, NaN for few."""
+        away, found = self._seen[1], np.full(len(self.model.classes) + 1, np.nan)
         for code in range(len(found)):
-            mine = away if self.model.numeric else away[self.codes == code]
+            mine = away if self.model.numeric or code + 1 == len(found) else away[self.codes == code]
             if len(mine) >= max(_ENOUGH_ROWS, 2 * least):
                 found[code] = np.log(middle(mine, least=least)) + 2.0 * self.moved.log_times
         return np.asarray(np.round(found, 3))
@@ -309,6 +312,22 @@ class Judge:
             features=counted(judged.features, least=least),
             scatter=self._scatter(least),
         )
+
+    def label_evidence(self, codes: Integers, places: Integers, classes: int, *, least: int = 1) -> LabelEvidence:
+        """What the rows of each label look like; ``codes`` are among all classes, the model's at these places."""
+        means, counts = np.zeros((classes, self.model.features)), np.zeros(classes)
+        means[places], counts[places] = (
+            self.features_model.model.means @ self.features_model.model.root,
+            self.model.others.counts,
+        )
+        some = np.arange(0, len(codes), max(1, len(codes) // _MOST_LOOKED_AT))
+        some = some[codes[some] >= 0]
+        rows = [
+            self._filled(part[some[slice(*np.searchsorted(some, (place.start, place.stop)))] - place.start])
+            for place, part in self._values.placed()
+        ]
+        white = np.clip(np.concatenate(rows).astype(np.float64), -_FAR_OUT, _FAR_OUT) @ self.features_model.model.root
+        return label_evidence(white, codes[some], means, counts, least=least)
 
     def odd_columns(self, chosen: Integers, names: list[str], edges: Integers) -> list[str | None]:
         """For each of some rows, in order, the columns that take it away from where the others expect it.

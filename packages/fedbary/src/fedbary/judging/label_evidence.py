@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from fedbary.judging.label_mixture import Array, Codes, LabelMixture, Mask, site_effect, within_reach
 
 _MOST_ROWS, _MOST_ROWS_PER_CLASS, _MOST_COORDINATES = 4000, 400, 40
+_UNKNOWN = -999.0  # stands for a number that is not known
 _LEAST_ROWS = 5  # of a label, before anything is said about it
 _CONTAMINATION = 0.05  # the share of wrong labels that "as stated" allows for
 
@@ -43,6 +45,30 @@ class LabelEvidence:
     shift: float
     class_shift: float
 
+    def to_arrays(self) -> dict[str, Array]:
+        """For a reply."""
+        numbers = np.array([self.nats, self.slope, self.shift, self.class_shift])
+        return {
+            "label.counts": self.counts,
+            "label.judged": self.judged,
+            "label.looks": self.looks,
+            "label.gain": self.gain,
+            "label.numbers": np.nan_to_num(numbers, nan=_UNKNOWN),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], classes: int) -> LabelEvidence | None:
+        """What `to_arrays` gave, as a client sent it; None where that is not about these classes."""
+        parts = [arrays.get(f"label.{name}") for name in ("counts", "judged", "looks", "gain", "numbers")]
+        shapes = [None if part is None else part.shape for part in parts]
+        if shapes != [(classes,), (classes,), (classes, classes), (classes,), (4,)]:
+            return None
+        counts, judged, looks, gain, numbers = (np.asarray(part, dtype=np.float64) for part in parts)
+        if not np.allclose(looks.sum(axis=1), 1.0, atol=1e-3):
+            return None
+        nats, slope, shift, class_shift = np.where(numbers <= _UNKNOWN, np.nan, numbers).tolist()
+        return cls(counts, judged, looks, gain, nats, slope, shift, class_shift)
+
     @property
     def stated(self) -> Array:
         """The class shares that the labels say."""
@@ -70,7 +96,7 @@ class LabelEvidence:
         return np.asarray(1 - np.diag(joint) / np.maximum(joint.sum(0), 1e-12))
 
 
-def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array) -> LabelEvidence:
+def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, least: int = _LEAST_ROWS) -> LabelEvidence:
     """Compare a client's labels with what its rows look like.
 
     Rows are taken to the span of the others' class means (all that a common covariance leaves of the classes) and
@@ -86,6 +112,8 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array) -> Lab
         The others' class means in the same coordinates.
     model_counts : ndarray of shape (K,)
         Rows behind each of them; 0 where nobody else has the class.
+    least : int
+        Labels of fewer rows are said to look as stated.
 
     Examples
     --------
@@ -134,7 +162,7 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array) -> Lab
         k = _same_class(off.sum(1) + _beside(Y, labels == c, known[labels], span), mu, known)
         if k is not None:
             looks[c, k], looks[c, c] = looks[c, k] + looks[c, c], 0.0
-    few = judged < _LEAST_ROWS
+    few = judged < max(least, _LEAST_ROWS)
     looks[few], gain[few] = np.eye(K)[few], 0.0  # a share of one row would be that row
     slope = _slope(X, labels, mu, judged * (model_counts >= _LEAST_ROWS))
     shifts = float(np.sqrt(site.shift2)), float(np.sqrt(site.class_shift2))

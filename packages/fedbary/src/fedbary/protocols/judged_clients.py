@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from fedbary.judging.estimates import Estimate
 from fedbary.judging.federation import Judgement
-from fedbary.notes import Note
+from fedbary.judging.label_evidence import LabelEvidence
+from fedbary.judging.systematic import LabelFinding
+from fedbary.notes import Fact, Note
 from fedbary.space.schema import Schema
 from fedbary.valuation.row_values import bad_rows
 
@@ -57,6 +59,37 @@ def judging_notes(shift: float, offsets: Floats, schema: Schema, blur: float, de
         notes.append(Note("judging.shift", {"shift": round(shift, 2), "columns": columns}))
     if blur > _BLUR and deviations > _BLUR_DEVIATIONS:
         notes.append(Note("judging.blur", {"blur": round(blur, 2), "columns": ()}))
+    return notes
+
+
+def label_notes(
+    name: str,
+    evidence: Mapping[str, LabelEvidence],
+    findings: Mapping[str, Sequence[LabelFinding]],
+    classes: Sequence[str],
+) -> list[Note]:
+    """What is worth saying of a client's labels: systematic errors, and labels that only it has, or only one."""
+    notes = []
+    for one in findings.get(name, ()):
+        found, meant = (tuple(classes[place] for place in places) for places in (one.found, one.meant))
+        stated, looks = round(one.stated, 3), round(one.looks, 3)
+        if one.kind == "label-shares":
+            notes.append(Note("judging.label-shares", {"label": found[0], "stated": stated, "looks": looks}))
+        elif one.kind == "label-coding":
+            notes.append(Note("judging.label-coding", {"found": found, "meant": meant}))
+        elif one.kind == "label-class":
+            rows = int(evidence[name].counts[one.found[0]])
+            facts: dict[str, Fact] = {"label": found[0], "share": looks, "rows": rows, "meant": meant[0]}
+            notes.append(Note("judging.class-labels", facts))
+        else:
+            notes.append(Note("judging.label-means"))
+    if name in evidence:
+        others = np.array([one.counts for other, one in evidence.items() if other != name])
+        held = [place for place, rows in enumerate(evidence[name].counts) if rows]
+        alone = [place for place in held if len(others) and not others[:, place].any()]
+        notes += [Note("judging.own-label", {"label": classes[place]}) for place in alone[:_MOST_COLUMNS]]
+        if len(held) == 1:
+            notes.append(Note("judging.one-label", {"label": classes[held[0]]}))
     return notes
 
 

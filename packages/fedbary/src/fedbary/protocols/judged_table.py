@@ -11,8 +11,9 @@ from fedbary.data.ahead import ahead
 from fedbary.data.table import PART, Table
 from fedbary.judging.federation import Judgement, judgements
 from fedbary.judging.judge import Judge, Judged
+from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
-from fedbary.space.labels import label_positions
+from fedbary.space.labels import class_positions, label_positions
 from fedbary.space.missing import missing_coordinates
 from fedbary.space.parts import Part, encoded_parts
 from fedbary.space.points import cells_of_a_row, place
@@ -23,6 +24,9 @@ from fedbary.valuation.scored_rows import ScoredRows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+# Of more classes nobody looks at what each label's rows look like.
+_MOST_CLASSES = 100
 
 
 def judge_of(table: Table, schema: Schema, model: JudgingModel, *, projected: bool) -> Judge:
@@ -63,6 +67,15 @@ def judged_alone(
     if judgement is None:
         judgement = judgements({"own": judge.evidence(judged)}, model.held_out, rate=rate)["own"]
     return judged, judgement
+
+
+def label_evidence_of(table: Table, schema: Schema, judge: Judge, *, least: int) -> LabelEvidence | None:
+    """What the rows of each of the schema's classes look like; None for numbers, and for very many classes."""
+    classes = schema.label.classes
+    if judge.model.numeric or len(classes) > _MOST_CLASSES:
+        return None
+    places = class_positions(np.array(judge.model.classes, dtype=np.str_), classes)
+    return judge.label_evidence(label_positions(table.labels, classes), places, len(classes), least=least)
 
 
 def row_columns(

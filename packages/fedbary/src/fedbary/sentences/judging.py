@@ -8,8 +8,8 @@ SENTENCES = {
         "blur columns",
     ),
     "class-labels": say(
-        "about {share:whole_percent} of its {rows:number} {label!r} are wrong ({low:hundredths}–{high:whole_percent})",
-        "label share low high rows",
+        "about {share:whole_percent} of its {rows:number} {label!r} are wrong: they look like {meant!r}",
+        "label share rows meant",
     ),
     "label-coding": say(
         "its labels seem to be coded in another order: read {found:named} as {meant:named}", "found meant"

@@ -23,7 +23,7 @@ from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.narrow import as_in, by_name, narrowed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.first_message import FirstMessage
-from fedbary.protocols.judged_table import judge_of, judged_alone, row_columns
+from fedbary.protocols.judged_table import judge_of, judged_alone, label_evidence_of, row_columns
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
@@ -130,7 +130,11 @@ class CardsClient:
         if message.kind == "model" and "alone" not in message.scalars:
             return {"weights": judge.own_weights()}
         judged, _ = judged_alone(judge, message.arrays.get("weights"), None, rate=self._rules.fdr)
-        return judge.evidence(judged, self._groups).to_arrays()
+        groups, schema = self._groups, self._schema
+        assert schema is not None
+        told = judge.evidence(judged, groups).to_arrays()
+        found = label_evidence_of(self._table, schema, judge, least=1 if groups is None else groups.least)
+        return told if found is None else {**told, **found.to_arrays()}
 
     def _card(self, schema: Schema | None, task: Task) -> Card:
         settings = self._settings

@@ -15,8 +15,13 @@ _EVIDENCE = {
     "likelihood": Numbers((len(SHARES),), -1e12, 0.0, optional=True),
     "labels": Numbers((CELLS,), 0.0, 1e9, optional=True),
     "features": Numbers((CELLS,), 0.0, 1e9, optional=True),
-    "scatter": Numbers(("judged classes",), -1e3, 1e3, optional=True),
+    "scatter": Numbers(("scattering classes",), -1e3, 1e3, optional=True),
     "seen": Numbers((1,), 0.0, 1.0, optional=True),
+    "label.counts": Numbers(("all classes",), 0.0, 1e9, optional=True),
+    "label.judged": Numbers(("all classes",), 0.0, 1e9, optional=True),
+    "label.looks": Numbers(("all classes", "all classes"), 0.0, 1.0 + 1e-9, optional=True),
+    "label.gain": Numbers(("all classes",), -1e6, 1e6, optional=True),
+    "label.numbers": Numbers((4,), -1e12, 1e12, optional=True),
 }
 
 EXCHANGES = {

@@ -14,6 +14,7 @@ from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.estimates import Estimate
 from fedbary.judging.federation import Evidence
 from fedbary.judging.judge import Judge
+from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
 from fedbary.judging.moving import Moved
 from fedbary.protocols.cards.card import Card
@@ -144,6 +145,19 @@ class Models:
         places = class_positions(np.array(classes, dtype=np.str_), self.schema.label.classes)
         return evidence.among(places, len(self.schema.label.classes))
 
+    def label_evidence_of_reference(self) -> LabelEvidence | None:
+        """What the reference's labels look like to all clients together; None without a reference, and for numbers."""
+        if self._reference is None or self._numeric:
+            return None
+        known = self._holders.modelled(len(self._parts) - 1)
+        if known.sum() < 2:
+            return None
+        others = discriminant(restricted(self._sums.without(len(self._parts) - 1), known), *self._coordinates)
+        judge = Judge(JudgingModel(self._classes(known), others), len(self._reference.values))
+        codes = class_positions(np.asarray(self._reference.labels, dtype=np.str_), self._classes(known))
+        judge.add(self._reference.values, codes, np.zeros(len(codes)))
+        return judge.label_evidence(self._reference.codes, np.flatnonzero(known), len(known))
+
     def at_home(self, name: str) -> JudgingModel:
         """What a client judges its rows by that is asked once: by the reference's weights, beside its evidence."""
         model, judge = self.model(name), self.held_out
@@ -153,7 +167,7 @@ class Models:
         told = self.evidence_of_reference(weights)
         assert told is not None
         if not self._numeric:
-            told = replace(told, scatter=told.scatter[self.known(name)])
+            told = replace(told, scatter=told.scatter[np.append(self.known(name), True)])
         return replace(model, weights=weights, held_out=told)
 
     def relative_shares(self) -> list[Estimate | None]:

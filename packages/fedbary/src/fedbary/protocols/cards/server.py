@@ -13,6 +13,8 @@ from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.judging.competition import moved_or_not
 from fedbary.judging.federation import Evidence, Judgement, judgements
+from fedbary.judging.label_evidence import LabelEvidence
+from fedbary.judging.systematic import systematic
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import ARRAYS, Card
@@ -27,7 +29,7 @@ from fedbary.protocols.cards.placing import agreed_schema, missing_share
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
-from fedbary.protocols.judged_clients import client_numbers, common_weights, judging_notes, quality_columns
+from fedbary.protocols.judged_clients import client_numbers, common_weights, judging_notes, label_notes, quality_columns
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference
@@ -43,6 +45,8 @@ from fedbary.valuation.verdict import COLUMN_OFF
 from fedbary.valuation.worth import with_worth
 
 _KINDS = ("card", "model", "evidence", "flags")
+# What the reference is called among clients; no client has an empty name.
+_REFERENCE = ""
 
 
 class CardsServer:
@@ -70,6 +74,7 @@ class CardsServer:
         self._cards: dict[str, Card] = {}
         self._weights: dict[str, np.ndarray] = {}
         self._evidence: dict[str, Evidence] = {}
+        self._labels: dict[str, LabelEvidence] = {}
         self._failures: dict[str, Failure] = {}
         self._agreed: Schema | None = None
         self._found: Models | None = None
@@ -130,6 +135,8 @@ class CardsServer:
                 state[f"{index}.weights"] = self._weights[name]
             if name in self._evidence:
                 state |= under(f"{index}.evidence.", self._evidence[name].to_arrays())
+            if name in self._labels:
+                state |= under(f"{index}.labels.", self._labels[name].to_arrays())
         return state
 
     def restore(self, state: State) -> None:
@@ -145,6 +152,10 @@ class CardsServer:
                 self._weights[name] = state[f"{index}.weights"]
             if evidence := below(state, f"{index}.evidence."):
                 self._evidence[name] = Evidence.from_arrays(evidence)
+            if labels := below(state, f"{index}.labels."):
+                found = LabelEvidence.from_arrays(labels, len(labels["label.counts"]))
+                assert found is not None
+                self._labels[name] = found
 
     def result(self) -> Valuation:
         """Distances to the target, estimated shares of bad rows, and what stands out in a card."""
@@ -199,6 +210,9 @@ class CardsServer:
             elif "likelihood" in reply.arrays:
                 told, models = Evidence.from_arrays(reply.arrays), self._models()
                 self._evidence[name] = models.of_all_classes(told, models.classes(name))
+                labels = LabelEvidence.from_arrays(reply.arrays, len(models.schema.label.classes))
+                if labels is not None:
+                    self._labels[name] = labels
         except Exception as error:
             if self._stage == "card":  # whoever says nonsense later is judged by its card
                 self._failures[name] = Failure.of(error)
@@ -335,6 +349,8 @@ class CardsServer:
             twins.setdefault(_content(self._cards[name]), []).append(name)
         notes: dict[str, list[Note]] = {}
         judged = self._judgements()
+        reference = models.label_evidence_of_reference()
+        findings = systematic({**self._labels, **({} if reference is None else {_REFERENCE: reference})})
         for name in valued:
             notes[name] = found.of(name)
             # Whoever sends another's card under a name of its own adds nothing, and should be known.
@@ -346,6 +362,7 @@ class CardsServer:
             one = judged.get(name)
             blur = (np.nan, 0.0) if one is None else (one.blur, one.blur_deviations)
             notes[name] += judging_notes(shift, offsets, models.schema, *blur)
+            notes[name] += label_notes(name, self._labels, findings, models.schema.label.classes)
         return notes
 
     def _usually_missing(self, missing: Mapping[str, float]) -> float:

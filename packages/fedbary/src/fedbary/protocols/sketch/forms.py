@@ -67,7 +67,7 @@ JUDGING_MODEL = {
     "held.likelihood": Numbers((len(SHARES),), -1e12, 0.0, optional=True),
     "held.labels": Numbers((CELLS,), 0.0, 1e9, optional=True),
     "held.features": Numbers((CELLS,), 0.0, 1e9, optional=True),
-    "held.scatter": Numbers(("judged classes",), -1e3, 1e3, optional=True),
+    "held.scatter": Numbers(("scattering classes",), -1e3, 1e3, optional=True),
     "held.seen": Numbers((1,), 0.0, 1.0, optional=True),
 }
 
