@@ -170,11 +170,12 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, lea
 
 
 def _sample(codes: Codes, counts: Array) -> tuple[Codes, Array]:
-    """Rows by a fixed stride within each label, at least 400 of each where there are, and what each stands for."""
+    """Rows by a fixed stride within each label, 400 of each where there are, and how many each stands for."""
     rows, weight = [], []
+    least = min(_MOST_ROWS_PER_CLASS, 2 * _MOST_ROWS // max(int((counts > 0).sum()), 1))
     for c in np.flatnonzero(counts):
         members = np.flatnonzero(codes == c)
-        most = max(_MOST_ROWS_PER_CLASS, int(_MOST_ROWS * counts[c] / counts.sum()))
+        most = max(least, int(_MOST_ROWS * counts[c] / counts.sum()))
         rows.append(members[:: -(-len(members) // most)])
         weight.append(np.full(len(rows[-1]), len(members) / len(rows[-1])))
     return np.concatenate(rows), np.concatenate(weight)
