@@ -27,15 +27,18 @@ _LEAST_SPREAD, _RELATIVE_SPREAD = 0.01, 0.25
 _QUARTILE, _MAD = 0.25, 1.4826
 # With this probability a client is bad where its share has a lower end; and of the ends themselves.
 _SURE, _MISS = 0.9, 0.05
+# Errors of one kind alone, confusions with the next class, seem fewer by up to this part: nobody knows their kind.
+_KINDS_DIFFER = 0.35
 # Tail levels at which features may exceed the others', and standard errors that they have to.
 _LEVELS, _ERRORS = (0.2, 0.1, 0.05, 0.02), 2.0
 _LEAST_SHARE, _MOST_SHARE = 1e-4, 0.95
 # Clean clients' tails differ by this part of them in any federation.
-_TAILS_DIFFER = 0.2
+_TAILS_DIFFER = 0.1
 # Spread between clients in log blur that is expected in any federation.
 _BLUR_SPREAD = 0.15
 # Stands for a number that is not known where arrays must be finite.
 UNKNOWN = -999.0
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +164,7 @@ def judgements(
             label_null=label_null,
             feature_null=_total(features),
             label_share=bad[name].share,
-            feature_share=float(np.clip(odd.low, _LEAST_SHARE, _MOST_SHARE)),
+            feature_share=float(np.clip(odd.share, _LEAST_SHARE, _MOST_SHARE)),
             blur=blur,
             blur_deviations=deviations,
         )
@@ -214,7 +217,8 @@ def _groups(one: Evidence, others: Sequence[tuple[float, float]], clean: tuple[f
     least = ends[0] if bad > _SURE else 0.0
     most = ends[1] if bad > 0.5 else float(np.interp(1.0 - _MISS, (1.0 - bad) + bad * reached, beyond))
     share = bad * x
-    wrong = Estimate(*(one.seen * end for end in (share, min(least, share), max(most, share))))
+    most = min(max(most, share) + _KINDS_DIFFER * share, 1.0)
+    wrong = Estimate(*(one.seen * end for end in (share, min(least, share), most)))
     return _Group(bad, float(np.clip(share, _LEAST_SHARE, _MOST_SHARE)), wrong)
 
 
@@ -282,29 +286,23 @@ def _blurs(evidence: Sequence[Evidence]) -> list[tuple[float, float]]:
 
 
 def _with_cuts(found: Mapping[str, Judgement], evidence: Mapping[str, Evidence], rate: float) -> dict[str, Judgement]:
-    """One test over the rows of all clients, half of the rate for each channel."""
-    label = _cuts({n: (evidence[n].labels, j.label_null, j.label_share) for n, j in found.items()}, rate / 2.0)
-    feature = _cuts({n: (evidence[n].features, j.feature_null, j.feature_share) for n, j in found.items()}, rate / 2.0)
-    return {
-        name: replace(judgement, label_cut=label[name], feature_cut=feature[name]) for name, judgement in found.items()
-    }
+    """One test over labels and features of the rows of all clients: Benjamini–Hochberg, weighted.
 
-
-def _cuts(channel: Mapping[str, tuple[Floats, Floats, float]], rate: float) -> dict[str, float]:
-    """Benjamini–Hochberg over all rows, weighted by each client's odds of bad rows; counts are all that is needed.
-
-    P-values are multiplied by m/ω, ω = x/(1 − x) the odds and m the share of bad rows over all clients.
+    A p-value counts as p/ω, ω = x/(1 − x) the odds of what its client and channel have to be found, x the estimated
+    share; with m rows expected to be found in all, those with p/ω ≤ rate·rank/m are flagged. Counts are all it needs.
     """
-    rows = sum(float(own.sum()) for own, _, _ in channel.values())
-    if not rows:
-        return dict.fromkeys(channel, -1.0)
-    bad = sum(float(own.sum()) * share for own, _, share in channel.values()) / rows
-    factor = {name: bad * (1.0 - share) / share for name, (_, _, share) in channel.items()}
-    scaled = np.concatenate([tail(null) * factor[name] for name, (_, null, _) in channel.items()])
-    number = np.concatenate([own for own, _, _ in channel.values()])
+    channels = {
+        **{(name, "label"): (evidence[name].labels, j.label_null, j.label_share) for name, j in found.items()},
+        **{(name, "feature"): (evidence[name].features, j.feature_null, j.feature_share) for name, j in found.items()},
+    }
+    expected = sum(float(own.sum()) * share for own, _, share in channels.values())
+    odds = {key: share / (1.0 - share) for key, (_, _, share) in channels.items()}
+    scaled = np.concatenate([tail(null) / odds[key] for key, (_, null, _) in channels.items()])
+    number = np.concatenate([own for own, _, _ in channels.values()])
     order = np.argsort(scaled, kind="stable")
-    kept = np.flatnonzero(scaled[order] * rows <= rate * np.cumsum(number[order]))
-    if not len(kept):
-        return dict.fromkeys(channel, -1.0)
-    cut = float(scaled[order][kept[-1]])
-    return {name: cut / factor[name] * (1.0 + 1e-12) for name in channel}
+    kept = np.flatnonzero(scaled[order] * expected <= rate * np.cumsum(number[order]))
+    cut = float(scaled[order][kept[-1]]) * (1.0 + _ROUNDING) if len(kept) else -1.0
+    return {
+        name: replace(judgement, label_cut=cut * odds[name, "label"], feature_cut=cut * odds[name, "feature"])
+        for name, judgement in found.items()
+    }
