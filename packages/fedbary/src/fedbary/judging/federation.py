@@ -32,8 +32,10 @@ _KINDS_DIFFER = 0.35
 # Tail levels at which features may exceed the others', and standard errors that they have to.
 _LEVELS, _ERRORS = (0.2, 0.1, 0.05, 0.02), 2.0
 _LEAST_SHARE, _MOST_SHARE = 1e-4, 0.95
+# The null is of rows that are mostly clean and the shares are estimates: with the whole rate more than that was false.
+_OF_THE_RATE = 0.6
 # Clean clients' tails differ by this part of them in any federation.
-_TAILS_DIFFER = 0.1
+_TAILS_DIFFER = 0.15
 # Spread between clients in log blur that is expected in any federation.
 _BLUR_SPREAD = 0.15
 # Stands for a number that is not known where arrays must be finite.
@@ -289,7 +291,7 @@ def _with_cuts(found: Mapping[str, Judgement], evidence: Mapping[str, Evidence],
     """One test over labels and features of the rows of all clients: Benjamini–Hochberg, weighted.
 
     A p-value counts as p/ω, ω = x/(1 − x) the odds of what its client and channel have to be found, x the estimated
-    share; with m rows expected to be found in all, those with p/ω ≤ rate·rank/m are flagged. Counts are all it needs.
+    share; with m rows expected to be found in all, those with p/ω ≤ .6·rate·rank/m are flagged. Counts are all it needs.
     """
     channels = {
         **{(name, "label"): (evidence[name].labels, j.label_null, j.label_share) for name, j in found.items()},
@@ -300,7 +302,7 @@ def _with_cuts(found: Mapping[str, Judgement], evidence: Mapping[str, Evidence],
     scaled = np.concatenate([tail(null) / odds[key] for key, (_, null, _) in channels.items()])
     number = np.concatenate([own for own, _, _ in channels.values()])
     order = np.argsort(scaled, kind="stable")
-    kept = np.flatnonzero(scaled[order] * expected <= rate * np.cumsum(number[order]))
+    kept = np.flatnonzero(scaled[order] * expected <= _OF_THE_RATE * rate * np.cumsum(number[order]))
     cut = float(scaled[order][kept[-1]]) * (1.0 + _ROUNDING) if len(kept) else -1.0
     return {
         name: replace(judgement, label_cut=cut * odds[name, "label"], feature_cut=cut * odds[name, "feature"])
