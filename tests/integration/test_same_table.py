@@ -110,6 +110,51 @@ def test_the_format_of_a_file_moves_nothing(frames, tmp_path, name):
     assert_same(first, second)
 
 
+WORDS = ["slept", "badly", "after", "a", "long", "walk", "by", "the", "river"]
+
+
+def untidy(rows, seed):
+    """Patients with free text, an empty and a constant column, odd cells, rare events, and rows without a label."""
+    rng = np.random.default_rng(seed)
+    frame = patients(rows, seed).assign(
+        comment=[" ".join(rng.choice(WORDS, 7)) for _ in range(rows)],
+        empty=np.nan,
+        year=2024,
+        fee=np.where(rng.random(rows) < 0.04, rng.integers(20, 90, rows), 0),
+        dose=[("?!" if row in (3, 8) else f"{value:.3f}") for row, value in enumerate(rng.normal(size=rows))],
+    )
+    frame.loc[[1, 4], "diagnosis"] = None
+    return frame
+
+
+@pytest.mark.parametrize("protocol", ["sketch", "cards"])
+@pytest.mark.parametrize("form", ["table.csv", "table.parquet", "table.feather", "pair", "stored"])
+def test_an_untidy_table_has_the_same_verdict_in_every_form(tmp_path, protocol, form):
+    frames = {name: untidy(120, seed) for seed, name in enumerate(["north", "south", "west"])}
+
+    def written(name, frame):
+        if form == "pair":
+            return frame.drop(columns="diagnosis"), frame["diagnosis"]
+        folder = tmp_path / name
+        folder.mkdir()
+        kind = "table.parquet" if form == "stored" else form
+        FORMATS[kind](frame, folder / kind)
+        return fb.read(folder / kind, "diagnosis", stored=True) if form == "stored" else folder / kind
+
+    reference = untidy(200, 9)
+    expected = fb.value(frames, reference, label="diagnosis", protocol=protocol, seed=0)
+    clients = {name: written(name, frame) for name, frame in frames.items()}
+    found = fb.value(clients, written("reference", reference), label="diagnosis", protocol=protocol, seed=0)
+    assert not expected.failed
+    assert {note.facts.get("column") for note in expected.notes} >= {"comment", "empty", "year"}
+    assert [one.advice for one in found.verdict()] == [one.advice for one in expected.verdict()]
+    assert_same(expected, found)
+    assert [note.code for note in found.notes] == [note.code for note in expected.notes]
+    for name in frames:
+        assert found.rows(name)["row"].tolist() == [row for row in range(120) if row not in (1, 4)]
+        assert found.outcomes[name] == expected.outcomes[name]
+
+
 @settings(max_examples=40)
 @given(st.integers(-15_000, 15_000))
 def test_a_shift_of_all_dates_changes_nothing_in_their_own_coordinate(days):

@@ -35,9 +35,9 @@ def rows(count, seed):
 
 SPOILT = {
     "schema.columns-missing": lambda frame: frame.rename(columns={"x1": SECRET}),
-    "data.cell-does-not-fit": lambda frame: frame.assign(x1=[SECRET, *frame["x1"][1:]]),
+    "data.cell-does-not-fit": lambda frame: frame.assign(x1=[*[SECRET] * 9, *frame["x1"][9:]]),
     "data.no-such-column": lambda frame: frame.rename(columns={"label": SECRET}),
-    "data.labels-missing": lambda frame: frame.assign(label=[None, *frame["label"][1:]]).assign(**{SECRET: 1.0}),
+    "data.labels-missing": lambda frame: frame.assign(label=None).assign(**{SECRET: 1.0}),
 }
 
 
@@ -121,7 +121,7 @@ def test_only_the_owner_s_log_tells_what_is_wrong_with_the_rows(federation, epsi
 
 def test_only_the_coordinator_s_own_files_name_the_columns_that_a_client_described(tmp_path):
     tables = {name: rows(60, seed) for seed, name in enumerate(("a", "b", "c"))}
-    tables["odd"] = rows(60, 4).rename(columns={"x1": SECRET})
+    tables["odd"] = rows(60, 4).rename(columns={"x1": SECRET, "x2": f"{SECRET} 2"})
     tables["number"] = rows(60, 5).assign(label=np.linspace(0.5, 9.7, 60)).rename(columns={"label": SECRET})
     engine = fb.LocalEngine(folder=tmp_path)
     found = fb.value(

@@ -69,26 +69,16 @@ BAD_CLIENTS = {
         {"column": "age", "count": 3, "rows": 60},
     ),
     "wrong columns": (
-        lambda f: f.rename(columns={"dose": "Dose"}),
+        lambda f: f.rename(columns={"dose": "Dose", "age": "Age"}),
         ("schema.columns-missing", "schema.columns-unlike-the-others"),
-        {"missing": ("dose",), "extra": ("Dose",)},
+        {"missing": ("age", "dose"), "extra": ("Age", "Dose")},
     ),
     "too few rows": (lambda f: f.head(4), ("schema.too-few-rows",) * 2, {"rows": 4, "least": 5}),
-    "text for numbers": (
-        lambda f: f.assign(age="old"),
-        ("data.cell-does-not-fit",) * 2,
-        {"column": "age"},
-    ),
-    "mixed types": (
-        lambda f: f.assign(age=["x"] + [1.5] * 59),
-        ("data.cell-does-not-fit",) * 2,
-        {"column": "age", "example": "'x'", "row": 0},
-    ),
-    "infinite": (lambda f: f.assign(dose=np.inf), ("data.no-finite-number",) * 2, {"column": "dose", "count": 60}),
-    "missing labels": (
-        lambda f: f.assign(label=[None] + ["ill"] * 59),
-        ("data.labels-missing",) * 2,
-        {"name": "label", "missing": 1},
+    "missing labels": (lambda f: f.assign(label=None), ("data.labels-missing",) * 2, {"name": "label", "missing": 60}),
+    "few labels": (
+        lambda f: f.assign(label=["ill"] * 4 + [None] * 56),
+        ("schema.too-few-rows",) * 2,
+        {"rows": 4, "least": 5},
     ),
     "quantities as label": (
         lambda f: f.assign(label=np.linspace(0, 1, 60)),
@@ -113,6 +103,58 @@ def test_a_bad_client_is_named_with_the_reason_and_the_others_are_valued(kind, r
     assert facts.items() <= why.facts.items()
     assert result.clients["distance"].notna().tolist() == [True, True, False]
     assert result.clients["share"][:2].sum() == pytest.approx(1)
+
+
+# What one client's column may hold without anybody being refused; the column of one that cannot be read.
+ODD_COLUMNS = {
+    "text for numbers": (lambda f: f.assign(age="old"), "age"),
+    "mixed types": (lambda f: f.assign(age=["x"] * 20 + [1.5] * 40), "age"),
+    "infinite": (lambda f: f.assign(dose=np.inf), "dose"),
+    "renamed": (lambda f: f.rename(columns={"dose": "Dose"}), "dose"),
+    "empty": (lambda f: f.assign(city=None), "city"),
+    "names": (lambda f: frame(rows=150).assign(city=[f"a house in street {i}" for i in range(150)]), "city"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_COLUMNS)
+@pytest.mark.parametrize("reference_known", [True, False])
+def test_one_column_of_one_client_stops_nobody_and_is_named_once(kind, reference_known):
+    change, column = ODD_COLUMNS[kind]
+    clients = {"good": frame(seed=1), "fine": frame(seed=2), "odd": spoiled(change)}
+    result = fb.value(clients, frame(rows=90, seed=3) if reference_known else None, protocol="cards", seed=0)
+    assert not result.failed
+    assert column not in [one.name for one in result.schema.columns]
+    assert [note.facts["column"] for note in result.notes if "column" in note.facts].count(column) == 1
+    assert "missing" not in str(result.outcomes["odd"].notes)
+
+
+def test_free_text_everywhere_is_left_out_with_the_remedy():
+    rng = np.random.default_rng(0)
+    told = lambda f: f.assign(comment=[" ".join(rng.choice(list("abcdefgh"), 7)) for _ in f.index])  # noqa: E731
+    for reference in (None, told(frame(seed=3))):
+        result = fb.value({name: told(frame(seed=seed)) for seed, name in enumerate("abc")}, reference, seed=0)
+        assert not result.failed
+        (note,) = [note for note in result.notes if note.facts.get("column") == "comment"]
+        assert (note.code, note.facts["why"].code) == ("data.column-left-out", "data.free-text")
+        assert "example" not in note.facts["why"].facts
+        assert "encoder='hashing'" in str(note)
+
+
+def test_a_column_that_the_reference_lacks_does_not_stop_a_run():
+    for protocol in ("sketch", "cards", "interpolation"):
+        result = fb.value({"a": frame(seed=1), "b": frame(seed=2)}, frame(seed=3).assign(age=np.nan), protocol=protocol)
+        assert not result.failed
+        assert [note.facts["column"] for note in result.notes if note.code == "schema.column-left-out"] == ["age"]
+
+
+@pytest.mark.parametrize("protocol", ["sketch", "cards", "interpolation"])
+def test_rows_without_a_label_are_counted_and_the_others_keep_their_names(protocol):
+    some = frame(seed=1)
+    some.loc[[0, 7, 9], "label"] = [None, "", None]
+    result = fb.value({"a": some, "b": frame(seed=2), "c": frame(seed=4)}, frame(seed=3), protocol=protocol, seed=0)
+    assert result.clients["rows"].tolist() == [57, 60, 60]
+    assert fb.Note("data.rows-without-label", {"label": "label", "count": 3, "rows": 60}) in result.outcomes["a"].notes
+    assert result.rows("a")["row"].tolist() == [row for row in range(60) if row not in (0, 7, 9)]
 
 
 def test_where_no_other_client_is_believed_the_reference_alone_is_the_model():
@@ -160,7 +202,7 @@ def test_missing_values_are_taken_and_never_bring_a_client_nearer(reference_know
         assert result.clients["distance"][0] < result.clients["distance"][1]
 
 
-def test_a_constant_column_is_valued_and_noted():
+def test_a_constant_column_is_left_out_and_noted():
     constant = lambda seed: frame(seed=seed).assign(height=1.7)  # noqa: E731
     result = fb.value({"a": constant(1)}, constant(2), seed=0)
     assert result.clients["distance"].notna().all()

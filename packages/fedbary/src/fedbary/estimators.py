@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from fedbary.api import value
-from fedbary.data.frames import labels_from_values
+from fedbary.data.frames import labels_as_series, labels_from_series
 from fedbary.data.objects.features import labels_of
 from fedbary.data.table import Table
 from fedbary.errors import DataError
@@ -127,7 +127,7 @@ class FlagFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         """Value the rows against the validation rows, act on the flags, and fit the classifier."""
         valued = clone(self.row_values) if self.row_values is not None else RowValues()
         self.row_values_ = valued.fit(X, y, X_val, y_val)
-        labels = labels_from_values("label", labels_of(y))
+        labels = labels_from_series("label", labels_as_series("label", labels_of(y)))
         positions = Table({"position": np.arange(len(labels), dtype=float)}, labels)
         cleaned = clean(positions, self.row_values_.rows_, self.how)
         chosen = cleaned.columns["position"].astype(np.intp)

@@ -38,13 +38,16 @@ def test_a_clean_table_has_no_findings(frame):
     assert "would take this table" in repr(found)
 
 
-def test_all_that_is_refused_is_found_at_once(frame):
-    spoilt = frame.astype({"age": object, "ill": object})
+def test_all_that_is_refused_or_left_out_is_found_at_once(frame):
+    spoilt = frame.astype({"age": object, "income": object, "ill": object})
     spoilt.loc[3, "age"], spoilt.loc[5, "ill"] = "old", None
+    spoilt.loc[:60, "income"] = "much"
     spoilt["patient"] = [0, *range(199)]
     found = fb.check(spoilt, "ill", id="patient")
-    assert found.refused
-    assert set(codes(found)) == {"data.mixed-column", "data.labels-missing", "data.ids-repeat"}
+    assert codes(found, Severity.REFUSED) == ["data.ids-repeat"]
+    left_out = {"data.cells-unread", "data.column-left-out", "data.rows-without-label"}
+    assert set(codes(found, Severity.DOUBTFUL)) == left_out
+    assert not {note.code for note in found.read} & left_out
     assert found.rows == 199
 
 
@@ -78,7 +81,7 @@ def test_where_nothing_can_be_looked_at_the_reason_is_raised(frame):
     with pytest.raises(DataError, check=coded("data.no-such-column")):
         fb.check(frame, "sick")
     with pytest.raises(DataError, check=coded("data.mixed-column")):
-        fb.check(pd.DataFrame({"age": ["1", "2", "x"], "label": [0, 1, 0]}))
+        fb.check(pd.DataFrame({"age": ["1", "2", "x"] * 6, "label": [0, 1, 0] * 6}))
 
 
 def test_it_is_json(frame):

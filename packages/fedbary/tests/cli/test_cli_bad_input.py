@@ -25,15 +25,13 @@ REFUSE = ("--missing", "refuse")
 
 BAD = {
     "nan": (lambda f: f.assign(age=f["age"].where(f.index > 1)), "schema.missing-values"),
-    "columns": (lambda f: f.rename(columns={"city": "town"}), "schema.columns-missing"),
+    "columns": (lambda f: f.rename(columns={"city": "town", "age": "years"}), "schema.columns-missing"),
     "duplicate": (lambda f: f.assign(id=f["id"].replace("p5", "p4")), "data.ids-repeat"),
-    "mixed": (lambda f: f.assign(age=f["age"].astype(object).where(f.index != 3, "old")), "data.cell-does-not-fit"),
     "no-label": (lambda f: f.drop(columns="ill"), "data.no-such-column"),
     "label-kind": (lambda f: f.assign(ill=np.arange(len(f)) / 7), "schema.label-holds-fractions"),
     "few": (lambda f: f.head(3), "schema.too-few-rows"),
     "no-rows": (lambda f: f.head(0), "data.header-only"),
-    "infinite": (lambda f: f.assign(age=np.inf), "data.no-finite-number"),
-    "missing-label": (lambda f: f.assign(ill=f["ill"].where(f.index > 0)), "data.labels-missing"),
+    "missing-label": (lambda f: f.assign(ill=None), "data.labels-missing"),
 }
 
 

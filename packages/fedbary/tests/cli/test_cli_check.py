@@ -63,9 +63,7 @@ def test_too_few_rows_are_refused_with_and_without_a_schema(refused, spoil, sche
 
 def test_all_that_is_refused_is_told_at_once(refused, spoil):
     def change(frame):
-        return frame.assign(
-            age=frame["age"].astype(str).where(frame.index > 0, "old"), ill=frame["ill"].mask(frame.index == 2)
-        )
+        return frame.assign(id=frame["id"].replace("p5", "p4"), ill=[f"{'very ' * 50}{one}" for one in frame["ill"]])
 
     error = refused("check", spoil("odd", change), "--label", "ill", "--id", "id", says="would refuse")
     assert (error.code, error.private["count"]) == ("checkup.refused", 2)

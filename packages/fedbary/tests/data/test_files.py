@@ -63,7 +63,7 @@ def test_headers_lose_byte_order_mark_and_spaces(tmp_path):
         ("bank.csv.gz", b"age,label\n31,1\n", "formats.damaged", {}),
         ("bank.csv.gz", gzip.compress(b"age,label\n" + b"31,1\n" * 999, mtime=0)[:-12], "formats.damaged", {}),
         ("bank.csv.gz", gzip.compress(ROWS, mtime=0)[:40] + b"\xff" * 40, "formats.damaged", {}),
-        ("bank.csv", b"age,label\n" + b"9" * 400 + b",1\n", "data.no-finite-number", {}),
+        ("bank.csv", b"age,label\n" + b"9" * 400 + b",1\n", "data.cell-does-not-fit", {}),
         ("bank.csv", b"PK\x03\x04\xff\xfe a spreadsheet", "formats.not-text", {"kind": "an Excel or zip file"}),
         ("bank.csv", "age,label\n31,1\n".encode("utf-16-le"), "formats.not-text", {"kind": None}),
         ("bank.csv.zip", b"PK\x03\x04", "formats.damaged", {}),

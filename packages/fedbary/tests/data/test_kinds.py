@@ -17,10 +17,10 @@ NAMES = [f"Ann {row}" for row in range(ROWS)]
 SENTENCES = [f"The patient in bed {row} slept well and ate little." for row in range(ROWS)]
 
 
-def read(column, *, rows=ROWS, beside=True, **options):
+def read(column, *, rows=ROWS, beside=True, reading=None, **options):
     """A table of a column ``c``, beside a number."""
     frame = pd.DataFrame({"c": column} | ({"x": np.linspace(0.1, 0.9, rows)} if beside else {}) | {"label": 0})
-    return fb.Table.from_frame(frame, options=fb.ReadOptions(**options))
+    return fb.Table.from_frame(frame, options=fb.ReadOptions(**options), reading=reading)
 
 
 def codes(table):
@@ -140,19 +140,33 @@ def test_options_may_name_the_label_and_the_id():
 @pytest.mark.parametrize(
     ("column", "kind", "example"),
     [
-        ([1, "old", 3], "number", "'old'"),
-        (["yes", "perhaps", "no"], "boolean", "'perhaps'"),
-        ([0, 2, 1], "boolean", "2"),
+        ([1, "old", "new"], "number", "'old'"),
+        (["yes", "perhaps", "rarely"], "boolean", "'perhaps'"),
+        ([0, 2, 3], "boolean", "2"),
         (["2020-01-01", "spring", None], "date", "'spring'"),
         (pd.to_datetime(["2020-01-01"] * 3), "number", "'2020-01-01T00:00:00.000000'"),
         (["a", "b", "c"], "vector", "'a'"),
     ],
 )
-def test_a_cell_that_does_not_fit_what_was_agreed_is_named(column, kind, example):
+def test_a_column_that_does_not_fit_what_was_agreed_is_left_out_and_refused_alone(column, kind, example):
     frame = pd.DataFrame({"c": column, "label": 0})
+    agreed = Reading({"c": ColumnReading(kind, width=2 * (kind == "vector"))})
     with pytest.raises(DataError, check=coded("data.cell-does-not-fit")) as caught:
-        fb.Table.from_frame(frame, reading=Reading({"c": ColumnReading(kind, width=2 * (kind == "vector"))}))
+        fb.Table.from_frame(frame, reading=agreed)
     assert caught.value.private["example"] == example
+    beside = fb.Table.from_frame(frame.assign(x=[0.5, 1.5, 2.5]), reading=agreed)
+    assert (beside.column_names, beside.reading["c"].kind) == (("x",), "dropped")
+    (note,) = beside.notes
+    assert (note.code, note.facts["why"].code) == ("data.column-left-out", "data.cell-does-not-fit")
+
+
+def test_few_cells_that_cannot_be_read_are_missing_and_counted():
+    cells = ["old" if row in (3, 7) else f"{row}.5" for row in range(ROWS)]
+    guessed, agreed = read(cells), read(cells, reading=Reading({"c": ColumnReading("number")}))
+    for table in (guessed, agreed):
+        assert np.flatnonzero(np.isnan(table.columns["c"])).tolist() == [3, 7]
+        (note,) = [note for note in table.notes if note.code == "data.cells-unread"]
+        assert (note.facts["count"], note.facts["row"], note.facts["example"]) == (2, 3, "'old'")
 
 
 def test_agreed_kinds_are_read_from_whatever_type_a_column_has():
@@ -173,13 +187,15 @@ def test_agreed_kinds_are_read_from_whatever_type_a_column_has():
         (["1,234", "5,678"], "decimal-unclear"),
         (["1,5", "2.5"], "decimal-unclear"),
         (["€ 1.234", "€ 5.678"], "decimal-unclear"),
-        (["2020-01-01", "2020-01-02", "spring"], "mixed-column"),
-        (["1,5", "2,5", "much"], "mixed-column"),
+        (["2020-01-01", "2020-01-02", "spring"] * 6, "mixed-column"),
+        (["1,5", "2,5", "much"] * 6, "mixed-column"),
     ],
 )
-def test_what_could_be_two_things_is_refused(column, code):
+def test_what_could_be_two_things_is_left_out_and_refused_alone(column, code):
+    (note,) = [note for note in read(column, rows=len(column)).notes if note.code == "data.column-left-out"]
+    assert note.facts["why"].code == f"data.{code}"
     with pytest.raises(DataError, check=coded(f"data.{code}")):
-        read(column, rows=len(column))
+        read(column, rows=len(column), beside=False)
 
 
 def test_whoever_says_which_is_understood():
@@ -201,13 +217,26 @@ def test_labels_lose_blanks_and_decimal_commas():
     assert fb.Table.from_frame(frame.assign(label=["1,5", "2", "3,25"])).labels.tolist() == [1.5, 2.0, 3.25]
     with pytest.raises(DataError, check=coded("data.decimal-unclear")):
         fb.Table.from_frame(frame.assign(label=["1,5", "2", "3,250"]))
-    with pytest.raises(DataError, check=coded("data.labels-missing")):
-        fb.Table.from_frame(frame.assign(label=["ill", " ", "well"]))
 
 
-def test_free_text_is_refused_unless_it_is_asked_for_or_alone():
-    with pytest.raises(DataError, check=coded("data.free-text")):
-        read(SENTENCES)
+@pytest.mark.parametrize("labels", [["ill", " ", "well"], ["ill", None, "well"], [1, None, 30], [0.5, np.nan, 1.5]])
+def test_rows_without_a_label_are_left_out_and_counted(labels):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0], "label": labels})
+    whole = frame.iloc[[0, 2]].assign(label=[labels[0], labels[2]])
+    arrays = fb.Table.from_arrays(frame[["x"]].to_numpy(), labels, columns=["x"])
+    for table in (fb.Table.from_frame(frame), arrays):
+        assert table.columns["x"].tolist() == [1.0, 4.0]
+        assert table.labels.dtype == fb.Table.from_frame(whole).labels.dtype
+        assert table.row_names.tolist() == [0, 2]
+        (note,) = table.notes
+        assert (note.code, note.facts["count"], note.facts["rows"]) == ("data.rows-without-label", 1, 3)
+
+
+def test_free_text_is_left_out_unless_it_is_asked_for_or_alone():
+    beside = read(SENTENCES)
+    assert beside.column_names == ("x",)
+    (note,) = beside.notes
+    assert (note.code, note.facts["column"], note.facts["why"].code) == ("data.column-left-out", "c", "data.free-text")
     asked, alone = read(SENTENCES, encoder="hashing:64"), read(SENTENCES, beside=False)
     assert asked.columns["c"].shape == (ROWS, 64)
     assert (asked.reading["c"].kind, asked.reading["c"].encoder) == ("text", "hashing:64")
@@ -220,9 +249,8 @@ def test_free_text_is_refused_unless_it_is_asked_for_or_alone():
 
 def test_many_different_names_are_no_categories():
     names = [f"{row % 240} Main Street" for row in range(300)]
-    with pytest.raises(DataError, check=coded("data.free-text")) as caught:
-        read(names, rows=300)
-    assert caught.value.private["different"] == 240
+    (note,) = read(names, rows=300).notes
+    assert note.facts["why"].facts["different"] == 240
 
 
 def test_points_beside_decimal_commas_are_doubted(tmp_path):
@@ -237,7 +265,7 @@ def test_points_beside_decimal_commas_are_doubted(tmp_path):
 
 def test_an_example_in_an_error_stays_short():
     with pytest.raises(DataError, check=coded("data.foreign-values")) as caught:
-        read([{str(key): key for key in range(1000)}] * ROWS)
+        read([{str(key): key for key in range(1000)}] * ROWS, beside=False)
     assert len(str(caught.value)) < 300
     with pytest.raises(SettingsError, check=parameter("clients")) as asked:
         fb.value([pd.DataFrame({"age": range(100)})], label="age")

@@ -160,20 +160,19 @@ def test_a_table_does_what_it_does_in_memory(tmp_path, monkeypatch, kind):
 
 @pytest.mark.parametrize("kind", ["parquet", "folder", "feather"])
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_wrong_is_said_of_all_rows(tmp_path, monkeypatch, name, kind):
+def test_what_cannot_be_read_is_left_out_as_in_memory(tmp_path, monkeypatch, name, kind):
     monkeypatch.setattr(stored_reading, "_SAMPLE", 13)
     path = write(tmp_path, kind, {"floats": COLUMNS["floats"], name: BAD[name], "label": LABELS["texts"]})
-    with pytest.raises(DataError) as expected:
-        fb.read(path, "label", stored=False)
-
-    with pytest.raises(DataError) as found:
-        list(fb.read(path, "label", stored=True).batches(rows=7))
-
-    assert (found.value.code, found.value.public, found.value.private) == (
-        expected.value.code,
-        expected.value.public,
-        expected.value.private,
-    )
+    memory, kept = both(path)
+    if name in ("infinite", "too large"):  # missing in both; a stored column of numbers is not gone through to say it
+        assert [note.code for note in memory.notes] == ["data.cells-unread"]
+        memory = memory.replace(notes=())
+    if name == "ragged":  # vectors are looked through a part at a time, and the row is that of its part
+        memory, kept = memory.replace(notes=()), kept.replace(notes=())
+    same(memory, kept)
+    if name not in ("infinite", "too large", "mixed"):
+        assert kept.column_names == ("floats",)
+        assert [note.code for note in kept.notes] == ["data.column-left-out"] * (name != "ragged")
 
 
 @pytest.mark.parametrize("name", LABELS)

@@ -339,7 +339,7 @@ def test_the_log_quotes_cells_at_the_level_debug_alone(tmp_path):
         spoilt.to_csv(owner.file, index=False)
         owner.ask(question())
         assert ("Xq7canary" in owner.log) == quoted
-        assert "data.cell-does-not-fit mine.csv: column 'x1' is read as a number" in owner.log
+        assert "data.cells-unread mine.csv: column 'x1' is read as a number" in owner.log
     with pytest.raises(SettingsError, check=coded("guard.log-level")):
         NodeConfig.of({**owner.config, "log-level": "loud"}, 1)
 

@@ -1,10 +1,12 @@
 """Findings in cards: the median of the others, and what a share of missing cells is compared with."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fedbary as fb
 from fedbary.protocols.cards.findings import medians_of_others
+from fedbary.valuation.verdict import COLUMN_OFF
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -58,3 +60,72 @@ def test_names_that_one_client_writes_in_its_own_way_are_found():
     result = fb.value(usual | {"west": made(["female", "male"], ["0", "1"])}, seed=0)
     (note,) = result.outcomes["west"].notes
     assert (note.code, note.facts["classes"]) == ("schema.unknown-classes", ("0", "1"))
+
+
+def off(frames):
+    """The columns that each client's card is blamed for."""
+    result = fb.value(frames, protocol="cards", seed=0)
+    assert not result.failed
+    notes = {name: [note for note in one.notes if note.code == COLUMN_OFF] for name, one in result.outcomes.items()}
+    return {name: [note.facts["column"] for note in found] for name, found in notes.items() if found}
+
+
+def bookings(rows, rng):
+    """Columns of which most are nearly always 0, some of them in every row of many clients."""
+    label = rng.random(rows) < 0.3
+    shares = {"repeated": 0.03, "baby": 0.008, "island": 0.004}
+    rare = {name: rng.random(rows) < share for name, share in shares.items()}
+    return pd.DataFrame(
+        {
+            "lead": rng.gamma(0.8, 120, rows),
+            "rate": rng.normal(100, 45, rows) + 20 * label,
+            "waiting": (rng.random(rows) < 0.03) * rng.integers(20, 391, rows),
+            "cancelled": (rng.random(rows) < 0.05) * rng.geometric(0.4, rows) ** 2,
+            "gain": (rng.random(rows) < 0.08) * np.exp(rng.normal(8, 1.2, rows)),
+            **{name: values.astype(float) for name, values in rare.items()},
+            "label": np.where(label, "cancelled", "kept"),
+        }
+    )
+
+
+@pytest.mark.parametrize("sizes", [[150] * 24, [400] * 5, [100, 200, 300, 500, 800]])
+def test_nobody_is_blamed_for_columns_that_are_nearly_always_zero(sizes):
+    rng = np.random.default_rng(0)
+    assert off({f"c{place}": bookings(rows, rng) for place, rows in enumerate(sizes)}) == {}
+
+
+@pytest.mark.parametrize("column", ["lead", "rate", "cancelled", "gain", "repeated"])
+@pytest.mark.parametrize("unit", [1000.0, 0.001])
+def test_another_unit_is_seen_also_of_rare_values(column, unit):
+    rng = np.random.default_rng(1)
+    frames = {f"c{place}": bookings(400, rng) for place in range(5)}
+    frames["c2"] = frames["c2"].assign(**{column: frames["c2"][column] * unit})
+    assert off(frames) == {"c2": [column]}
+
+
+def test_a_share_that_is_turned_round_is_seen_and_one_that_is_larger_is_not():
+    rng = np.random.default_rng(2)
+    frames = {f"c{place}": bookings(400, rng) for place in range(5)}
+    assert off({**frames, "c2": frames["c2"].assign(repeated=(rng.random(400) < 0.2).astype(float))}) == {}
+    assert off({**frames, "c2": frames["c2"].assign(repeated=1.0 - frames["c2"]["repeated"])}) == {"c2": ["repeated"]}
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0, 40.0])
+def test_a_column_that_is_constant_at_one_client_alone_is_no_other_unit(constant):
+    rng = np.random.default_rng(3)
+    made = lambda: {"age": rng.normal(40, 20, 300), "x": rng.normal(size=300), "label": ["a", "b"] * 150}  # noqa: E731
+    frames = {f"c{place}": pd.DataFrame(made()) for place in range(4)}
+    assert off({**frames, "c0": frames["c0"].assign(age=constant)}) == {}
+    assert off({**frames, "c0": frames["c0"].assign(x=constant / 40)}) == {}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_harmless_site_effect_is_no_other_unit(seed):
+    rng = np.random.default_rng(seed)
+    frames = {}
+    for place in range(5):
+        codes = rng.integers(0, 3, 300)
+        points = (rng.normal(size=(300, 6)) + 1.2 * np.eye(3, 6)[codes]) * np.exp(rng.uniform(-0.5, 0.5, 6))
+        points += rng.uniform(-1.5, 1.5, 6)
+        frames[f"c{place}"] = pd.DataFrame(points, columns=list("abcdef")).assign(label=[f"k{code}" for code in codes])
+    assert off(frames) == {}

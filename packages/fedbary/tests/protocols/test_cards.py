@@ -62,7 +62,7 @@ def test_what_the_receiver_makes_of_a_card_is_what_rows_would_be(seed, centre):
         found, expected = placed(cards[name], schema), moments_of_rows(part, schema)
         assert np.allclose(found.second, expected.second, rtol=tolerance, atol=tolerance * len(part))
         assert np.allclose(found.sums, expected.sums, rtol=tolerance, atol=tolerance * len(part))
-        assert missing_share(cards[name]) == pytest.approx(
+        assert missing_share(cards[name], schema) == pytest.approx(
             (np.isnan(part.columns["n"]).sum() + sum(cell is None for cell in part.columns["c"])) / (5 * len(part))
         )
 

@@ -195,11 +195,11 @@ def test_missing_cells_are_read_off_the_card():
     schema = replace(public_schema(fb.Table(columns, rng.integers(0, 2, 3000))), clip=10.0)
     holes = {name: np.where(rng.random(3000) < 0.3, np.nan, values) for name, values in columns.items()}
     card = private_card(fb.Table(holes, rng.integers(0, 2, 3000)), schema, name="a", epsilon=HARDLY_NOISE, delta=1e-6)
-    assert missing_share(card) == pytest.approx(0.3, abs=0.02)
+    assert missing_share(card, schema) == pytest.approx(0.3, abs=0.02)
     lacking = public_schema(PUBLIC)
     assert public_width(lacking) == lacking.value_width + 3  # age, city, and all others together
     sent = private_card(PUBLIC, replace(lacking, clip=10.0), name="a", epsilon=HARDLY_NOISE, delta=1e-6)
-    assert missing_share(sent) == pytest.approx(10 / 100, abs=0.01)
+    assert missing_share(sent, lacking) == pytest.approx(10 / 100, abs=0.01)
 
 
 def test_a_number_as_label_is_the_last_coordinate():

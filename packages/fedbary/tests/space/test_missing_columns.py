@@ -55,7 +55,7 @@ def test_copies_of_a_row_are_no_group():
 def test_a_card_says_it_of_each_column(made):
     card = made(people(60))
     assert missing_of_columns(card) == pytest.approx({"age": 0.3, "size": 0.0, "scan": 0.0})
-    assert missing_share(card) == pytest.approx(0.3 / 4)
+    assert missing_share(card, SCHEMA) == pytest.approx(0.3 / 4)
 
 
 def test_few_missing_cells_do_not_show_in_a_guarded_card():

@@ -89,10 +89,12 @@ def test_a_block_shares_one_scale_and_coordinate_scaling_does_not():
     assert set(raw.scale) == {1.0}
 
 
-def test_a_constant_column_is_kept_unscaled_and_noted():
-    frame = people().assign(country="IT", height=1.7)
+def test_a_constant_column_is_left_out_and_noted_unless_it_is_the_only_one():
+    frame = people().assign(height=1.7)
     schema = fb.fit_schema(fb.Table.from_frame(frame))
-    assert [c.scale for c in schema.columns if c.name == "height"] == [(1.0,)]
+    assert "height" not in [column.name for column in schema.columns]
+    alone = fb.fit_schema(fb.Table.from_frame(frame[["height", "label"]]))
+    assert (alone.columns[0].scale, alone.notes) == ((1.0,), ())
     assert ("schema.constant-column", {"column": "height"}) in [(note.code, note.facts) for note in schema.notes]
 
 
@@ -138,10 +140,18 @@ def test_embeddings_of_another_width_are_refused():
         fb.embed(fb.Table.from_arrays(np.eye(5), list("ababa")), schema)
 
 
-def test_a_name_column_is_refused_as_an_identifier():
-    table = fb.Table({"age": np.arange(300.0), "name": [f"patient {i}" for i in range(300)]}, ["ill", "well"] * 150)
-    with pytest.raises(fb.FedbaryError, check=coded("schema.looks-like-an-id")):
-        fb.fit_schema(table)
+@pytest.mark.parametrize("column", [[f"patient {i}" for i in range(300)], np.full(300, np.nan), [None] * 300])
+def test_a_column_of_names_or_without_a_value_is_left_out_of_a_schema(column):
+    table = fb.Table({"age": np.arange(300.0), "odd": column}, ["ill", "well"] * 150)
+    schema = fb.fit_schema(table)
+    assert [one.name for one in schema.columns] == ["age"]
+    (note,) = schema.notes
+    assert (note.code, note.facts["column"], note.facts["unusable"]) == (
+        "schema.column-left-out", "odd", ("the reference",),
+    )  # fmt: skip
+    assert fb.Schema.from_json(schema.to_json()).notes == (note.redacted(),)
+    with pytest.raises(SchemaError, check=coded("schema.no-usable-column")):
+        fb.fit_schema(table.replace(columns={"odd": table.columns["odd"]}))
 
 
 def test_ambiguous_whole_number_labels_must_be_explained():

@@ -20,9 +20,11 @@ from fedbary.checkup.refusals import fit_to_schema, refused_by_anybody
 from fedbary.checkup.result import Checkup
 from fedbary.checkup.subject import Subject
 from fedbary.data.formats import opened
+from fedbary.data.frames import WITHOUT_LABEL
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, file_name
+from fedbary.data.read_columns import UNREAD, UNREAD_CELLS
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.notes import Note
@@ -32,6 +34,8 @@ from fedbary.space.schema import Schema
 
 # What is looked for, in the order in which it is told.
 _LOOKS = (odd_numbers, odd_levels, odd_classes, odd_columns, copied_rows)
+# What reading left out of a table that is taken all the same.
+_DOUBTFUL = (UNREAD, UNREAD_CELLS, WITHOUT_LABEL)
 
 
 def check(
@@ -94,10 +98,17 @@ def check(
 def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *, said: frozenset[str]) -> Checkup:
     """Everything that is found in a table of which ``refusals`` were not read."""
     coded = CodedTable.of(table)
-    unread = {str(note.facts["column"]) for note in refusals if "column" in note.facts}
-    fit = refused_by_anybody(coded, whole=not unread) if schema is None else fit_to_schema(coded, schema, unread=unread)
+    wanted = set() if schema is None else {column.name for column in schema.columns}
+    unread = {str(note.facts["column"]): note for note in table.notes if note.code == UNREAD}
+    needed = [note.facts["why"] for name, note in unread.items() if name in wanted]
+    refusals = (*refusals, *(note for note in needed if isinstance(note, Note)))
+    fit = refused_by_anybody(coded, whole=not unread)
+    if schema is not None:
+        fit = fit_to_schema(coded, schema, unread=wanted & unread.keys())
     columns = described_columns(coded, said)
     findings = [Finding(note, Severity.REFUSED) for note in (*refusals, *fit.refusals)]
+    left_out = [note for note in table.notes if note.code in _DOUBTFUL and note.facts.get("why") not in refusals]
+    findings += [Finding(note, Severity.DOUBTFUL) for note in left_out]
     for look in _LOOKS:
         findings += look(coded, schema)
     return Checkup(
@@ -107,7 +118,7 @@ def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *,
         columns=columns,
         label=described_label(coded),
         findings=tuple(sorted(findings, key=lambda finding: list(Severity).index(finding.severity))),
-        read=table.notes,
+        read=tuple(note for note in table.notes if note.code not in _DOUBTFUL),
         schema=None if schema is None else schema.fingerprint,
         told=fit.told,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fedbary.data.options import ReadOptions
@@ -25,41 +26,21 @@ def readable_table(
     reading: Reading | None,
     origin: str,
 ) -> tuple[Table, tuple[Note, ...]]:
-    """The table without the columns, ids and rows that reading refuses, and why it refuses them.
-
-    Raises a DataError where nothing would be left to look at.
+    """The table, without ids where these are no names of rows, and why they are not.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"age": [31, 1, "old", 7], "city": list("abab"), "label": ["x", None, "y", "x"]})
-    >>> table, refusals = readable_table(frame, "label", id=None, options=None, reading=None, origin="")
+    >>> frame = pd.DataFrame({"age": [31, 1, 7], "bed": [4, 4, 5], "label": ["x", "y", "x"]})
+    >>> table, refusals = readable_table(frame, "label", id="bed", options=None, reading=None, origin="")
     >>> table, [note.code for note in refusals]
-    (Table(3 rows, 1 columns, label 'label'), ['data.labels-missing', 'data.mixed-column'])
+    (Table(3 rows, 1 columns, label 'label'), ['data.ids-repeat'])
     """
-    refusals: list[DataError] = []
-    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    while True:
-        try:
-            table = Table.from_frame(frame, label, id=id, options=options, reading=reading, origin=origin)
-        except DataError as error:
-            less = _without(frame, error, label)
-            if less is None:
-                raise (refusals[0] if error.code == "data.no-features" and refusals else error) from error
-            refusals.append(error)
-            id = None if error.code in _WRONG_IDS else id  # noqa: A001
-            frame = less
-        else:
-            return table, tuple(error.note for error in refusals)
-
-
-def _without(frame: pd.DataFrame, error: DataError, label: str) -> pd.DataFrame | None:
-    """The frame without what an error is about; None where that cannot be left out."""
-    facts = error.note.facts
-    if error.code == "data.labels-missing":
-        rest = frame[frame[label].notna()]
-        return rest if 0 < len(rest) < len(frame) else None
-    name = facts.get("name") if error.code in _WRONG_IDS else facts.get("column")
-    if name == label or name not in frame.columns:
-        return None
-    return frame.drop(columns=str(name))
+    read = partial(Table.from_frame, label=label, options=options, reading=reading, origin=origin)
+    try:
+        return read(frame, id=id), ()
+    except DataError as error:
+        if error.code not in _WRONG_IDS:
+            raise
+        rest = frame.loc[:, [str(name) != id for name in frame.columns]]
+        return read(rest), (error.note,)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from fedbary.checkup.coded import Coded, CodedTable, row_hashes
-from fedbary.data.reading import ColumnReading, columns_made
+from fedbary.data.reading import ColumnReading, Reading, columns_made
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError
 from fedbary.notes import Fact, Note
@@ -35,7 +35,7 @@ class Fit:
 
 
 def refused_by_anybody(coded: CodedTable, *, whole: bool = True) -> Fit:
-    """What the default settings refuse whatever the others have: too few rows, a doubtful label, a column of texts.
+    """What the default settings refuse whatever the others have: too few rows, or a doubtful label.
 
     Rows are different only if the table is ``whole``: without a column that could not be read they may not be.
 
@@ -49,11 +49,11 @@ def refused_by_anybody(coded: CodedTable, *, whole: bool = True) -> Fit:
     table = coded.table
     if len(table) < MIN_GROUP:
         return Fit((Note("schema.too-few-rows", {"where": table.origin, "rows": len(table), "least": MIN_GROUP}),))
-    refusals = _unusable_columns(coded)
-    for name, column in coded.columns.items():
-        if column.values.dtype.kind != "O" and len(table) - column.missing < MIN_GROUP:
-            few = f"fewer than {MIN_GROUP} values"
-            refusals.append(Note("schema.hardly-a-value", {"where": table.origin, "column": name, "few": few}))
+    refusals: list[Note] = []
+    try:
+        check_table(table, Space())
+    except FedbaryError as error:
+        refusals.append(error.note)
     if table.has_classes and max(map(len, class_names(coded.labels.values))) > LONGEST_CLASS:
         facts: dict[str, Fact] = {"where": table.origin, "label": table.label_name, "longest": LONGEST_CLASS}
         refusals.append(Note("schema.label-looks-like-text", facts))
@@ -61,23 +61,6 @@ def refused_by_anybody(coded: CodedTable, *, whole: bool = True) -> Fit:
         what = "different rows of one class" if table.has_classes else "different rows"
         refusals.append(Note("schema.too-few-in-a-group", {"where": table.origin, "least": MIN_GROUP, "what": what}))
     return Fit(tuple(refusals))
-
-
-def _unusable_columns(coded: CodedTable) -> list[Note]:
-    """Why columns or the label cannot be described to others; `check_table` stops at the first."""
-    refusals: list[Note] = []
-    table = coded.table
-    while True:
-        try:
-            check_table(table, Space())
-        except FedbaryError as error:
-            refusals.append(error.note)
-            columns = {name: column for name, column in table.columns.items() if name != error.note.facts.get("column")}
-            if not columns or len(columns) == len(table.columns):
-                return refusals
-            table = table.replace(columns=columns)
-        else:
-            return refusals
 
 
 def _different_rows_of_a_class(coded: CodedTable) -> int:
@@ -145,9 +128,9 @@ def _known_levels(column: Coded, categories: tuple[str, ...]) -> Coded:
 def _misfits(coded: CodedTable, schema: Schema, unread: Collection[str]) -> list[Note]:
     """Everything in which a table does not fit: an embedding stops at the first."""
     table = coded.table
-    schema = replace(
-        schema, columns=tuple(c for c in schema.columns if c.name not in unread), projection=None, whitening=None
-    )
+    rest = tuple(column for column in schema.columns if column.name not in unread)
+    reading = Reading({name: how for name, how in schema.reading.items() if name not in unread})
+    schema = replace(schema, columns=rest, reading=reading, projection=None, whitening=None)
     present = [column for column in schema.columns if column.name in table.columns]
 
     def fits_in(column: ColumnSpec) -> None:

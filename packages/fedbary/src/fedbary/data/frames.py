@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbary.checks import did_you_mean
 from fedbary.data.column_cells import ColumnCells, TextCells, cells_of
@@ -14,8 +15,8 @@ from fedbary.data.columns import ACCEPTED, Array, as_labels
 from fedbary.data.guess import guess_reading
 from fedbary.data.number_texts import NumberTexts, numbers_of
 from fedbary.data.options import ReadOptions
-from fedbary.data.read_columns import columns_of
-from fedbary.data.reading import LEFT_OUT, Reading
+from fedbary.data.read_columns import columns_of, left_out
+from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading
 from fedbary.data.told import told_reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
@@ -23,6 +24,8 @@ from fedbary.wording import shown_cell
 
 if TYPE_CHECKING:
     import pandas as pd
+
+WITHOUT_LABEL = "data.rows-without-label"
 
 
 def features_of(
@@ -61,8 +64,19 @@ def decided(
     names = [str(name) for name in frame.columns]
     require_unique(names)
     told = told_reading(names, options, (*others, *(agreed or ())))
-    cells = {name: cells_of(name, frame.iloc[:, place]) for place, name in enumerate(names) if is_used(told, name)}
-    return cells, *reading_of(cells, options, told, agreed)
+    cells: dict[str, ColumnCells] = {}
+    unread: list[DataError] = []
+    for place, name in enumerate(names):
+        try:
+            if is_used(told, name):
+                cells[name] = cells_of(name, frame.iloc[:, place])
+        except DataError as error:
+            unread.append(error)
+    if unread and not cells:
+        raise unread[0]
+    reading, notes = reading_of(cells, options, told, agreed)
+    dropped = {str(error.note.facts["column"]): ColumnReading("dropped") for error in unread}
+    return cells, Reading({**reading, **dropped}), (*notes, *map(left_out, unread))
 
 
 def is_used(told: Reading, name: str) -> bool:
@@ -77,6 +91,33 @@ def reading_of(
     used = any(how.kind != "dropped" for how in (agreed or {}).values())
     reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=used)
     return Reading({**reading, **{name: how for name, how in told.items() if name not in cells}}), guessed
+
+
+def labelled(name: str, labels: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.intp] | None, tuple[Note, ...]]:
+    """The labels that are there, at which positions, None where all are, and a note that other rows are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> there, rows, notes = labelled("bought", pd.Series([1, None, 0]))
+    >>> there.tolist(), rows.tolist(), str(notes[0])
+    ([1, 0], [0, 2], "1 of 3 rows has no label in 'bought' and is left out; fill it in to use it")
+    """
+    import pandas as pd
+
+    empty = labels.isna().to_numpy(dtype=bool)
+    if labels.dtype.kind not in "biufM":
+        empty = empty | np.array([isinstance(cell, str) and not cell.strip() for cell in labels], dtype=bool)
+    missing = int(empty.sum())
+    if not missing:
+        return labels, None, ()
+    if missing == len(labels):
+        raise DataError("data.labels-missing", name=name, missing=missing, rows=missing)
+    there = labels[~empty].infer_objects()
+    if there.dtype.kind == "f" and not (there % 1).any():  # whole numbers became floats for want of a missing one
+        there = there.astype(np.int64)
+    note = Note(WITHOUT_LABEL, {"label": name, "count": missing, "rows": len(labels)})
+    return pd.Series(there), np.flatnonzero(~empty), (note,)
 
 
 def labels_from_series(name: str, series: pd.Series[Any], decimal: str = "") -> Array:
@@ -139,13 +180,13 @@ def _label_texts(name: str, series: pd.Series[Any], cells: TextCells, decimal: s
     return cells.spread(texts(list(cells.levels)), None)
 
 
-def labels_from_values(name: str, values: Any, decimal: str = "") -> Array:
-    """Turn a Series, array or list into labels.
+def labels_as_series(name: str, values: Any) -> pd.Series[Any]:
+    """A Series, array or list of labels as a Series, each label in a row of its own.
 
     Examples
     --------
-    >>> labels_from_values("y", [True, False])
-    array([ True, False])
+    >>> labels_as_series("y", [True, False]).tolist()
+    [True, False]
     """
     import pandas as pd
 
@@ -153,7 +194,7 @@ def labels_from_values(name: str, values: Any, decimal: str = "") -> Array:
         values = np.asarray(values)
         if values.ndim != 1:
             values = as_labels(name, values)
-    return labels_from_series(name, pd.Series(values), decimal)
+    return pd.Series(values)
 
 
 def require_unique(names: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from fedbary.data.date_texts import ORDERS, are_day_numbers, order_of
 from fedbary.data.identifiers import are_row_numbers, is_named_like_an_id, look_like_ids
 from fedbary.data.number_texts import MARKS, NUMBER_MARKS
 from fedbary.data.options import Encoder, ReadOptions
-from fedbary.data.read_columns import BOOLEANS
+from fedbary.data.read_columns import BOOLEANS, are_few, left_out
 from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, ReadKind
 from fedbary.errors import DataError
 from fedbary.notes import Note
@@ -36,7 +36,8 @@ def guess_reading(
 ) -> tuple[Reading, tuple[Note, ...]]:
     """Decide how each column is read whose reading is not ``known`` yet, and note what was guessed.
 
-    Where it was ``agreed`` which columns are used, one more that cannot be read is left out.
+    A column that cannot be read is left out, with the reason; where it was ``agreed`` which columns are used, and it is
+    none of them, without. Only where no column is left the first such reason is raised.
 
     Examples
     --------
@@ -47,13 +48,8 @@ def guess_reading(
     """
     guesses = _Guesses(options, agreed)
     found: dict[str, ColumnReading] = {}
-    for name, column in cells.items():
-        how = known.get(name)
-        if how is None:
-            how = guesses.of(name, column)
-        elif isinstance(column, TextCells):
-            how = _as_written(name, column, how, options)
-        found[name] = how
+    for name in cells:
+        found[name] = guesses.of(name, cells, known.get(name))
     guesses.doubt_points(found, cells)
     return Reading(guesses.with_texts(found, cells)), guesses.notes()
 
@@ -94,15 +90,20 @@ class _Guesses:
     columns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     marks: dict[str, None] = field(default_factory=dict)
     sentences: dict[str, TextCells] = field(default_factory=dict)
+    unread: list[DataError] = field(default_factory=list)
 
-    def of(self, name: str, cells: ColumnCells) -> ColumnReading:
+    def of(self, name: str, cells: Mapping[str, ColumnCells], known: ColumnReading | None) -> ColumnReading:
         """The kind of one column."""
         try:
-            return self._of(name, cells)
-        except DataError:
-            if not self.agreed:
-                raise
-            return self._unused(name)
+            column = cells[name]
+            if known is None:
+                return self._of(name, column)
+            return _as_written(name, column, known, self.options) if isinstance(column, TextCells) else known
+        except DataError as error:
+            if self.agreed and known is None:
+                return self._unused(name)
+            self.unread.append(error)
+            return ColumnReading("dropped")
 
     def _unused(self, name: str) -> ColumnReading:
         self.columns["data.left-out-unused"].append(name)
@@ -125,7 +126,7 @@ class _Guesses:
         return ColumnReading("date", order=order)
 
     def with_texts(self, found: dict[str, ColumnReading], cells: Mapping[str, ColumnCells]) -> dict[str, ColumnReading]:
-        """Free text is encoded where that was asked for, or where there is nothing else; else it is refused."""
+        """Free text is encoded where that was asked for, or where there is nothing else; else it is left out."""
         asked = self.options.encoder is not None and _suits_text(self.options.encoder)
         alone = all(how.kind in LEFT_OUT for name, how in found.items() if name not in self.sentences)
         if alone and not self.sentences:
@@ -138,12 +139,17 @@ class _Guesses:
             found |= {name: ColumnReading("number") for name in self.columns.pop(_ROW_NUMBERS, ())}
         if self.agreed and not asked and not alone:
             return found | {name: self._unused(name) for name in self.sentences}
-        if self.sentences and not asked and not (alone and len(self.sentences) == 1):
-            name, column = next(iter(self.sentences.items()))
-            different, example = len(column.levels), on_one_line(column.levels[0], 80)
-            raise DataError("data.free-text", column=name, different=different, rows=len(column), example=example)
-        if self.sentences and not asked:
-            self.columns["data.encoded-by-hashing"].extend(self.sentences)
+        for name, column in self.sentences.items():
+            if not asked and not (alone and len(self.sentences) == 1):
+                different, example = len(column.levels), on_one_line(column.levels[0], 80)
+                self.unread.append(
+                    DataError("data.free-text", column=name, different=different, rows=len(column), example=example)
+                )
+                found[name] = ColumnReading("dropped")
+            elif not asked:
+                self.columns["data.encoded-by-hashing"].append(name)
+        if self.unread and all(how.kind in LEFT_OUT for how in found.values()):
+            raise self.unread[0]
         return found
 
     def doubt_points(self, found: Mapping[str, ColumnReading], cells: Mapping[str, ColumnCells]) -> None:
@@ -158,7 +164,7 @@ class _Guesses:
         for code, names in filter(lambda item: item[1], self.columns.items()):
             marks = {"marks": tuple(self.marks)} if code == _MARKED else {}
             found.append(Note(code, {"columns": tuple(names), **marks}))
-        return tuple(found)
+        return (*found, *map(left_out, self.unread))
 
     def _of_texts(self, name: str, cells: TextCells) -> ColumnReading:
         if cells.declared == "ordered" and len(cells.levels) > 1:
@@ -191,20 +197,27 @@ class _Guesses:
                 self.columns["data.read-as-booleans"].append(name)
             return ColumnReading("boolean")
         dates = _readable_as_dates(cells)
-        if dates.all():
-            return self._dates(name, _order(name, cells))
-        numbers = _readable_as_numbers(cells, self.options.decimal or "")
         texts = cells.number_texts
-        if texts.points.all() and are_day_numbers(texts.numbers()):
-            return self._dates(name)
+        if dates.all() or (texts.points.all() and are_day_numbers(texts.numbers())):
+            return self._dates(name, _order(name, cells) if dates.all() else "")
+        numbers = _readable_as_numbers(cells, self.options.decimal or "")
         if numbers.all() and not texts.have_codes() and len(texts.units()) <= 1:
+            decimal = _decimal(name, cells, self.options)
             self.columns["data.read-as-numbers"].append(name)
-            return ColumnReading("number", decimal=_decimal(name, cells, self.options))
+            return ColumnReading("number", decimal=decimal)
         counts = cells.counts()[~cells.marks]
         for what, read in (("numbers", numbers), ("dates", dates)):
             if not read.all() and counts[read].sum() > counts.sum() / 2:
-                raise _mixed(name, cells, levels[int(np.argmin(read))], what)
+                if not are_few(int(counts[~read].sum()), int(counts.sum())):
+                    raise _mixed(name, cells, levels[int(np.argmin(read))], what)
+                return self._of_most(name, cells, what)
         return None
+
+    def _of_most(self, name: str, cells: TextCells, what: str) -> ColumnReading:
+        """What all cells but a few can be read as; these are said to be missing when they are read."""
+        if what == "dates":
+            return self._dates(name, _order(name, cells))
+        return ColumnReading("number", decimal=_decimal(name, cells, self.options))
 
     def _is_identifier(self, name: str, cells: Array) -> bool:
         named = is_named_like_an_id(name) and _are_whole(cells)

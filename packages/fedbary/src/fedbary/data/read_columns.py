@@ -30,6 +30,9 @@ WORDS = {
     "number": "a number", "boolean": "true or false", "category": "a category", "ordered": "an ordered category",
     "date": "a date", "vector": "a vector", "image": "an image", "text": "free text",
 }  # fmt: skip
+UNREAD, UNREAD_CELLS = "data.column-left-out", "data.cells-unread"
+# Cells that cannot be read count as missing up to so many of a column, or up to this share of it.
+_FEW, _FEW_SHARE = 5, 0.05
 
 
 def columns_of(
@@ -46,12 +49,13 @@ def columns_of(
     encoder
         What the owner asked for, for images and free text.
     strict
-        Refuse a cell that cannot be read; else it is missing.
+        Leave a column out in which more than a few cells cannot be read; else each of them is missing, however many.
 
     Returns
     -------
     tuple
-        The columns; the reading, with what encoders say of themselves; and notes on what these guessed.
+        The columns; the reading, with what encoders say of themselves; and notes on these and on cells and columns that
+        could not be read.
 
     Examples
     --------
@@ -64,15 +68,50 @@ def columns_of(
     columns: dict[str, Array] = {}
     stated = dict(reading.of)
     notes: list[Note] = []
+    unread: list[DataError] = []
     for name, how in reading.items():
         if how.kind in LEFT_OUT:
             continue
         if how.kind in ("image", "text"):
             columns[name], stated[name], guessed = _encoded(name, cells[name], how, encoder, strict=strict)
             notes.extend(guessed)
-        else:
-            columns.update(_Column(name, cells[name], how, strict).read())
-    return columns, Reading(stated), tuple(notes)
+            continue
+        try:
+            columns.update(_Column(name, cells[name], how, strict, notes).read())
+        except DataError as error:
+            unread.append(error)
+            stated[name] = ColumnReading("dropped")
+    if unread and not columns:
+        raise unread[0]
+    return columns, Reading(stated), (*notes, *map(left_out, unread))
+
+
+def left_out(error: DataError) -> Note:
+    """That a column is left out, for the reason for which it would be refused."""
+    return Note(UNREAD, {"column": str(error.note.facts["column"]), "why": error.note})
+
+
+def finite(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Numbers, without those that nothing measures: infinite ones, and those whose squares are.
+
+    Examples
+    --------
+    >>> finite(np.array([1.0, np.inf]))
+    array([ 1., nan])
+    """
+    beyond = np.abs(values) > LARGEST
+    return np.where(beyond, np.nan, values) if beyond.any() else values
+
+
+def are_few(unread: int, present: int) -> bool:
+    """Whether so many of a column's cells may be missing because they cannot be read.
+
+    Examples
+    --------
+    >>> are_few(40, 1000), are_few(60, 1000), are_few(3, 40), are_few(3, 4)
+    (True, False, True, False)
+    """
+    return unread <= max(_FEW, _FEW_SHARE * present) and 2 * unread < present
 
 
 def _refuse_too_wide(cells: Mapping[str, ColumnCells], reading: Reading) -> None:
@@ -139,6 +178,7 @@ class _Column:
     cells: ColumnCells
     how: ColumnReading
     strict: bool
+    notes: list[Note]
 
     def read(self) -> dict[str, Array]:
         """The columns of the table that it becomes."""
@@ -156,11 +196,9 @@ class _Column:
         return {self.name: category_texts(self.cells)}
 
     def numbers(self) -> Array:
-        values = self.fitting(*number_values(self.cells, self.how.decimal))
-        if self.strict:
-            refuse_infinite(self.name, values)
-            return values
-        return np.where(np.abs(values) <= LARGEST, values, np.nan)
+        values, unread = number_values(self.cells, self.how.decimal)
+        kept = finite(values)
+        return self.fitting(kept, unread | (np.isnan(kept) & ~np.isnan(values)))
 
     def booleans(self) -> Array:
         if isinstance(self.cells, TextCells):
@@ -206,18 +244,16 @@ class _Column:
         return block
 
     def fitting(self, values: Array, unread: Mask) -> Array:
-        """The values, unless one could not be read."""
+        """The values, unless more than a few could not be read."""
         if not self.strict or not unread.any():
             return values
-        row = int(unread.argmax())
-        raise DataError(
-            "data.cell-does-not-fit",
-            column=self.name,
-            kind=WORDS[self.how.kind],
-            count=int(unread.sum()),
-            example=shown_cell(cell_at(self.cells, row)),
-            row=row,
-        )
+        row, count = int(unread.argmax()), int(unread.sum())
+        kind, example = WORDS[self.how.kind], shown_cell(cell_at(self.cells, row))
+        error = DataError("data.cell-does-not-fit", column=self.name, kind=kind, count=count, example=example, row=row)
+        if len(values) < len(unread) or not are_few(count, int(_present(self.cells).sum())):
+            raise error
+        self.notes.append(Note(UNREAD_CELLS, error.note.facts))
+        return values
 
 
 def _circle(turns: npt.NDArray[np.float64], missing: Mask) -> Array:

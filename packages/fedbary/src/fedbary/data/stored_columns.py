@@ -15,7 +15,7 @@ from fedbary.data.arrow_cells import cells_of_arrow, matrix_of
 from fedbary.data.columns import Array, refuse_infinite
 from fedbary.data.formats import decoding
 from fedbary.data.formats.arrow_files import ArrowRows, Stamp, opened_rows, rows_in_parts, stamp_of, whole_column
-from fedbary.data.read_columns import columns_of
+from fedbary.data.read_columns import columns_of, finite
 from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, columns_made
 from fedbary.errors import DataError
 
@@ -134,11 +134,13 @@ class StoredColumns(Mapping[str, Array]):
         with decoding(self.path):
             cells = cells_of_arrow(name, column)
         if how.kind == "number" and isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-            return {name: cells.astype(np.float64, copy=False)}  # whoever takes them checks them
+            return {name: finite(cells.astype(np.float64, copy=False))}
         if name in self.missing and isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
             cells = cells.astype(np.float64)
         with decoding(self.path):
-            columns, _, _ = columns_of({name: cells}, Reading({name: how}))
+            # How many cells cannot be read was looked at for the whole column.
+            strict = how.kind not in ("number", "date")
+            columns, _, _ = columns_of({name: cells}, Reading({name: how}), strict=strict)
         if name in self.missing and how.kind == "boolean":
             columns[name] = columns[name].astype(np.float64)
         return columns

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fedbary.data import stored
-from fedbary.data.arrow_cells import cells_of_arrow, pandas_column
+from fedbary.data.arrow_cells import cells_of_arrow, matrix_of, pandas_column
 from fedbary.data.column_cells import ColumnCells
-from fedbary.data.columns import Array, naming
+from fedbary.data.columns import Array, naming, refuse_infinite
 from fedbary.data.formats.arrow_files import (
     ArrowRows,
     Stamp,
@@ -26,13 +26,21 @@ from fedbary.data.formats.arrow_files import (
 from fedbary.data.formats.cells import clean_names
 from fedbary.data.formats.damage import refuse_rows
 from fedbary.data.formats.image_columns import with_images
-from fedbary.data.frames import is_used, labels_from_series, reading_of, require_column, require_unique
+from fedbary.data.frames import (
+    is_used,
+    labelled,
+    labels_from_series,
+    reading_of,
+    require_column,
+    require_unique,
+)
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, file_name, is_url
-from fedbary.data.reading import LEFT_OUT, Reading
+from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading
 from fedbary.data.stored_columns import StoredColumns
 from fedbary.data.told import told_reading
 from fedbary.errors import DataError
+from fedbary.notes import Note
 
 # Rows that are looked at before a whole column is.
 _SAMPLE = 65_536
@@ -81,8 +89,12 @@ def _table(
 ) -> stored.StoredTable | None:
     fields = {name: field for name, field in fields.items() if name != asked.client_column}
     _check_roles(list(fields), label, id)
-    labels = _labels(rows, file, fields[label], label, asked)
-    ids = None if id is None else np.asarray(pandas_column(whole_column(rows, fields[id])).to_numpy())
+    there, chosen, unlabelled = labelled(label, _labels(rows, file, fields[label]))
+    labels = labels_from_series(label, there, asked.decimal or "")
+    ids: Array | None = chosen
+    if id is not None:
+        named = np.asarray(pandas_column(whole_column(rows, fields[id])).to_numpy())
+        ids = named if chosen is None else named[chosen]
     others = (label,) if id is None else (label, id)
     columns = {name: field for name, field in fields.items() if name not in others}
     told = told_reading(list(columns), asked, (*others, *(reading or ())))
@@ -91,10 +103,12 @@ def _table(
     if look.has_images(file if file.is_dir() else file.parent):
         return None
     decided, notes = reading_of(look, asked, told, reading)
+    decided, unread = look.readable(decided)
     if any(how.kind in ("image", "text") for how in decided.values()):
         return None
     require_unique(decided.columns())
-    kept = StoredColumns(file, len(labels), stamp, columns, decided, look.with_gaps(decided))
+    kept = StoredColumns(file, len(labels), stamp, columns, decided, look.with_gaps(decided), chosen)
+    notes = (*unlabelled, *notes, *unread)
     return stored.StoredTable(kept, labels, ids, label, id or "row", file_name(file), decided, notes)
 
 
@@ -126,12 +140,12 @@ def _check_roles(names: list[str], label: str, id: str | None) -> None:  # noqa:
             raise DataError("data.label-is-id", column=id)
 
 
-def _labels(rows: ArrowRows, file: Path, field: str, label: str, options: ReadOptions) -> Array:
+def _labels(rows: ArrowRows, file: Path, field: str) -> Any:
     column = whole_column(rows, field)
     refuse_rows(file, len(column))
     if not len(column):
         raise DataError("data.header-only", columns=len(rows.schema.names))
-    return labels_from_series(label, pandas_column(column), options.decimal or "")
+    return pandas_column(column)
 
 
 def _sample(rows: ArrowRows, fields: Mapping[str, str]) -> Any:
@@ -166,6 +180,28 @@ class _Look(Mapping[str, ColumnCells]):
         texts = {name: self.sample.column(field) for name, field in self.fields.items()}
         frames = [pandas_column(column).to_frame(name) for name, column in texts.items() if not _has_type(column.type)]
         return any(with_images(frame, folder, self.known) is not frame for frame in frames)
+
+    def readable(self, decided: Reading) -> tuple[Reading, tuple[Note, ...]]:
+        """The reading without columns that cannot be read, which the type of numbers, truths and moments rules out."""
+        from fedbary.data.read_columns import columns_of, left_out
+
+        found, notes = dict(decided), list[Note]()
+        for name, how in decided.items():
+            if how.kind in ("category", *LEFT_OUT) or _has_type(self.sample.column(self.fields[name]).type):
+                continue
+            # Vectors are too large to be in memory together, and one that does not fit is enough.
+            parts = rows_in_parts(self.rows, _SAMPLE, [self.fields[name]]) if how.kind == "vector" else [None]
+            try:
+                for part in parts:
+                    column = self._whole(name) if part is None else part.column(self.fields[name])
+                    if (matrix := matrix_of(column)) is not None:
+                        refuse_infinite(name, matrix)
+                    else:
+                        notes += columns_of({name: cells_of_arrow(name, column)}, Reading({name: how}))[2]
+            except DataError as error:
+                found[name] = ColumnReading("dropped")
+                notes.append(left_out(error))
+        return Reading(found), tuple(notes)
 
     def with_gaps(self, decided: Reading) -> frozenset[str]:
         """Columns of truths, and of whole numbers that are names, in which a cell is missing: then all are floats."""

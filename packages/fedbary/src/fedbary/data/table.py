@@ -24,8 +24,9 @@ from fedbary.data.columns import (
 )
 from fedbary.data.frames import (
     features_of,
+    labelled,
+    labels_as_series,
     labels_from_series,
-    labels_from_values,
     require_column,
     require_unique,
 )
@@ -106,7 +107,8 @@ class Table:
 
         An array becomes one block ``x`` (images are flattened), or separate columns where their
         names are given. A sparse matrix becomes dense, by a fixed public projection where it is very wide.
-        The columns of a DataFrame are read as `from_frame` reads them.
+        The columns of a DataFrame are read as `from_frame` reads them. Rows without a label are left out; the others
+        are known by their positions.
 
         Examples
         --------
@@ -128,11 +130,17 @@ class Table:
                 features, stated, notes = features_of(X, asked, reading)
             else:
                 features = columns_from_array(X, columns)
-            labels = labels_from_values(label_name, y, asked.decimal or "")
+            given = labels_as_series(label_name, y)
             if len(X) == 0:
                 raise DataError("data.array-without-rows")
-            if len(X) != len(labels):
-                raise DataError("data.array-lengths-differ", rows=len(X), labels=len(labels))
+            if len(X) != len(given):
+                raise DataError("data.array-lengths-differ", rows=len(X), labels=len(given))
+            there, rows, unlabelled = labelled(label_name, given)
+            if rows is not None:
+                ids = rows if ids is None else np.asarray(ids)[rows]
+                features = {name: column[rows] for name, column in features.items()}
+            labels = labels_from_series(label_name, there, asked.decimal or "")
+        notes = (*notes, *unlabelled)
         return cls(features, labels, ids=ids, label_name=label_name, origin=origin, reading=stated, notes=notes)
 
     @classmethod
@@ -149,6 +157,7 @@ class Table:
     ) -> Table:
         """Build a table from a DataFrame: every column but the label and the id is a feature.
 
+        Rows without a label are left out; the others are known by their ids, or else by their positions in the frame.
         ``options`` say what is asked of reading its columns, ``reading`` how they were agreed to be read; the rest is
         guessed, and the table's ``notes`` say what was, after those that came.
 
@@ -173,8 +182,10 @@ class Table:
             if len(frame) == 0:
                 raise DataError("data.header-only", columns=len(names))
             asked = options or ReadOptions()
-            labels = labels_from_series(label, frame[label], asked.decimal or "")
-            ids = None if id is None else np.asarray(frame[id].to_numpy())
+            there, rows, unlabelled = labelled(label, frame[label])
+            frame = frame if rows is None else frame.iloc[rows]
+            labels = labels_from_series(label, there, asked.decimal or "")
+            ids = rows if id is None else np.asarray(frame[id].to_numpy())
             others = (label,) if id is None else (label, id)
             features, stated, guessed = features_of(frame.drop(columns=list(others)), asked, reading, others)
         return cls(
@@ -185,7 +196,7 @@ class Table:
             id_name=id or "row",
             origin=origin,
             reading=stated,
-            notes=(*notes, *guessed),
+            notes=(*notes, *unlabelled, *guessed),
         )
 
     def __len__(self) -> int:

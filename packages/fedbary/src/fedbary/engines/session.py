@@ -16,6 +16,7 @@ from fedbary.engines.checkpoint import Checkpoint
 from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import EventLog, EventObserver, Listener
 from fedbary.engines.local import LocalEngine, one_thread
+from fedbary.engines.reading_notes import with_reading_notes
 from fedbary.engines.run import SILENT, Engine, Observer, Observers, Work, run
 from fedbary.errors import SettingsError, Waiting
 from fedbary.guard.questions import most_messages
@@ -78,6 +79,7 @@ def run_session(
             if goes_on and checkpoint is not None:  # what was asked stays asked, with the same randomness
                 checkpoint.absorbed(server, engine)
             raise
+    result = with_reading_notes(result, reference, tables or {})
     notes = result.notes
     if tables is None:  # in one process nobody claims anything
         notes = (*notes, Note("valuation.self-reported", {"numbers": claims_of(protocol.name)}))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedbary.errors import FedbaryError
+from fedbary.data.frames import WITHOUT_LABEL
+from fedbary.data.read_columns import UNREAD, UNREAD_CELLS
+from fedbary.errors import DataError, FedbaryError
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_log import log_error
+from fedbary.notes import Note
 from fedbary.protocols.messages import Message
+from fedbary.space.encode import require_readable
 from fedbary.space.schema import Schema
 
 if TYPE_CHECKING:
@@ -41,11 +45,19 @@ def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> 
 
         label = config.label if config.label != "label" else None  # where nobody names it, a data set may
         make = private_table if private else as_table
-        return make(config.source.load(), label=label, options=config.reading, reading=reading)
-    assert config.data is not None
-    if not private:
-        return read(config.data, config.label, id=config.id, options=config.reading, reading=reading)
-    return read_any_cells(config.data, config.label, id=config.id, options=config.reading, reading=reading)
+        table = make(config.source.load(), label=label, options=config.reading, reading=reading)
+    else:
+        assert config.data is not None
+        reader = read_any_cells if private else read
+        table = reader(config.data, config.label, id=config.id, options=config.reading, reading=reading)
+    # Whether rows can be read as a schema says must not be told as if the column were not there.
+    require_readable(table, reading or ())
+    for note in table.notes:
+        if note.code in (UNREAD, UNREAD_CELLS, WITHOUT_LABEL):
+            why = note.facts.get("why")
+            told = why if isinstance(why, Note) else note
+            log_error(DataError(told.code, **{"where": table.origin, **told.facts}), "left out")
+    return table
 
 
 def log_unread_cells(config: NodeConfig, reading: Reading | None) -> None:

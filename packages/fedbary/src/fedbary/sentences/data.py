@@ -12,14 +12,17 @@ SENTENCES = {
     "arrays-missing": say("the arrays {missing} are missing; expected {keys}"),
     "block-names": say("the columns of a block take the name of another column: {names:quoted}; rename it"),
     "cell-does-not-fit": say(
-        "column {column!r} is read as {kind}, but {count:counted cell} cannot be[[, such as {example} in row {row} (counted from 0)]]; correct or empty {count:either it them}, or leave the column out with options=fb.ReadOptions(drop=...)",
+        "column {column!r} is read as {kind}, but {count:counted cell} cannot be[[, such as {example} in row {row} (counted from 0)]]; correct or empty {count:either it them}",
         "kind",
-        command="column {column!r} is read as {kind}, but {count:counted cell} cannot be[[, such as {example} in row {row} (counted from 0)]]; correct or empty {count:either it them}, or leave the column out with --drop",
+    ),
+    "cells-unread": say(
+        "column {column!r} is read as {kind}, and {count:counted cell} that cannot be {count:either counts count} as missing[[, such as {example} in row {row} (counted from 0)]]; correct {count:either it them}"
     ),
     "class-not-listed": say("the table has the class {label!r}, which is not in classes; add it"),
     "clients-too-large": say(
         "{clients} clients of {size} rows cannot be made of a table of {rows} rows; choose a size from 1 to {most}"
     ),
+    "column-left-out": say("{column!r} is left out: {why}", "column why"),
     "column-shape": say(
         "column {column!r} is a {dimensions}-D array[[ of {kind}]]; expected {expected}", "dimensions expected"
     ),
@@ -59,8 +62,8 @@ SENTENCES = {
         command="there is no column {label!r} but {names:quoted}; name the one that holds the labels with --label",
     ),
     "free-text": say(
-        "column {column!r} is free text ({different} different texts in {rows} rows[[, such as {example!r}]]); leave it out with options=fb.ReadOptions(drop=...), or encode it with encoder='hashing'",
-        command="column {column!r} is free text ({different} different texts in {rows} rows[[, such as {example!r}]]); leave it out with --drop, or encode it with --encoder hashing",
+        "column {column!r} is free text[[ ({different} different texts in {rows} rows)]][[, such as {example!r}]]; to use it, give an encoder: options=fb.ReadOptions(encoder='hashing')",
+        command="column {column!r} is free text[[ ({different} different texts in {rows} rows)]][[, such as {example!r}]]; to use it, give an encoder with --encoder hashing",
     ),
     "header-only": say("there are no rows under the {columns} column names; expected at least one"),
     "ids-missing": say("the id column {name!r} is missing in {missing:counted row}; fill it in or leave out the id"),
@@ -74,7 +77,7 @@ SENTENCES = {
     "label-is-id": say("column {column!r} cannot be both the label and the id; choose another id"),
     "labels-kind": say("the label column {name!r} holds [[{kind}|something else]]; expected numbers, booleans or text"),
     "labels-missing": say(
-        "the label column {name!r} is missing in {missing} of {rows} rows; drop these rows or fill in their labels"
+        "the label column {name!r} is missing in {missing} of {rows} rows; fill in labels, or name another column"
     ),
     "labels-shape": say(
         "the labels {name!r} have shape {shape}, but one label for each row is expected; turn one-hot labels into classes with y.argmax(axis=1)"
@@ -168,6 +171,10 @@ SENTENCES = {
     "read-as-booleans": say("{columns:quoted} {columns:either is are} read as true or false"),
     "read-as-dates": say("{columns:quoted} {columns:either is are} read as dates"),
     "read-as-numbers": say("{columns:quoted} {columns:either is are} read as numbers, which are written as text"),
+    "rows-without-label": say(
+        "{count:number} of {rows:counted row} {count:either has have} no label[[ in {label!r}]] and {count:either is are} left out; fill it in to use {count:either it them}",
+        "count rows",
+    ),
     "shares-above-one": say("the shares sum to {total:g}; expected at most 1, or whole numbers of rows"),
     "sizes-do-not-fit": say(
         "clients of {sizes} rows cannot be made of a table of {rows} rows; give every client at least one row and all together no more than there are"

@@ -24,6 +24,14 @@ SENTENCES = {
         "column share times",
     ),
     "column-lacks": say("{share:whole_percent} of its cells are missing in column '{column}'", "column share"),
+    "column-left-out": say(
+        "column '{column}' is left out of this run[[, as {lacking:listed} {lacking:either lacks lack} it]][[, as {unusable:listed} {unusable:either has have} no usable value in it]][[, as {otherwise:listed} {otherwise:either has have} it as {own}, the others as {agreed}]]: give it to everybody in the same way, or leave it out with <drop>[[; to read it alike, ask for fb.ReadOptions({name}={value!r})]]",
+        "column own agreed name value",
+        command="column '{column}' is left out of this run[[, as {lacking:listed} {lacking:either lacks lack} it]][[, as {unusable:listed} {unusable:either has have} no usable value in it]][[, as {otherwise:listed} {otherwise:either has have} it as {own}, the others as {agreed}]]: give it to everybody in the same way, or leave it out with <drop>[[; to read it alike, ask for {option} {value}]]",
+    ),
+    "column-of-few": say(
+        "[[column '{column}'|a column]] is left out of this run, as nobody but [[{only:listed}|few]] has it: give it to everybody, or leave it out with <drop>"
+    ),
     "columns-missing": say(
         "the {count:either column columns} {missing:quoted} of the schema {count:either is are} missing[[ (it has {extra:quoted} that the schema does not know)]]: rename or add {count:either it them}.",
         "missing count",
@@ -40,7 +48,7 @@ SENTENCES = {
         "the columns have no names, but the schema names them ({names:quoted}): pass fb.Table.from_arrays(X, y, columns=[...]) or a DataFrame.",
         "names",
     ),
-    "constant-column": say("column '{column}' is constant in the target, so it is centred but not scaled", "column"),
+    "constant-column": say("column '{column}' is constant and left out of this run", "column"),
     "description-length": say("the description of [[column '{column}'|a column]] has the wrong length"),
     "description-names": say(
         "the description of the table holds names of more than {longest} characters, or with control characters",
@@ -54,7 +62,6 @@ SENTENCES = {
         "<labels=gaussian-full> keeps a full covariance per row, too much for {width} feature coordinates: use <labels=gaussian>, or <projection> {most} or less.",
         "width most",
     ),
-    "hardly-a-value": say("column '{column}' has {few}: drop the column.", "few"),
     "ignores-columns": say("ignores {count:counted column}", "count"),
     "impossible": say(
         "The schema names a column twice, or has kinds or scales that do not exist: ask the coordinator for another."
@@ -79,9 +86,6 @@ SENTENCES = {
         "[[has fewer than {least} rows of|lacks]] {count:either class classes} {classes:listed}", "least count classes"
     ),
     "lacks-every-class": say("[[has fewer than {least} rows of|lacks]] every class of the target", "least"),
-    "looks-like-an-id": say(
-        "column '{column}' has {different} different texts in {rows} rows, so it looks like an identifier or free text: drop it, or name it as the id."
-    ),
     "many-copies": say("many rows are copies: only {share:whole_percent} of all rows are different", "share"),
     "missing-values": say(
         "column '{column}' has [[{count} ]]missing [[{count:either value values}|values]][[ in {rows} rows]]: fill in the gaps, drop those rows, or ask for <missing=indicate>.",
@@ -99,6 +103,10 @@ SENTENCES = {
     "no-known-label": say(
         "the label column '{label}' holds [[{found:listed}|none of the classes]], but the classes are {classes:listed}[[ (did you mean {meant:listed}?)]]: use the names of the classes.",
         "label found classes meant",
+    ),
+    "no-usable-column": say(
+        "None of the columns {names:quoted} has values that can be compared: give numbers or categories that all parties have.",
+        "names",
     ),
     "nobody-described": say("No client could describe its table, so there is nothing to agree on."),
     "nobody-sent-moments": say("No party sent the moments that the metric needs."),

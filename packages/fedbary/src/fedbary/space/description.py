@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fedbary.data.changed import changed
 from fedbary.data.columns import missing_rows
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
@@ -34,7 +36,7 @@ LONGEST_CATEGORY = 10_000
 class ColumnDescription:
     """One column: for numbers the mean and variance of each coordinate, for text its frequent categories.
 
-    ``lacks`` says that enough rows have no value in it.
+    ``lacks`` says that enough rows have no value in it, ``unusable`` that hardly any has, or that its texts name rows.
     """
 
     name: str
@@ -44,6 +46,7 @@ class ColumnDescription:
     variance: tuple[float, ...] = ()
     categories: tuple[str, ...] = ()
     lacks: bool = False
+    unusable: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,8 @@ class Description:
         _numbers([self.label_mean], least=-_LARGEST)
         _numbers([self.label_variance], most=_LARGEST**2)
         for column in self.columns:
-            if column.kind not in KINDS or type(column.width) is not int or type(column.lacks) is not bool:
+            flags = type(column.lacks) is type(column.unusable) is bool
+            if column.kind not in KINDS or type(column.width) is not int or not flags:
                 raise ValueError("a column has no kind or width")
             coordinates = 0 if column.kind == "categorical" else column.width
             if not len(column.mean) == len(column.variance) == coordinates or (not coordinates and column.width != 1):
@@ -183,23 +187,39 @@ def stated_reading(table: Table) -> Reading:
 
 
 def check_table(table: Table, settings: Space) -> str:
-    """Refuse missing values, where they are not allowed, and texts that are no categories; returns the label's kind."""
+    """Refuse missing values, where they are not allowed, and labels of no kind; returns the label's kind."""
     kind = label_kind(table.labels, settings.task, name=table.label_name)
-    missing = table.missing() if settings.missing == "refuse" else {}
-    for name, values in table.head().columns.items():
-        if count := missing.get(name):
-            raise DataError("data.missing-values", where=table.origin, column=name, count=count, rows=len(table))
-        if column_kind(values) == "categorical":
-            different = len({text for text in category_texts(table.columns[name]) if text is not None})
-            if different > max(_MANY_CATEGORIES, len(table) // 2):
-                raise DataError(
-                    "schema.looks-like-an-id",
-                    where=table.origin,
-                    column=name,
-                    different=int(different),
-                    rows=len(table),
-                )
+    if settings.missing == "refuse":
+        for name, count in table.missing().items():
+            if count:
+                raise DataError("data.missing-values", where=table.origin, column=name, count=count, rows=len(table))
     return kind
+
+
+def without_names(table: Table) -> Table:
+    """The table without columns whose texts name rows; as it is, where it has no other.
+
+    Examples
+    --------
+    >>> wards = Table({"age": range(300), "who": [f"No. {row}" for row in range(300)]}, ["a", "b"] * 150)
+    >>> without_names(wards).column_names
+    ('age',)
+    """
+    named = {name for name, values in table.head().columns.items() if values.dtype.kind == "O"}
+    named = {name for name in named if are_names(table.columns[name])}
+    if not named or len(named) == len(table.columns):
+        return table
+
+    def rest(part: Table) -> Table:
+        return part.replace(columns={name: values for name, values in part.columns.items() if name not in named})
+
+    return changed(table, rest)
+
+
+def are_names(values: NDArray[np.generic]) -> bool:
+    """Whether texts are too many different ones to be categories."""
+    different = len({text for text in category_texts(values) if text is not None})
+    return different > max(_MANY_CATEGORIES, len(values) // 2)
 
 
 def _describe_column(table: Table, different: Table, name: str, min_group: int) -> ColumnDescription:
@@ -208,17 +228,15 @@ def _describe_column(table: Table, different: Table, name: str, min_group: int) 
     lacks = int(missing_rows(different.columns[name]).sum()) >= max(min_group, 1)
     if kind == "categorical":
         often = Counter(text for text in category_texts(different.columns[name]) if text is not None)
+        if not often or are_names(different.columns[name]):
+            return ColumnDescription(name, kind, 1, lacks=lacks, unusable=True)
         return ColumnDescription(name, kind, 1, categories=named_levels(often, min_group), lacks=lacks)
     numbers = without_rare_values(np.asarray(values, dtype=np.float64).reshape(len(table), -1), min_group)
     holes = np.isnan(numbers)
     present = (~holes).sum(axis=0)
     if (present < max(min_group, 1)).any():
-        raise DataError(
-            "schema.hardly-a-value",
-            where=table.origin,
-            column=name,
-            few="no value" if min_group <= 1 else f"fewer than {min_group} values",
-        )
+        nothing = (0.0,) * numbers.shape[1]
+        return ColumnDescription(name, kind, numbers.shape[1], nothing, nothing, lacks=lacks, unusable=True)
     mean = np.where(holes, 0.0, numbers).sum(axis=0) / present
     variance = np.where(holes, 0.0, (numbers - mean) ** 2).sum(axis=0) / present
     moments = tuple(mean.tolist()), tuple(variance.tolist())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.agreed import Difference, differences
 from fedbary.data.columns import Kind, kind_of
+from fedbary.data.read_columns import UNREAD
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
-from fedbary.errors import SchemaError
-from fedbary.notes import Fact
+from fedbary.errors import DataError, SchemaError
+from fedbary.notes import Fact, Note
 from fedbary.space.schema import ColumnSpec, Schema
 
 Floats = NDArray[np.float64]
@@ -47,8 +48,19 @@ def encode_columns(table: Table, schema: Schema) -> Floats:
 
 def require_columns(table: Table, schema: Schema) -> None:
     """Refuse a table that lacks columns of the schema, has them in another width, or was read in another way."""
+    require_readable(table, [column.name for column in schema.columns])
     require_reading(table.reading, schema, where=table.origin)
     require_widths(column_widths(table), len(table), schema, where=table.origin)
+
+
+def require_readable(table: Table, columns: Iterable[str]) -> None:
+    """Refuse a table of which some of these columns could not be read, for the reason why they were left out."""
+    wanted = set(columns)
+    for note in table.notes:
+        if note.code == UNREAD and note.facts["column"] in wanted:
+            assert isinstance(note.facts["why"], Note)
+            why = note.facts["why"]
+            raise DataError(why.code, **{"where": table.origin, **why.facts})
 
 
 def require_categories(table: Table, schema: Schema) -> None:

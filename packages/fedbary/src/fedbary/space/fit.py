@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.agreed import agreed_reading, differences
 from fedbary.data.columns import missing_rows
-from fedbary.data.reading import Reading
+from fedbary.data.reading import Reading, columns_made
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError, SettingsError
 from fedbary.notes import Note
+from fedbary.space.common_columns import Common, common_columns, reading_of
 from fedbary.space.description import ColumnDescription, Description, describe
-from fedbary.space.encode import category_texts, encode, read_otherwise
+from fedbary.space.encode import category_texts, encode
 from fedbary.space.levels import named_levels
 from fedbary.space.limits import limits, span
 from fedbary.space.moments import Moments, merged, table_moments
@@ -26,8 +25,6 @@ from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
 from fedbary.wording import on_one_line
 
 Floats = NDArray[np.float64]
-# Names, kinds and widths of columns, and the label's kind.
-Shape: TypeAlias = tuple[tuple[tuple[str, str, int], ...], str]
 
 _PROJECT_ABOVE, _PROJECT_TO = 256, 64
 # Least share of the spread that lies inside classes, for a metric by it to make sense.
@@ -42,7 +39,8 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     """Fit the schema on one table, the server's validation rows.
 
     The middle and the limits of its numbers are told as means of ``min_group`` cells, never as a cell, and levels of
-    fewer rows count as any other.
+    fewer rows count as any other. Columns that are constant, without a value or of names of rows are left
+    out, with a note.
 
     Examples
     --------
@@ -52,7 +50,8 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     64
     """
     settings = (settings or Space()).with_defaults(metric="euclidean", labels="gaussian")
-    draft = _draft([describe(reference, settings)], settings)
+    common = common_columns({}, describe(reference, settings))
+    draft = _draft(common, settings)
     columns = tuple(_by_reference(column, reference, min_group) for column in draft.columns)
     draft = replace(draft, columns=columns, notes=(*draft.notes, *_pooled(reference, columns)))
     width = _projected_width(draft, settings)
@@ -66,27 +65,20 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
 def agree(
     descriptions: Mapping[str, Description], settings: Space, *, reference: Description | None = None, seed: int = 0
 ) -> tuple[Schema, dict[str, Note]]:
-    """Agree on a schema by descriptions; clients whose columns differ, or are read in another way, are left out.
+    """Agree on a schema by descriptions: the columns that all can use, see `fedbary.space.common_columns`.
 
-    They are to be the reference's, or without one the majority's. Returns the schema (before `with_moments`, where the
-    metric needs it) and, for each client that was left out, the reason.
+    Returns the schema (before `with_moments`, where the metric needs it), whose notes name the columns that are left
+    out, and, for each client that has no place beside the others, the reason.
     """
     if not descriptions and reference is None:
         raise SchemaError("schema.nobody-described")
-    # The reference is a majority of its own.
-    standard = [] if reference is None else [reference] * (len(descriptions) + 1)
-    shape = Counter(map(_shape, [*descriptions.values(), *standard])).most_common(1)[0][0]
-    fitting = {name: d for name, d in descriptions.items() if _shape(d) == shape}
-    agreed = agreed_reading(d.reading for d in [*fitting.values(), *standard])
-    alike = {name: d for name, d in fitting.items() if not differences(d.reading, agreed)}
-    others = None if reference is not None else len(alike)
-    reasons = {name: _difference(d, shape, agreed, others) for name, d in descriptions.items() if name not in alike}
-    draft = replace(_draft([*alike.values(), *standard] or list(fitting.values()), settings), reading=agreed)
-    draft = replace(draft, columns=tuple(_without_period(column, agreed) for column in draft.columns))
+    common = common_columns(descriptions, reference)
+    draft = _draft(common, settings)
+    draft = replace(draft, columns=tuple(_without_period(column, draft.reading) for column in draft.columns))
     width = _projected_width(draft, settings)
     if width is not None:
         draft = replace(draft, projection=random_directions(draft.encoded_width, width, seed))
-    return replace(draft, shared_mark=False), reasons
+    return replace(draft, shared_mark=False), dict(common.refused)
 
 
 def needs_moments(draft: Schema, settings: Space) -> bool:
@@ -119,19 +111,25 @@ def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Sc
     return replace(draft, whitening=whitening, label=label, columns=_with_absence(draft, np.diag(spread)))
 
 
-def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
-    """Columns, scaling and label from descriptions, each party counting the same."""
-    notes: list[Note] = []
+def _draft(common: Common, settings: Space) -> Schema:
+    """Columns, scaling and label from descriptions, each client counting the same, and the reference more than all."""
+    standard = [] if common.reference is None else [common.reference] * (len(common.descriptions) + 1)
+    descriptions = [*common.descriptions.values(), *standard]
     described = [{column.name: column for column in d.columns} for d in descriptions]
     # By name: the order of columns in somebody's file must move nothing.
-    names = sorted(column.name for column in descriptions[0].columns)
-    columns = tuple(_fit_column([columns[name] for columns in described], settings, notes) for name in names)
+    columns = [_fit_column([columns[name] for columns in described], settings) for name in sorted(described[0])]
+    constant = {column.name for column, varies in columns if not varies}
+    constant |= {made for name, how in common.reading.items() if name in constant for made in columns_made(name, how)}
+    if len(constant) == len(columns):  # nothing else is there
+        constant = set()
+    kept = tuple(column for column, _ in columns if column.name not in constant)
+    notes = [Note("schema.constant-column", {"column": on_one_line(name)}) for name in sorted(constant)]
     draft = Schema(
-        columns,
+        kept,
         _fit_label(descriptions, settings),
         missing=settings.missing,
-        reading=agreed_reading(d.reading for d in descriptions),
-        notes=tuple(notes),
+        reading=reading_of(frozenset(column.name for column in kept), common.reading),
+        notes=(*common.notes, *notes),
     )
     if (
         draft.label.coordinates == "gaussian-full"
@@ -141,27 +139,27 @@ def _draft(descriptions: Sequence[Description], settings: Space) -> Schema:
     return draft
 
 
-def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list[Note]) -> ColumnSpec:
+def _fit_column(parts: Sequence[ColumnDescription], settings: Space) -> tuple[ColumnSpec, bool]:
+    """A column, and whether it varies anywhere."""
     first, may_lack = parts[0], any(part.lacks for part in parts)
     if first.kind == "categorical":
         categories = tuple(sorted(set().union(*(part.categories for part in parts))))
         # Two rows with different categories are 2 apart; that of two random rows is not known here.
-        return ColumnSpec(first.name, first.kind, categories=categories, absence=2.0, may_lack=may_lack)
+        return ColumnSpec(first.name, first.kind, categories=categories, absence=2.0, may_lack=may_lack), True
     # Medians over the parties: one with other units, or with nonsense, must not set everybody's scale.
     means = np.array([part.mean for part in parts])
     mean = np.median(means, axis=0)
     spreads = np.array([part.variance for part in parts]) + (means - mean) ** 2
     variance, together = (_spread(found, mean) for found in (np.median(spreads, axis=0), spreads.mean(axis=0)))
+    varies = first.kind == "block" or bool(together[0] > 0)
     scale, centre = np.ones_like(mean), np.zeros_like(mean)
     if settings.scaling != "none":
         if settings.scaling == "standard":  # a single column is a block of one
             variance, together = np.full_like(variance, variance.mean()), np.full_like(variance, together.mean())
         # What is constant with most of them, and not with all, has the spread that all have together.
         variance = np.where(variance > 0, variance, together)
-        if first.kind != "block" and variance[0] == 0.0:
-            notes.append(Note("schema.constant-column", {"column": first.name}))
         scale, centre = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0), mean
-    return ColumnSpec(
+    column = ColumnSpec(
         first.name,
         first.kind,
         first.width,
@@ -171,6 +169,7 @@ def _fit_column(parts: Sequence[ColumnDescription], settings: Space, notes: list
         absence=2.0 * float((variance / scale**2).sum()) or 2.0 * first.width,
         may_lack=may_lack,
     )
+    return column, varies
 
 
 def is_date(name: str, reading: Reading) -> bool:
@@ -259,27 +258,6 @@ def _projected_width(draft: Schema, settings: Space) -> int | None:
     if settings.projection == "auto":
         return _PROJECT_TO if draft.encoded_width > _PROJECT_ABOVE else None
     return settings.projection if settings.projection < draft.encoded_width else None
-
-
-def _shape(description: Description) -> Shape:
-    return description.layout, description.label_kind
-
-
-def _difference(description: Description, shape: Shape, agreed: Reading, others: int | None) -> Note:
-    layout, kind = shape
-    if description.label_kind != kind:
-        words = {"classes": "classes", "number": "a number"}
-        label = on_one_line(description.label_name)
-        facts = {"label": label, "own": words[description.label_kind], "others": words[kind]}
-        return Note("schema.labels-unlike-the-others", facts)
-    if found := differences(description.reading, agreed):
-        return Note("schema.read-otherwise", read_otherwise(found, others=others, whom="the reference"))
-    own, usual = dict.fromkeys(description.layout), dict.fromkeys(layout)
-    missing = tuple(name for name, *_ in (item for item in usual if item not in own))
-    extra = tuple(name for name, *_ in (item for item in own if item not in usual))
-    if missing == extra:
-        return Note("schema.columns-of-another-kind", {"columns": missing or None})
-    return Note("schema.columns-unlike-the-others", {"missing": missing or None, "extra": extra or None})
 
 
 def principal_directions(values: Floats, width: int, seed: int) -> Projection:

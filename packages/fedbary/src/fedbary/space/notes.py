@@ -88,7 +88,7 @@ def fit_notes(
     """
     cloud = cloud or embed(table, schema)
     notes = []
-    known = {column.name for column in schema.columns}
+    known = {*(column.name for column in schema.columns), *(note.facts.get("column") for note in schema.notes)}
     extra = sum(name not in known for name in table.columns)
     if extra:
         notes.append(Note("schema.ignores-columns", {"count": extra}))

@@ -185,7 +185,7 @@ class Schema:
             "reading": self.reading.to_json(),
             "projection": None if self.projection is None else _pack(self.projection.directions),
             "whitening": None if self.whitening is None else _pack(self.whitening),
-            "notes": [note.to_json() for note in self.notes],
+            "notes": [note.redacted().to_json() for note in self.notes],  # a schema is sent to everybody
         }
         return _canonical({**content, "fingerprint": self.fingerprint})
 

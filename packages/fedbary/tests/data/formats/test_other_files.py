@@ -136,11 +136,10 @@ def test_records_need_not_have_all_keys(tmp_path):
     assert frame["a"].isna().tolist() == [False, True]
 
 
-def test_what_is_nested_is_refused_by_its_column(tmp_path):
+def test_what_is_nested_is_left_out_by_its_column(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"a": 1, "home": {"city": "Oslo"}, "label": "x"}\n' * 2)
-    with pytest.raises(DataError, check=coded("data.foreign-values")) as caught:
-        read(tmp_path / "t.jsonl", "label")
-    assert caught.value.private["column"] == "home"
+    (note,) = read(tmp_path / "t.jsonl", "label").notes
+    assert (note.facts["column"], note.facts["why"].code) == ("home", "data.foreign-values")
 
 
 def test_numbers_in_json_are_those_of_their_texts(tmp_path):

@@ -72,6 +72,7 @@ def preview(
     from fedbary.data.files import read
     from fedbary.filling import COMMAND
     from fedbary.guard.policy import OwnerPolicy
+    from fedbary.space.encode import require_readable
     from fedbary.space.schema import Schema
 
     name = protocol or ("sketch" if reference or message else "cards")
@@ -98,6 +99,8 @@ def preview(
     own_rows: Table | DataError
     try:  # as the node would
         own_rows = (read if getattr(settings, "epsilon", None) is None else read_any_cells)(table, label, **how)
+        if asked.name != "cards":  # which asks for a card before there is a schema
+            require_readable(own_rows, agreed or ())
     except DataError as error:
         if agreed is None:
             raise

@@ -25,7 +25,7 @@ from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.judged_table import judge_of, judged_alone, label_evidence_of, row_columns
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
-from fedbary.space.description import check_table
+from fedbary.space.description import check_table, without_names
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
 from fedbary.space.row_identity import row_keys
@@ -141,13 +141,11 @@ class CardsClient:
         if settings.epsilon is not None:
             assert schema is not None
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
-        kind = check_table(self._table, Space(task=task))
+        kind, table = check_table(self._table, Space(task=task)), without_names(self._table)
         if settings.policy == "trusted":
-            card = card_of_different_rows(self._table, kind, told=lambda table: narrowed(by_name(table)))
-            return replace(card, rows=len(self._table), shared=True)
-        return guarded_card(
-            narrowed(by_name(self._table)), min_group=settings.min_group, shared=settings.shared, task=task
-        )
+            card = card_of_different_rows(table, kind, told=lambda table: narrowed(by_name(table)))
+            return replace(card, rows=len(table), shared=True)
+        return guarded_card(narrowed(by_name(table)), min_group=settings.min_group, shared=settings.shared, task=task)
 
     @property
     def _groups(self) -> Groups | None:

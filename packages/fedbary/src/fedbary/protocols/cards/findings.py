@@ -21,12 +21,15 @@ from fedbary.valuation.verdict import COLUMN_OFF, LEVEL_CODING
 
 Floats = NDArray[np.float64]
 
-# A column is off where, class by class, its means lie so many of the others' deviations away, ...
-_DEVIATIONS = 4.0
-# ... or its spread is so many times theirs, or hardly any.
-_TIMES = 6.0
-# A class mix alone may make it several times smaller.
-_HARDLY = 1.0 / 9.0
+# A column is off where, class by class, its means lie so many of the others' deviations away (a harmless site moves
+# them by up to 1.5), or where it is so many times larger or smaller, values and spread alike, as another unit makes it;
+# and in both where it is so many deviations of what clients, or sites, differ by from the others.
+_DEVIATIONS, _TIMES, _USUAL_SPREAD = 4.0, 20.0, 0.35
+# A column whose values' share is below the first is nearly always 0 with the others: then its mean says how many values
+# there are and how large these are, and it is off where most rows have one, or where they are so many times larger.
+_RARE, _COMMON = 0.1, 0.5
+# Least variance, in the schema's units, of a column that varies.
+_VARIES = 1e-9
 # A coordinate of a block beyond so many of the units that the whole block is scaled by.
 _BLOCK_SPREAD = 5.0
 # Names in a note; there may be thousands.
@@ -55,12 +58,14 @@ class Findings:
             for column in card.columns:
                 self._holders_of_levels[column.name].update(column.levels)
         comparable = len(parts) > 1 and schema.projection is None
-        self._beside = _Beside.of(list(parts.values())) if comparable else None
+        self._beside = _Beside.of(list(parts.values()), schema) if comparable else None
 
     def of(self, name: str) -> list[Note]:
         """Those of one client."""
         coding = self._coding(name) if self._schema.label.kind == "classes" else None
-        lacking = lacking_notes(missing_of_columns(self._cards[name]))
+        used = {column.name for column in self._schema.columns}
+        shares = missing_of_columns(self._cards[name])
+        lacking = lacking_notes({column: share for column, share in shares.items() if column in used})
         return [*([] if coding is None else [coding]), *self._levels(name), *self._columns_off(name), *lacking]
 
     def _coding(self, name: str) -> Note | None:
@@ -76,7 +81,8 @@ class Findings:
     def _levels(self, name: str) -> list[Note]:
         """Columns of categories with levels that no other client has, and that look like theirs in other clothes."""
         found = []
-        for column in self._cards[name].columns:
+        used = {column.name for column in self._schema.columns}
+        for column in (one for one in self._cards[name].columns if one.name in used):
             meant, _ = self._meant(column.levels, self._holders_of_levels[column.name])
             if meant:
                 facts: dict[str, Fact] = {
@@ -93,29 +99,24 @@ class Findings:
         return other_coding([one for one in own if holders[one] == 1], common), common
 
     def _columns_off(self, name: str) -> list[Note]:
-        """Columns of numbers whose means or spread are unlike those of the median other client, class by class."""
+        """Columns of numbers that are in another unit, or somewhere else, than those of the median other client."""
         if self._beside is None:
             return []
-        at = self._places[name]
-        away, times, wide = self._beside.away[at], self._beside.times[at], self._beside.wide[at]
-        if np.isnan(away).any():
-            return []
+        beside, at = self._beside, self._places[name]
         odd: list[tuple[float, dict[str, Fact]]] = []
         start = 0
         for column in self._schema.columns:
             for place in range(0 if column.kind == "categorical" else column.width):
-                far, ratio = abs(float(away[start + place])), float(times[start + place])
+                strength = float(beside.strength[at, start + place])
                 # Among pixels some hardly ever vary; one is off where it varies more than any pixel does.
-                if column.kind == "block" and not (wide[start + place] > _BLOCK_SPREAD and ratio > _TIMES):
-                    continue
-                if far > _DEVIATIONS or ratio > _TIMES or ratio < _HARDLY:
-                    named = f"{column.name}[{place}]" if column.kind == "block" else column.name
+                wide = column.kind != "block" or beside.wide[at, start + place] > _BLOCK_SPREAD
+                if strength > 1.0 and wide:
                     facts: dict[str, Fact] = {
-                        "column": named,
-                        "deviations": round(far, 1),
-                        "spread": float(f"{ratio:.2g}"),
+                        "column": f"{column.name}[{place}]" if column.kind == "block" else column.name,
+                        "deviations": round(abs(float(beside.away[at, start + place])), 1),
+                        "spread": float(f"{beside.times[at, start + place]:.2g}"),
                     }
-                    odd.append((max(far / _DEVIATIONS, float(abs(np.log(max(ratio, 1e-12))) / np.log(_TIMES))), facts))
+                    odd.append((strength, facts))
             start += column.coordinates
         worst = sorted(odd, key=lambda pair: -pair[0])[:MOST_COLUMNS]
         return [Note(COLUMN_OFF, facts) for _, facts in worst]
@@ -125,29 +126,72 @@ class Findings:
 class _Beside:
     """Every client (N) beside the median of its others, in each coordinate (d).
 
-    ``away`` is how many deviations the client's class means lie away on average, NaN where no class is shared;
-    ``times`` how many times its spread is the others'; ``wide`` its spread.
+    ``away`` is how many deviations the client's class means lie away on average, 0 where no class is shared;
+    ``times`` how many times its spread is the others'; ``wide`` its spread; a ``strength`` above 1 is worth a word.
+
+    A column x that is 0 but for a share p of rows, which have values of size a, has E[x] = pa and E[x²] = pa²: so a is
+    E[x²]/E[x], and p is E[x]²/E[x²]. Another unit changes a, never p; more or fewer such rows change p, and not a.
     """
 
     away: Floats
     times: Floats
     wide: Floats
+    strength: Floats
 
     @classmethod
-    def of(cls, parts: Sequence[ClassMoments]) -> _Beside:
+    def of(cls, parts: Sequence[ClassMoments], schema: Schema) -> _Beside:
         counts = np.stack([np.maximum(part.counts, 0.0) for part in parts])
         means, variances = map(np.stack, zip(*map(_means_and_variances, parts), strict=True))
-        usual = medians_of_others(np.where(counts.sum(axis=1, keepdims=True) > 0, variances, np.nan))
-        # A column that is constant elsewhere has no deviation to count in; a thousandth of the schema's unit will do.
-        spread = np.sqrt(np.maximum(usual, 1e-6))
-        apart, rows = np.zeros(variances.shape), np.zeros((len(parts), 1))
+        rows = np.maximum(counts.sum(axis=1, keepdims=True), 1e-12)
+        spread = _known(np.sqrt(variances), variances > _VARIES)
+        usual = medians_of_others(spread)
+        most_vary = 2 * (np.isfinite(spread).sum(axis=0) - np.isfinite(spread)) > len(parts) - 1
+        apart, shared_rows = np.zeros(variances.shape), np.zeros((len(parts), 1))
         for own, number in zip(means.swapaxes(0, 1), counts.T[:, :, None], strict=True):
             others = medians_of_others(np.where(number > 0, own, np.nan))
             shared = np.isfinite(others) & (number > 0)
             apart += np.where(shared, number * (own - others), 0.0)
-            rows += np.where(shared.any(axis=1, keepdims=True), number, 0.0)
-        away = np.where(rows > 0, apart / np.maximum(rows, 1e-12) / spread, np.nan)
-        return cls(away, np.sqrt(np.maximum(variances, 1e-6)) / spread, np.sqrt(variances))
+            shared_rows += np.where(shared.any(axis=1, keepdims=True), number, 0.0)
+        away = np.nan_to_num(apart / np.maximum(shared_rows, 1e-12) / usual)
+        times = spread / usual
+        mean = np.einsum("nk,nkd->nd", counts, means) / rows
+        second = variances + np.einsum("nk,nkd->nd", counts, (means - mean[:, None]) ** 2) / rows
+        mean = mean - _zeros(schema, means.shape[2])
+        second = second + mean**2
+        there = second > 0
+        share = _known(mean**2, there) / np.where(there, second, 1.0)
+        size = np.log(_known(second, mean != 0)) - np.log(_known(np.abs(mean), mean != 0))
+        larger = size - medians_of_others(size)
+        # Means and values that tell a unit from a site, and from rows with a value that are more or fewer.
+        rare = medians_of_others(share) < _RARE
+        told = ~rare | (share > _COMMON) | (np.abs(larger) > np.log(_TIMES))
+        by_place = np.abs(away) / (_DEVIATIONS * np.hypot(1.0, _between(away))) * told
+        log_times = np.log(times)
+        least = np.maximum(np.log(_TIMES), _DEVIATIONS * np.hypot(_USUAL_SPREAD, _between(log_times)))
+        by_size = np.abs(log_times) / least * (larger * np.sign(log_times) > np.abs(log_times) / 2)
+        strength = np.where(most_vary, np.fmax(by_place, by_size), 0.0)
+        return cls(away, np.nan_to_num(times), np.sqrt(variances), strength)
+
+
+def _zeros(schema: Schema, width: int) -> Floats:
+    """Where 0 lies in the schema's coordinates, of columns of numbers."""
+    found: list[float] = []
+    for column in schema.columns:
+        numbers = zip(column.mean, column.scale, strict=True)
+        found += [0.0] * column.coordinates if column.kind == "categorical" else [-mean / by for mean, by in numbers]
+    return np.array([*found, *[0.0] * (width - len(found))])
+
+
+def _known(values: Floats, where: NDArray[np.bool_]) -> Floats:
+    return np.where(where, values, np.nan)
+
+
+def _between(found: Floats) -> Floats:
+    """How far the others of each client lie apart, as a standard deviation; 0 where there are not two of them."""
+    if len(found) < 3:
+        return np.zeros(found.shape)
+    middle = medians_of_others(np.vstack([found, np.full(found.shape[1], np.nan)]))[-1]  # of all, known or not
+    return np.asarray(np.nan_to_num(1.4826 * medians_of_others(np.abs(found - middle))))
 
 
 def medians_of_others(points: Floats) -> Floats:

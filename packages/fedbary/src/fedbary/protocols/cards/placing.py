@@ -34,9 +34,9 @@ def agreed_schema(
 ) -> tuple[Schema, dict[str, Note]]:
     """The schema of the cards, and why some cards have no place in it.
 
-    Cards whose columns differ from the reference's are left out, without one those that differ from the majority's.
-    Levels that fewer than ``min_group`` rows of all together have count as any other. Where cards come in public
-    coordinates, these are the schema.
+    Columns that some cards or the reference lack, have in another kind or without any value are left out (see
+    `fedbary.space.common_columns`); the schema's notes name them. Levels that fewer than ``min_group`` rows of all
+    together have count as any other. Where cards come in public coordinates, these are the schema.
     """
     public = {name: card for name, card in cards.items() if card.schema is not None}
     if len(public) * 2 > len(cards):
@@ -78,8 +78,8 @@ def placed(card: Card, schema: Schema) -> ClassMoments:
     return _by_class(card, schema, sums, moved if card.full else np.diag(moved).copy(), EXACT)
 
 
-def missing_share(card: Card) -> float:
-    """The share of cells without a value, by the coordinates that mark them."""
+def missing_share(card: Card, schema: Schema) -> float:
+    """The share of cells without a value in columns that are used, by the coordinates that mark them."""
     if card.schema is not None:
         widths = np.array(mark_cells(card.schema), dtype=float)
         first = card.schema.value_width
@@ -88,9 +88,8 @@ def missing_share(card: Card) -> float:
         noise = 0.0 if card.release is None else card.release.sigma * np.sqrt(len(card.classes) * (widths @ widths))
         seen = found > _DEVIATIONS * noise / max(card.rows, 1)
         return float(np.clip(found / widths.sum(), 0.0, 1.0)) if seen else 0.0
-    shares = missing_of_columns(card)
-    cells = sum(column.width for column in card.columns)
-    return sum(shares[column.name] * column.width for column in card.columns) / max(cells, 1)
+    shares, cells = missing_of_columns(card), {column.name: column.width for column in schema.columns}
+    return sum(shares[name] * width for name, width in cells.items()) / max(sum(cells.values()), 1)
 
 
 def missing_of_columns(card: Card) -> dict[str, float]:
@@ -172,14 +171,18 @@ def _described(card: Card) -> Description:
         marks = slice(start + column.values, start + column.coordinates)
         start += column.coordinates
         if column.kind == "categorical":
-            columns.append(ColumnDescription(column.name, column.kind, 1, categories=column.levels, lacks=column.lacks))
+            empty = not column.levels and column.lacks and bool(card.centre[marks] * rows + total[marks] > rows - 0.5)
+            found = ColumnDescription(column.name, column.kind, 1, categories=column.levels, lacks=column.lacks)
+            columns.append(replace(found, unusable=empty))
             continue
-        missing = card.centre[marks] * rows + total[marks] if column.lacks else 0.0
+        missing = card.centre[marks] * rows + total[marks] if column.lacks else np.zeros(column.width)
         there = np.maximum(rows - missing, 1.0)
         shift = total[own] / there
         mean, variance = card.centre[own] + shift, np.maximum(squares[own] / there - shift**2, 0.0)
         moments = tuple(mean.tolist()), tuple(variance.tolist())
-        columns.append(ColumnDescription(column.name, column.kind, column.width, *moments, lacks=column.lacks))
+        empty = bool((missing > rows - 0.5).all())
+        found = ColumnDescription(column.name, column.kind, column.width, *moments, lacks=column.lacks)
+        columns.append(replace(found, unusable=empty))
     if card.kind == "classes":
         return Description(card.rows, tuple(columns), card.label, card.kind, card.classes, reading=card.reading)
     shift = float(total[-1]) / max(rows, 1.0)

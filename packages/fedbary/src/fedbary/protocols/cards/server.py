@@ -33,6 +33,7 @@ from fedbary.protocols.judged_clients import client_numbers, common_weights, jud
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference
+from fedbary.space.description import without_names
 from fedbary.space.options import Space
 from fedbary.space.public_schema import public_schema
 from fedbary.space.row_identity import different_rows
@@ -66,7 +67,7 @@ class CardsServer:
         self._settings, self._space, self._rules = settings, space, rules
         self._seed, self._host = seed, host
         self._names = list(clients)
-        own = None if reference is None else different_rows(by_name(reference))
+        own = None if reference is None else different_rows(by_name(without_names(reference)))
         self._public = self._public_schema(own)
         # Public coordinates are of columns as they are: directions of a private card are taken row by row.
         self._reference = own if own is None or self._public is not None else narrowed(own)
@@ -167,7 +168,7 @@ class CardsServer:
         models = self._models() if valued else None
         far = self._distances() if valued else {}
         told = self._shares() if valued else {}
-        missing = {name: missing_share(self._cards[name]) for name in valued}
+        missing = {name: missing_share(self._cards[name], self._schema()) for name in valued}
         notes = {} if models is None else self._notes(models)
         records = [self._record(name, far, told, missing, notes) for name in self._names]
         result = Valuation(
@@ -368,7 +369,7 @@ class CardsServer:
     def _usually_missing(self, missing: Mapping[str, float]) -> float:
         """The share of cells that the reference lacks, or without one the median client."""
         if self._reference is not None:
-            return missing_share(exact_card(self._reference, task=self._space.task))
+            return missing_share(exact_card(self._reference, task=self._space.task), self._schema()) if missing else 0.0
         return float(np.median(list(missing.values()))) if missing else 0.0
 
     def _with_worth(self, result: Valuation, models: Models) -> Valuation:
