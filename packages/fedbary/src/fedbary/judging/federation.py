@@ -291,7 +291,7 @@ def _with_cuts(found: Mapping[str, Judgement], evidence: Mapping[str, Evidence],
     """One test over labels and features of the rows of all clients: Benjamini–Hochberg, weighted.
 
     A p-value counts as p/ω, ω = x/(1 − x) the odds of what its client and channel have to be found, x the estimated
-    share; with m rows expected to be found in all, those with p/ω ≤ .6·rate·rank/m are flagged. Counts are all it needs.
+    share; with m rows expected to be found in all, those with p/ω ≤ .6·rate·rank/m are flagged. It needs counts alone.
     """
     channels = {
         **{(name, "label"): (evidence[name].labels, j.label_null, j.label_share) for name, j in found.items()},

@@ -19,7 +19,7 @@ _KAPPA, _RIDGE = 10.0, 1.0
 # Residuals have longer tails than Gaussian ones.
 _FREEDOM = 5.0
 # A client's residuals may be so many times as wide as usual; wider ones are wrong labels.
-_WIDER = 1.5
+_WIDER = 1.2
 _MAD = 1.4826
 _LEAST = 1e-9
 

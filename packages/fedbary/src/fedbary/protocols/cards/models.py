@@ -34,6 +34,9 @@ from fedbary.space.schema import Schema
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+# A reference is said to differ where so many of so many clients lie this far from it, in directions this much alike.
+_NEARLY_ALL, _SOME_CLIENTS, _APART, _SAME_WAY = 0.8, 3, 0.3, 0.7
+
 
 class Models:
     """Cards in one space, how far each is believed, and what can be made of them."""
@@ -100,24 +103,45 @@ class Models:
 
     def shift(self, name: str) -> tuple[float, Floats]:
         """How far a client's card lies from where the others expect it, and in each coordinate of its features."""
-        known, part = self.known(name), self.placed[name]
-        own, centre, scale = restricted(part, known), *self._coordinates
-        rows, width = max(own.rows, 1.0), len(centre) - self._numeric
-        if not self.may_have(name) or own.rows <= 0.0 or part.noise != EXACT:
-            return np.nan, np.zeros(width)
-        mean = own.sums.sum(axis=0) / rows
-        squares = np.diag(own.second) if own.full else own.second
-        others = discriminant(restricted(self._sums.without(self._places[name]), known), centre, scale)
-        variance = np.maximum(squares / rows - mean**2, 0.0) / scale**2
-        moved = Moved.of(
+        known = self.known(name)
+        if not self.may_have(name):
+            return np.nan, np.zeros(0)
+        others = discriminant(restricted(self._sums.without(self._places[name]), known), *self._coordinates)
+        moved = self._moved(name, known, others)
+        return (np.nan, np.zeros(0)) if moved is None else (moved.shift, moved.offset)
+
+    def _moved(self, name: str, known: Bools, others: Discriminant) -> Moved | None:
+        """To where a discriminant expects a client, by its card; None with noise, or without a row of these classes."""
+        part = restricted(self.placed[name], known)
+        if part.noise != EXACT or part.rows <= 0.0:
+            return None
+        (centre, scale), width = self._coordinates, len(self._coordinates[0]) - self._numeric
+        mean = part.sums.sum(axis=0) / part.rows
+        variance = np.maximum((np.diag(part.second) if part.full else part.second) / part.rows - mean**2, 0.0)
+        return Moved.of(
             ((mean - centre) / scale)[:width],
-            variance[:width],
-            np.maximum(own.counts, 0.0) / rows,
-            rows,
+            (variance / scale**2)[:width],
+            part.counts / part.rows,
+            part.rows,
             means=others.means[:, :width],
             variances=others.variances[:width],
         )
-        return moved.shift, moved.offset
+
+    def reference_shift(self) -> tuple[float, Floats, int] | None:
+        """How far nearly all clients lie from the reference in the same way, and how many; None where they do not."""
+        if self._reference is None:
+            return None
+        known = self._holders.held[-1]
+        own = discriminant(restricted(self._parts[-1], known), *self._coordinates)
+        found = [self._moved(name, known, own) for name in self._places]
+        offsets = np.array([one.offset for one in found if one is not None])
+        if len(offsets) < _SOME_CLIENTS:
+            return None
+        common = np.median(offsets, axis=0)
+        length = float(np.sqrt((common**2).mean()))
+        along = offsets @ common / np.maximum(np.linalg.norm(offsets, axis=1) * np.linalg.norm(common), 1e-12)
+        same = int((along > _SAME_WAY).sum())
+        return (length, common, same) if length >= _APART and same >= _NEARLY_ALL * len(found) else None
 
     @cached_property
     def held_out(self) -> Judge | None:

@@ -29,7 +29,14 @@ from fedbary.protocols.cards.placing import agreed_schema, missing_share
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
-from fedbary.protocols.judged_clients import client_numbers, common_weights, judging_notes, label_notes, quality_columns
+from fedbary.protocols.judged_clients import (
+    client_numbers,
+    common_weights,
+    judging_notes,
+    label_notes,
+    largest_columns,
+    quality_columns,
+)
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference
@@ -382,7 +389,15 @@ class CardsServer:
     def _remarks(self, told: Mapping[str, Mapping[str, float]]) -> list[Note]:
         silent = [name for name, shares in told.items() if "wrong_labels" in shares and name not in self._evidence]
         said = [Note("protocols.shares-by-cards", {"count": len(silent)})] if silent else []
-        return [*said, Note("judging.relative")] if self._reference is None and self._evidence else said
+        if self._reference is None and self._evidence:
+            said.append(Note("judging.relative"))
+        if (apart := self._models().reference_shift()) is not None:
+            shift, offsets, clients = apart
+            columns = largest_columns(offsets, self._schema())
+            said.append(
+                Note("judging.reference-differs", {"shift": round(shift, 2), "columns": columns, "clients": clients})
+            )
+        return said
 
 
 def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:
