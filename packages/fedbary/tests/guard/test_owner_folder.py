@@ -19,7 +19,7 @@ from fedbary.valuation.scored_rows import RowFacts, ScoredRows
 def test_an_owners_view_comes_back_as_it_was(tmp_path):
     table = fb.Table.from_arrays(np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 0, 1])
     frame = row_frame(table.row_names, np.arange(6.0), flag=np.arange(6) < 2)
-    rows = ScoredRows(frame, RowFacts(Note("valuation.flags-proved", {"rate": 0.1}), smallest_q=0.25, table="f00"))
+    rows = ScoredRows(frame, RowFacts(Note("valuation.flags-measured", {"rate": 0.1}), table="f00"))
     schema = fb.fit_schema(table)
     view = owner_view("me <b>", rows, {"protocol": "sketch", "fdr": 0.1}, schema, np.ones((3, schema.point_width)))
     again = load_owner_view(save_owner_view(view, tmp_path))
