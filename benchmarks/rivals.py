@@ -1,7 +1,8 @@
 """What a user would run instead, beside one whole valuation, in one run: processor seconds as ratios.
 
 Five clients of equal size with 10 % wrong labels and as many reference rows as all clients have together. Ours is
-``fb.value(clients, reference, protocol="sketch")`` from tables in memory to row values, and ``fb.value(clients)`` (cards, no reference).
+``fb.value(clients, reference, protocol="sketch")`` from tables in memory to row values, and ``fb.value(clients)``
+(cards, no reference).
 Instead of it, on the pooled rows that a federation does not have:
 
 - *exact transport*: POT's network simplex between all rows and the reference, costs included: one number, no rows;

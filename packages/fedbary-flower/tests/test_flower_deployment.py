@@ -49,7 +49,7 @@ def test_cards_give_the_numbers_of_the_local_engine_and_leave_no_row(federation)
     for name in NAMES:
         entries = Ledger(folder / "nodes" / name / "state" / name / "ledger.jsonl").read().entries
         assert [(entry.what, entry.kind) for entry in entries if entry.kind != "sketch"] == [
-            ("question", "card"), ("reply", "card"), ("reply", "fit"), ("reply", "model")
+            ("question", "card"), ("reply", "card"), ("reply", "model"), ("reply", "evidence"), ("reply", "flags")
         ]  # fmt: skip
     seen = [said.encode(), *(f.read_bytes() for f in (home / "cards").rglob("*") if f.is_file())]
     assert CANARY.encode() not in b"".join(seen)

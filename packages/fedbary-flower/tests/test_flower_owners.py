@@ -31,7 +31,7 @@ def test_owners_without_a_policy_file_send_guarded_cards(tmp_path, count):
     np.testing.assert_allclose(own["value"], expected.rows("site 0")["value"], atol=1e-9)
     ledger = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl").read()
     assert [(entry.what, entry.kind) for entry in ledger.entries] == [
-        ("question", "card"), ("reply", "card"), ("reply", "fit"), ("reply", "model")
+        ("question", "card"), ("reply", "card"), ("reply", "model"), ("reply", "evidence"), ("reply", "flags")
     ]  # fmt: skip
 
 
