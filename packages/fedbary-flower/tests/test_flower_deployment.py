@@ -24,7 +24,9 @@ def federation(tmp_path_factory, digits):
 
 def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_rows_at_home(federation):
     home, folder = federation.home, federation.folder
-    found, said = federation.run(home / "sketch", f'reference="{home / "reference.parquet"}" policy="coarsen"')
+    found, said = federation.run(
+        home / "sketch", f'protocol="sketch" reference="{home / "reference.parquet"}" policy="coarsen"'
+    )
     clients, reference = federation.read()
     same(found, fb.value(clients, reference, protocol=fb.Sketch(policy="coarsen"), seed=0), ["distance", "quality"])
     for name in NAMES:

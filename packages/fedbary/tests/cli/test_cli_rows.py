@@ -147,7 +147,7 @@ def test_mistakes_have_their_code(refused, valued, arguments, code):
 
 
 def test_without_flags_there_are_suspects_or_nothing_to_leave_out(fedbary, refused, valued):
-    assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "alone")[0] == 0
+    assert fedbary("value", "sites", *VALUE, "--fdr", 1e-9, "-o", "alone")[0] == 0
     command = ("rows", "alone", "--client", "bad", "--export", "clean")
     assert refused(*command, says="suspects, without guarantee").code == "cli.nothing-to-leave-out"
     assert fedbary(*command, "--suspects")[0] == 0

@@ -103,7 +103,7 @@ def test_another_model_for_the_same_card_gets_no_second_answer(cards, owners, tm
     first = answer_file(MessageFile.load(tmp_path / "all" / "models" / "north.model"), owners["north"])
     second = answer_file(MessageFile.load(tmp_path / "fewer" / "models" / "north.model"), owners["north"])
     assert "likelihood" in first.packed.arrays
-    assert (dict(second.packed.scalars), dict(second.packed.arrays)) == ({"rows": 200}, {})
+    assert not second.packed.arrays
 
 
 def test_an_answer_to_another_model_is_not_used(cards, owners, tmp_path):
