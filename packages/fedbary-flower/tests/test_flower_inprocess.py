@@ -68,7 +68,8 @@ def test_many_nodes_with_files_of_their_own(tmp_path, count):
     tables, reference = many(count)
     nodes = files(tmp_path, tables)
     config = RunConfig.of({"protocol": "sketch", "reference": reference_file(tmp_path, reference), "lower": "triangle",
-                           "num-nodes": count, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001})  # fmt: skip
+                           "num-nodes": count, "output": str(tmp_path / "out"), "timeout": 60.0,
+                           "poll": 0.001})  # fmt: skip
     found = valued(InProcessGrid(app, nodes), config)
     # An owner without a policy file answers guardedly, whatever the server asks for.
     expected = fb.value(tables, reference, protocol=fb.Sketch(lower="triangle", policy="coarsen"), seed=0)
