@@ -24,14 +24,14 @@ from threadpoolctl import threadpool_limits
 
 from fedbary.compute import arrays_for, computing_on, device
 from fedbary.compute.kernels import class_sums, squared_distances
-from fedbary.transport.cloud import CHUNK
-from fedbary.transport.held_cloud import held
-from fedbary.transport.semi_discrete import semi_discrete
-from fedbary.transport.survey import Targets, survey
 from fedbary.judging.scoring.components import ClassMetric, SharedMetric
 from fedbary.judging.scoring.mixture import Centroids
 from fedbary.judging.scoring.model import ScoringModel
 from fedbary.judging.scoring.scorer import Scorer
+from fedbary.transport.cloud import CHUNK
+from fedbary.transport.held_cloud import held
+from fedbary.transport.semi_discrete import semi_discrete
+from fedbary.transport.survey import Targets, survey
 from fedbary_lab.transport.sinkhorn import sinkhorn
 
 CLASSES, TARGETS, CORES = 10, 200, 2

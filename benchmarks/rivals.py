@@ -1,7 +1,8 @@
 """What a user would run instead, beside one whole valuation, in one run: processor seconds as ratios.
 
 Five clients of equal size with 10 % wrong labels and as many reference rows as all clients have together. Ours is
-``fb.value(clients, reference)`` from tables in memory to row values, and ``fb.value(clients)`` (cards, no reference).
+``fb.value(clients, reference, protocol="sketch")`` from tables in memory to row values, and ``fb.value(clients)``
+(cards, no reference).
 Instead of it, on the pooled rows that a federation does not have:
 
 - *exact transport*: POT's network simplex between all rows and the reference, costs included: one number, no rows;
@@ -60,7 +61,7 @@ def work(clients: dict[str, fb.Table], reference: fb.Table, rows: int) -> dict[s
     both = [scaled(pooled, reference), scaled(reference, reference)]
     one = fb.LocalEngine(workers=1)
     found: dict[str, Callable[[], object]] = {
-        "sketch": lambda: fb.value(clients, reference, seed=0, engine=one),
+        "sketch": lambda: fb.value(clients, reference, protocol="sketch", seed=0, engine=one),
         "cards": lambda: fb.value(clients, seed=0, engine=one),
         "exact transport": lambda: exact(*both),
         **({"geomloss": lambda: geomloss(*both)} if find_spec("geomloss") else {}),

@@ -363,7 +363,7 @@ def _result() -> fb.Valuation:
     """With everything that a result can have."""
     clients, reference = {f"c{i}": table(i, 40) for i in range(3)}, table(9, 80)
     played = fb.value(clients, reference, protocol=fb.Cards(worth=True), seed=0)
-    return replace(fb.value(clients, reference, seed=0), scores=played.scores)
+    return replace(fb.value(clients, reference, protocol="sketch", seed=0), scores=played.scores)
 
 
 def _write_question(path: Path) -> None:

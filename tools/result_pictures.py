@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def skew(table: pd.DataFrame) -> Display:
     from fedbary_lab.experiments.detection import skew_picture
 
-    shown = ["sketch crossfit", "sketch split", "logistic", "cleanlab", "KNN-Shapley", "paper γ"]
+    shown = ["sketch", "logistic", "cleanlab", "KNN-Shapley", "paper γ"]
     table = table[table["method"].isin(shown) & table["dataset"].isin(["fashion-mnist", "cifar10-embeddings"])]
     table = table[table["clients"].isna() & (table["block"] == table["dataset"])]
     table = table.sort_values("method", key=lambda names: names.map(shown.index), kind="stable")

@@ -124,13 +124,12 @@ def _row_methods() -> dict[str, Any]:
 
 
 RUNS: dict[str, Callable[[], dict[str, Any]]] = {
-    "sketch": lambda: _valued(*_five()),
-    "sketch crossfit": lambda: _valued(*_five(), calibration="crossfit"),
+    "sketch": lambda: _valued(*_five(), protocol="sketch"),
     "sketch coarsen": lambda: _valued(*_five(), protocol=fb.Sketch(policy="coarsen")),
-    "sketch sign": lambda: _valued(*_five(), rule="sign"),
-    "sketch euclidean": lambda: _valued(*_five(), space=fb.Space(metric="euclidean", projection=16)),
-    "sketch mixed columns": lambda: _valued(*_mixed()),
-    "sketch regression": lambda: _valued(*_numbers_as_labels()),
+    "sketch sign": lambda: _valued(*_five(), protocol="sketch", rule="sign"),
+    "sketch euclidean": lambda: _valued(*_five(), protocol="sketch", space=fb.Space(metric="euclidean", projection=16)),
+    "sketch mixed columns": lambda: _valued(*_mixed(), protocol="sketch"),
+    "sketch regression": lambda: _valued(*_numbers_as_labels(), protocol="sketch"),
     "cards": lambda: _valued(_five()[0]),
     "cards mixed columns": lambda: _valued(_mixed()[0]),
     "cards with reference": lambda: _valued(*_five(), protocol=fb.Cards(worth=True)),

@@ -63,9 +63,8 @@ def frames():
 
 
 RUNS = {
-    "sketch": {},
-    "sketch in halves": {"calibration": "split"},
-    "cards": {"protocol": "cards"},
+    "sketch": {"protocol": "sketch"},
+    "cards": {},
     "triangle": {"protocol": "triangle"},
     "projected": {"space": fb.Space(projection=3)},
 }

@@ -75,7 +75,13 @@ def owners(tmp_path, policy=""):
     file = tmp_path / "policy.toml"
     file.write_text(policy)
     nodes = {node: config | {"policy": str(file)} for node, config in files(tmp_path, tables).items()}
-    config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
+    config = {
+        "protocol": "sketch",
+        "reference": reference_file(tmp_path, reference),
+        "num-nodes": 3,
+        "timeout": 60.0,
+        "poll": 0.001,
+    }
     return nodes, config | {"output": str(tmp_path / "out")}
 
 

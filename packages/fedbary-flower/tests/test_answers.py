@@ -58,11 +58,11 @@ def distances(result):
 
 def test_a_node_of_a_deployment_answers_behind_the_default_policy_whatever_its_partition(state):
     found = valued(answers(ClientApp(), loads))
-    expected = fb.value(PARTS, DIGITS.test, protocol=fb.Sketch(policy="coarsen"), seed=0)
+    expected = fb.value(PARTS, DIGITS.test, protocol=fb.Cards(policy="guarded"), seed=0)
     np.testing.assert_allclose(distances(found), distances(expected), atol=1e-9, rtol=0)
     for number in range(4):
         ledger = Ledger(state / f"loaded-{number}" / "ledger.jsonl")
-        assert [entry.what for entry in ledger.read().entries] == ["question", "reply"]
+        assert [entry.what for entry in ledger.read().entries] == ["question", *["reply"] * 4]
 
 
 def test_a_second_question_is_refused_and_no_row_is_loaded_for_it(state):
@@ -73,16 +73,16 @@ def test_a_second_question_is_refused_and_no_row_is_loaded_for_it(state):
         return loads(context)
 
     app = answers(ClientApp(), load)
-    valued(app)
+    valued(app, protocol="sketch")
     before = len(loaded)
-    again = valued(app, DIGITS.test.take(range(150)))
+    again = valued(app, DIGITS.test.take(range(150)), protocol="sketch")
     assert {outcome.notes[0].code for outcome in again.outcomes.values()} == {"guard.no-further-question"}
     assert len(loaded) == before
 
 
 def test_the_owners_policy_and_name_of_the_table_hold(state, tmp_path):
     policy = tmp_path / "policy.toml"
-    policy.write_text('protocols = ["cards"]\n')
+    policy.write_text('protocols = ["sketch"]\n')
     configs = {node: config | {"policy": str(policy), "table": f"ward-{node}"} for node, config in NODES.items()}
     found = valued(answers(ClientApp(), loads), configs=configs)
     assert {outcome.notes[0].code for outcome in found.outcomes.values()} == {"guard.protocol-not-allowed"}
@@ -96,7 +96,7 @@ def test_no_message_and_no_config_makes_a_deployed_node_a_simulated_one(state):
     assert is_simulated_grid(InMemoryGrid(None, {}))
     result = value_nodes(InMemoryGrid(answers(ClientApp(), loads), NODES), DIGITS.test, progress=False, nodes=4)
     assert not result.failed
-    counted = [Ledger(state / f"loaded-{n}" / "ledger.jsonl").read().questions("sketch") for n in range(4)]
+    counted = [Ledger(state / f"loaded-{n}" / "ledger.jsonl").read().questions("cards") for n in range(4)]
     assert counted == [1] * 4
 
 
@@ -147,7 +147,7 @@ def as_frame(table):
 
 def test_rows_may_be_held_in_any_of_the_known_forms():
     app = answers(ClientApp(), lambda context: as_frame(loads(context)), label="digit")
-    found = valued(app, as_frame(DIGITS.test), label="digit")
+    found = valued(app, as_frame(DIGITS.test), label="digit", protocol="sketch")
     assert not found.failed
     assert found.ranking()["client"].iloc[-1] == "node-1003"  # the noisiest of the paper's case 5
 

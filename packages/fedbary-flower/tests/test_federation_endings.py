@@ -82,7 +82,7 @@ def test_options_become_settings_of_the_run(federation, tmp_path):
     federation["run"](lambda output: BEGUN.ended(done(output)).save(output), *words)
     (config,) = federation["submitted"]
     assert config == {
-        "nodes": "south", "output": str(tmp_path / "out"), "seed": 0, "resume": True, "protocol": "sketch",
+        "nodes": "south", "output": str(tmp_path / "out"), "seed": 0, "resume": True, "protocol": "cards",
         "reference": str(tmp_path / "reference.csv"), "label": 'a "y"', "epsilon": 2.0, "policy": "dp",
         "space-metric": "within", "fdr": 0.2, "min-nodes": 1, "join-deadline": 7.0, "retries": 0,
     }  # fmt: skip

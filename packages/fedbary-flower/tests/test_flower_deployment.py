@@ -24,7 +24,9 @@ def federation(tmp_path_factory, digits):
 
 def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_rows_at_home(federation):
     home, folder = federation.home, federation.folder
-    found, said = federation.run(home / "sketch", f'reference="{home / "reference.parquet"}" policy="coarsen"')
+    found, said = federation.run(
+        home / "sketch", f'protocol="sketch" reference="{home / "reference.parquet"}" policy="coarsen"'
+    )
     clients, reference = federation.read()
     same(found, fb.value(clients, reference, protocol=fb.Sketch(policy="coarsen"), seed=0), ["distance", "quality"])
     for name in NAMES:
@@ -49,7 +51,7 @@ def test_cards_give_the_numbers_of_the_local_engine_and_leave_no_row(federation)
     for name in NAMES:
         entries = Ledger(folder / "nodes" / name / "state" / name / "ledger.jsonl").read().entries
         assert [(entry.what, entry.kind) for entry in entries if entry.kind != "sketch"] == [
-            ("question", "card"), ("reply", "card"), ("reply", "fit"), ("reply", "model")
+            ("question", "card"), ("reply", "card"), ("reply", "model"), ("reply", "evidence"), ("reply", "flags")
         ]  # fmt: skip
     seen = [said.encode(), *(f.read_bytes() for f in (home / "cards").rglob("*") if f.is_file())]
     assert CANARY.encode() not in b"".join(seen)

@@ -67,16 +67,16 @@ def test_the_walk_through_works_as_it_stands(tmp_path):
 def promises_of_the_run(work, said):
     files = ("clients.csv", "clients.parquet", "report.html", "valuation.json", "events.jsonl", "schema.json")
     for name in (*files, "outcome.json"):
-        assert (work / "sketch" / name).is_file(), name
-    found = fb.Valuation.load(work / "sketch")
+        assert (work / "run" / name).is_file(), name
+    found = fb.Valuation.load(work / "run")
     assert found.ranking()["client"].tolist()[-1] == "east"  # a quarter of the diagnoses are wrong
     assert headline(found.verdict()) in said
     assert "exchange 1: north answered" in said
-    assert read_outcome(work / "sketch").exit_code == 0
+    assert read_outcome(work / "run").exit_code == 0
     data, columns = work / "demo" / "data", {"label": "diagnosis", "id": "patient"}
     clients = {name: fb.read(data / f"{file}.parquet", **columns) for name, file in CLINICS.items()}
     reference = fb.read(data / "reference.parquet", **columns)
-    expected = fb.value(clients, reference, protocol=fb.Sketch(policy="coarsen"), seed=0)
+    expected = fb.value(clients, reference, protocol=fb.Cards(policy="guarded"), seed=0)
     pd.testing.assert_series_equal(
         found.clients.set_index("client")["distance"].sort_index(),
         expected.clients.set_index("client")["distance"].sort_index(),
@@ -86,7 +86,7 @@ def promises_of_the_run(work, said):
         (folder,) = (kept / "results").iterdir()
         assert len(pd.read_csv(folder / "rows.csv")) == len(pd.read_parquet(folder / "rows.parquet")) == 400
         state = kept / "state" / name
-        assert [entry.what for entry in Ledger(state / "ledger.jsonl").read().entries] == ["question", "reply"]
+        assert [entry.what for entry in Ledger(state / "ledger.jsonl").read().entries] == ["question", *["reply"] * 4]
         assert (state / "runs" / folder.name / "state.npz").is_file()
         assert (state / "secret").is_file()
 

@@ -56,7 +56,7 @@ def test_value_takes_any_engine(tmp_path):
     nodes, config = simulation(tmp_path, protocol="sketch")
     run = RunConfig.of(config)
     engine = FlowerEngine(InProcessGrid(app, nodes), run.attendance, folder=tmp_path / "out", simulation=run.simulation)
-    found = fb.value(None, fb.datasets.load("digits").test, engine=engine, seed=config["seed"])
+    found = fb.value(None, fb.datasets.load("digits").test, protocol="sketch", engine=engine, seed=config["seed"])
     expected = local(config, fb.Sketch())
     np.testing.assert_allclose(found.clients["distance"], expected.clients["distance"], atol=1e-9, rtol=0)
     with pytest.raises(SettingsError, check=coded("engines.rows-are-at-the-nodes")):
@@ -67,8 +67,9 @@ def test_value_takes_any_engine(tmp_path):
 def test_many_nodes_with_files_of_their_own(tmp_path, count):
     tables, reference = many(count)
     nodes = files(tmp_path, tables)
-    config = RunConfig.of({"reference": reference_file(tmp_path, reference), "lower": "triangle", "num-nodes": count,
-                           "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001})  # fmt: skip
+    config = RunConfig.of({"protocol": "sketch", "reference": reference_file(tmp_path, reference), "lower": "triangle",
+                           "num-nodes": count, "output": str(tmp_path / "out"), "timeout": 60.0,
+                           "poll": 0.001})  # fmt: skip
     found = valued(InProcessGrid(app, nodes), config)
     # An owner without a policy file answers guardedly, whatever the server asks for.
     expected = fb.value(tables, reference, protocol=fb.Sketch(lower="triangle", policy="coarsen"), seed=0)

@@ -60,8 +60,8 @@ def test_bad_nodes_are_named_with_a_reason_and_all_others_are_valued(tmp_path):
         names[18]: garbage(lambda reply, scalars: reply.content.pop("arrays")),
         names[19]: garbage(lambda reply, scalars: reply.content["fedbary"].update(session="0" * 32)),
     }
-    config = RunConfig.of({"reference": reference_file(tmp_path, reference), "num-nodes": 100, "lower": "triangle",
-                           "output": str(tmp_path / "out"), **QUICK})  # fmt: skip
+    config = RunConfig.of({"protocol": "sketch", "reference": reference_file(tmp_path, reference), "num-nodes": 100,
+                           "lower": "triangle", "output": str(tmp_path / "out"), **QUICK})  # fmt: skip
     found = valued(InProcessGrid(app, nodes, faults), config)
     assert len(found.failed) == 20
     healthy = found.clients[~found.clients["client"].isin(list(found.failed))]

@@ -31,7 +31,7 @@ def test_owners_without_a_policy_file_send_guarded_cards(tmp_path, count):
     np.testing.assert_allclose(own["value"], expected.rows("site 0")["value"], atol=1e-9)
     ledger = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl").read()
     assert [(entry.what, entry.kind) for entry in ledger.entries] == [
-        ("question", "card"), ("reply", "card"), ("reply", "fit"), ("reply", "model")
+        ("question", "card"), ("reply", "card"), ("reply", "model"), ("reply", "evidence"), ("reply", "flags")
     ]  # fmt: skip
 
 
@@ -55,7 +55,13 @@ def test_the_owners_policy_refuses_and_its_ledger_remembers(tmp_path):
     (tmp_path / "strict.toml").write_text("min_group = 50\n")
     (tmp_path / "open.toml").write_text('protocols = ["sketch", "interpolation"]\nshare_flag_counts = true\n')
     nodes[1000]["policy"], nodes[1001]["policy"] = str(tmp_path / "strict.toml"), str(tmp_path / "open.toml")
-    config = {"reference": reference_file(tmp_path, reference), "num-nodes": 3, "timeout": 60.0, "poll": 0.001}
+    config = {
+        "protocol": "sketch",
+        "reference": reference_file(tmp_path, reference),
+        "num-nodes": 3,
+        "timeout": 60.0,
+        "poll": 0.001,
+    }
     found = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "output": str(tmp_path / "out")}))
     assert found.outcomes["site 0"].status is Status.REFUSED
     assert found.outcomes["site 0"].notes == (Note("guard.min-group", {"asked": 5, "least": 50}),)
@@ -79,7 +85,7 @@ def test_an_owner_has_a_report_of_its_rows_and_can_make_it_again(tmp_path, proto
     nodes = {node: config | {"policy": str(policy)} for node, config in nodes.items()}
     nodes[1000] |= {"report": True}
     sketched = protocol == "sketch"
-    given = {"reference": reference_file(tmp_path, reference)} if sketched else {}
+    given = {"protocol": "sketch", "reference": reference_file(tmp_path, reference)} if sketched else {}
     given |= {"num-nodes": 3, "output": str(tmp_path / "out"), "timeout": 60.0, "poll": 0.001}
     assert valued(InProcessGrid(app, nodes), RunConfig.of(given)).failed == {}
     (folder,) = tmp_path.glob("s/site-0/results/*")
@@ -115,6 +121,7 @@ def test_a_report_that_cannot_be_drawn_does_not_stop_the_run(tmp_path, monkeypat
     monkeypatch.setattr(fb.Valuation, "report", fails)
     config = RunConfig.of(
         {
+            "protocol": "sketch",
             "reference": reference_file(tmp_path, reference),
             "num-nodes": 1,
             "output": str(tmp_path / "out"),
@@ -141,6 +148,7 @@ def test_a_canary_in_a_file_and_in_its_path_reaches_nobody(tmp_path):
     nodes[1002]["data-path"] = str(home / "broken.csv")
     broken.to_csv(nodes[1002]["data-path"], index=False)
     config = {
+        "protocol": "sketch",
         "reference": reference_file(tmp_path, reference),
         "num-nodes": 4,
         "output": str(tmp_path / "out"),

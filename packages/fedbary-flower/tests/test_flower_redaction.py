@@ -57,7 +57,7 @@ def federation(tmp_path):
     from inprocess import InProcessGrid
 
     rows(120, 9).to_csv(tmp_path / "reference.csv", index=False)
-    config = {"reference": str(tmp_path / "reference.csv"), "timeout": 60.0, "poll": 0.001}
+    config = {"protocol": "sketch", "reference": str(tmp_path / "reference.csv"), "timeout": 60.0, "poll": 0.001}
 
     def run(frames, faults=None, out="out", **more):
         nodes = {}

@@ -59,7 +59,12 @@ def federation(tmp_path):
         home = {"data-path": str(tmp_path / f"{node}.csv"), "state-path": str(tmp_path / "state")}
         nodes[node] = {**home, "name": f"clinic {node}", "report": False}
     reference.to_csv(tmp_path / "reference.csv", index=False)
-    given = {"reference": str(tmp_path / "reference.csv"), "num-nodes": 5, "output": str(tmp_path / "out")}
+    given = {
+        "protocol": "sketch",
+        "reference": str(tmp_path / "reference.csv"),
+        "num-nodes": 5,
+        "output": str(tmp_path / "out"),
+    }
     return nodes, RunConfig.of({**given, "timeout": 5.0, "poll": 0.001, "retries": 0})
 
 
@@ -148,7 +153,13 @@ def test_a_node_cannot_fill_the_screen_with_notes(federation, capsys):
     many = json.dumps([{"code": "schema.unknown-classes", "facts": facts}])
     repeated = json.dumps([{"code": "schema.ignores-columns", "facts": {"count": 2}}] * 50)
     grid = InProcessGrid(app, nodes, {1: lying(1, notes=repeated), 2: lying(2, notes=many)})
-    context = Context(1, 0, {}, RecordDict(), {"reference": str(config.reference), "num-nodes": 5, "poll": 0.001})
+    context = Context(
+        1,
+        0,
+        {},
+        RecordDict(),
+        {"protocol": "sketch", "reference": str(config.reference), "num-nodes": 5, "poll": 0.001},
+    )
     context.run_config |= {"output": str(config.output), "timeout": 5.0}
     server_app(grid, context)
     lines = capsys.readouterr().out.splitlines()

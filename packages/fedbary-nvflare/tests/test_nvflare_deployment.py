@@ -91,7 +91,8 @@ def same(found, expected, columns, names=NAMES):
 
 def test_the_sketch_protocol_gives_the_numbers_of_the_local_engine_and_keeps_rows_at_home(federation):
     output = federation.home / "sketch"
-    found = federation.value(output, reference=str(federation.home / "reference.parquet"), policy="coarsen")
+    asked = {"reference": str(federation.home / "reference.parquet"), "protocol": "sketch", "policy": "coarsen"}
+    found = federation.value(output, **asked)
     expected = fb.value(read(federation), reference(federation), protocol=fb.Sketch(policy="coarsen"), seed=0)
     assert set(found.clients["client"]) == set(NAMES)
     same(found, expected, ["distance", "quality"])

@@ -66,14 +66,17 @@ def ours(home):
 
 
 def promises_of_the_run(work):
-    found = fb.Valuation.load(work / "sketch")
+    found = fb.Valuation.load(work / "run")
     assert found.ranking()["client"].tolist()[-1] == "east"  # a quarter of the diagnoses are wrong
     data, columns = work / "demo" / "data", {"label": "diagnosis", "id": "patient"}
     clients = {name: fb.read(data / f"{file}.parquet", **columns) for name, file in CLINICS.items()}
     reference = fb.read(data / "reference.parquet", **columns)
-    expected = fb.value(clients, reference, protocol=fb.Sketch(policy="coarsen"), seed=0)
+    expected = fb.value(clients, reference, protocol=fb.Cards(policy="guarded"), seed=0)
     ours, theirs = (result.clients.set_index("client").sort_index() for result in (found, expected))
     np.testing.assert_allclose(ours["distance"], theirs["distance"], atol=1e-9, rtol=0)
     for name in CLINICS:
         kit = work / "federation" / "nodes" / name
-        assert [e.what for e in Ledger(kit / "state" / name / "ledger.jsonl").read().entries] == ["question", "reply"]
+        assert [e.what for e in Ledger(kit / "state" / name / "ledger.jsonl").read().entries] == [
+            "question",
+            *["reply"] * 4,
+        ]

@@ -84,7 +84,7 @@ def test_owners_files_policies_and_ledgers_count_and_not_what_the_job_says(tmp_p
     (tmp_path / "strict.toml").write_text("min_group = 50\n")
     strict = tmp_path / "site-1" / "local" / "fedbary.toml"
     strict.write_text(strict.read_text() + f"policy = {json.dumps(str(tmp_path / 'strict.toml'))}\n")
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
+    config = {"protocol": "sketch", "reference": write_table(tmp_path / "reference.parquet", reference)}
     # The job claims to be a simulation; the sites have owners all the same.
     claimed = {"dataset": "digits", "clients": 3, "rows": 20}
     for more, simulated in (({}, False), (claimed, True)):
@@ -110,7 +110,7 @@ def test_a_site_without_its_owners_file_answers_nothing_and_the_variable_names_a
     owners_files(tmp_path, tables)
     typo = tmp_path / "site-3" / "local" / "fedbary.toml"
     typo.write_text(typo.read_text() + "polciy = 'strict.toml'\n")
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
+    config = {"protocol": "sketch", "reference": write_table(tmp_path / "reference.parquet", reference)}
     own, other = (tmp_path / name / "local" / "fedbary.toml" for name in ("site-1", "site-2"))
     own.rename(tmp_path / "elsewhere.toml")
     other.write_text("data-path = [")
@@ -138,10 +138,10 @@ class Loading(Site):
 
 def test_a_class_of_ones_own_loads_rows_in_simulations_and_behind_the_owners_file_alone_elsewhere(tmp_path):
     tables, reference = drawn_tables(3)
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
+    config = {"protocol": "sketch", "reference": write_table(tmp_path / "reference.parquet", reference)}
     clients = {name: Loading(tables) for name in tables}
     found = run(Job(tmp_path, clients), {**config, "output": str(tmp_path / "one")})
-    expected = fb.value(tables, reference, seed=0)
+    expected = fb.value(tables, reference, protocol="sketch", seed=0)
     np.testing.assert_allclose(found.clients["distance"], expected.clients["distance"], atol=1e-9)
     assert not list(tmp_path.rglob("ledger.jsonl"))
     local = tmp_path / "site-2" / "local"
@@ -171,7 +171,7 @@ def test_sites_do_not_answer_each_other(tmp_path):
     settings = Asked(fb.Sketch(), RowRules(), {}).to_json()
     envelope = Envelope("0" * 32, "sketch", 0, 1, settings=settings, nonce="b")
     nosy = Nosy(packed_message(Message("sketch", 0), envelope).to_plain())
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference)}
+    config = {"protocol": "sketch", "reference": write_table(tmp_path / "reference.parquet", reference)}
     found = run(Job(tmp_path, sites(2, {"site-1": nosy}), simulated=False), {**config, "output": str(tmp_path / "out")})
     assert found.failed == {}
     assert "engines.asked-by-a-site" in nosy.found["head"]["note"]
@@ -196,7 +196,7 @@ FAULTS = {
 def test_bad_sites_are_named_with_a_reason_and_all_others_are_valued(tmp_path):
     tables, reference = drawn_tables(20)
     owners_files(tmp_path, tables)
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "retries": 0}
+    config = {"protocol": "sketch", "reference": write_table(tmp_path / "reference.parquet", reference), "retries": 0}
     bad = {f"site-{2 * place + 1}": Misbehaving(fault) for place, fault in enumerate(FAULTS)}
     job = Job(tmp_path, sites(20, bad), simulated=False)
     found = run(job, {**config, "output": str(tmp_path / "out")})
@@ -221,7 +221,7 @@ def test_a_replayed_round_is_noticed(tmp_path):
 def test_a_thousand_sites_of_which_every_fifth_fails(tmp_path):
     tables, reference = drawn_tables(1000)
     owners_files(tmp_path, tables)
-    config = {"reference": write_table(tmp_path / "reference.parquet", reference), "retries": 0}
+    config = {"protocol": "sketch", "reference": write_table(tmp_path / "reference.parquet", reference), "retries": 0}
     config |= {"lower": "triangle", "timeout": 200.0}
     five = ["raises", "vanishes", "nan", "wrong shape", "replays a run"]
     bad = {f"site-{5 * place + 1}": Misbehaving(five[place % 5]) for place in range(200)}

@@ -26,7 +26,7 @@ def spoilt(digits):
 
 @pytest.fixture(scope="module")
 def result(spoilt):
-    return fb.value(spoilt[0], spoilt[1], calibration="crossfit", seed=0)
+    return fb.value(spoilt[0], spoilt[1], seed=0)
 
 
 def test_failed_clients_are_neither_selected_nor_weighed(spoilt):
@@ -49,7 +49,7 @@ def test_cleaning_drops_or_mends(spoilt, result):
         fb.clean(clients["a"], rows)
     with pytest.raises(fb.FedbaryError, check=parameter("how")):
         fb.clean(clients["c"], rows, how="burn")
-    unflagged = fb.value(clients, seed=0).rows("c")
+    unflagged = fb.value(clients, protocol=fb.Interpolation(rounds=1), seed=0).rows("c")
     with pytest.raises(fb.FedbaryError, check=coded("valuation.not-flagged")):
         fb.clean(clients["c"], unflagged)
 
@@ -68,7 +68,7 @@ def test_a_filtered_classifier_beats_the_plain_one(spoilt, how):
     validation = (reference.columns["x"], reference.labels)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
     plain = clone(model).fit(X, y).score(test.columns["x"], test.labels)
-    filtered = fb.FlagFilter(model, how=how, row_values=fb.RowValues(calibration="crossfit")).fit(X, y, *validation)
+    filtered = fb.FlagFilter(model, how=how).fit(X, y, *validation)
     assert filtered.score(test.columns["x"], test.labels) > plain + 0.05
     assert filtered.predict_proba(test.columns["x"]).shape == (400, 10)
     assert filtered.kept_[~wrong].mean() > 0.9  # a tenth of the flagged rows may be clean
@@ -79,7 +79,7 @@ def test_row_values_take_frames_and_say_what_is_wrong(spoilt):
     clients, reference, *_ = spoilt
     frame = pd.DataFrame(clients["a"].columns["x"], columns=[f"p{i}" for i in range(64)])
     other = pd.DataFrame(reference.columns["x"], columns=[f"p{i}" for i in range(64)])
-    found = fb.RowValues(calibration="crossfit").fit(frame, clients["a"].labels, other, reference.labels)
+    found = fb.RowValues().fit(frame, clients["a"].labels, other, reference.labels)
     assert found.values_.shape == (150,)
     kept = fb.FlagFilter(LogisticRegression(max_iter=2000)).fit(frame, clients["a"].labels, other, reference.labels)
     assert kept.kept_.mean() > 0.9

@@ -64,7 +64,7 @@ def value_nodes(
     progress : bool or callable
         Whether lines on standard output say how far it is; or a listener to events.
     **options
-        ``space``, ``fdr``, ``rule`` and ``calibration`` of `fedbary.value`.
+        ``space``, ``fdr`` and ``rule`` of `fedbary.value`.
 
     Returns
     -------

@@ -61,7 +61,6 @@ def test_a_bad_client_leaves_the_others_alone(fedbary, split, spoil):
         ((*FULL, "--how", "burn"), "research.no-such-way"),
         ((*FULL, "--model", "forest"), "cli.no-model"),
         ((*FULL, "--learning-rate", "-1"), "settings.parameter"),
-        ((*FULL, "--calibration", "magic"), "settings.parameter"),
         ((*BASE, "--test", "reference.csv"), "research.test-is-the-reference"),
         ((*BASE, "--test", "none.csv"), "data.no-file"),
         ((*FULL, "-o", "test.csv"), "valuation.not-a-folder"),

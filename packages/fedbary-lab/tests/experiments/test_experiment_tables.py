@@ -78,18 +78,18 @@ def test_what_misses_a_floor_of_detection_is_bold_and_listed():
         scores = {"auroc": auroc, "channel": 1.0, "behind": 1.0 - auroc, "recall": recall, "ceiling": 1.0, "fdr": fdr}
         return place | scores
 
-    few = [record(method, auroc, 0.9, 0.0, 300) for method, auroc in (("sketch split", 0.9), ("logistic", 0.95))]
-    kept, missed = record("sketch crossfit", 0.995, 0.8, 0.09), record("sketch split", 0.98, 0.5, 0.2)
+    few = [record(method, auroc, 0.9, 0.0, 300) for method, auroc in (("sketch", 0.9), ("logistic", 0.95))]
+    kept, missed = {**record("sketch", 0.995, 0.8, 0.09), "alpha": "∞"}, record("sketch", 0.98, 0.5, 0.2)
     cleanlab = record(
         "cleanlab", 0.93, np.nan, np.nan
     )  # needs no reference, so it is beside methods with few rows, too
     final = detection.table(pd.DataFrame([*[kept] * 5, *[missed] * 5, cleanlab, *few]))
     assert final[["auroc_missed", "power_missed", "fdr_missed"]].to_numpy()[:2].tolist() == [[False] * 3, [True] * 3]
     text = detection.markdown(final)
-    assert "- sketch split, digits, labels 10 %, α = 1: behind 0.020" in text
-    assert "- sketch split, 300 reference rows, behind logistic: digits, labels 10 %, α = 1 (0.050)" in text
-    assert "- sketch split, 300 reference rows, behind cleanlab: digits, labels 10 %, α = 1 (0.030)" in text
-    assert "- sketch crossfit" not in text
+    assert "- sketch, digits, labels 10 %, α = 1: behind 0.020" in text
+    assert "- sketch, 300 reference rows, behind logistic: digits, labels 10 %, α = 1 (0.050)" in text
+    assert "- sketch, 300 reference rows, behind cleanlab: digits, labels 10 %, α = 1 (0.030)" in text
+    assert "- sketch, digits, labels 10 %, α = ∞" not in text
     assert not detection.table(pd.DataFrame([missed, missed]))["fdr_missed"].any()  # two draws say little of a mean
 
 

@@ -54,7 +54,7 @@ def test_every_method_is_drawn_on_the_same_rows_and_the_slow_ones_less_often():
 def test_gradients_are_judged_by_their_sign_and_others_are_not():
     assert compute(small(PUBLISHED))[0]["spoilt"] == 9
     assert "flagged" not in compute(small("KNN-Shapley"))[0]
-    assert compute(small("sketch proved")) == []
+    assert compute(small("exact dual")) == []
 
 
 def test_no_two_parties_share_a_row():

@@ -72,7 +72,6 @@ _HOMES = {
     "read": "fedbary.data.files",
     "read_clients": "fedbary.data.files",
     "solve": "fedbary.transport.solve",
-    "split_reference": "fedbary.space.row_identity",
     "value": "fedbary.api",
 }
 
@@ -139,7 +138,6 @@ __all__ = [
     "read",
     "read_clients",
     "solve",
-    "split_reference",
     "value",
 ]
 
@@ -182,7 +180,6 @@ if TYPE_CHECKING:
     from fedbary.space.options import Space
     from fedbary.space.points import Points, embed
     from fedbary.space.public_schema import public_schema
-    from fedbary.space.row_identity import split_reference
     from fedbary.space.schema import Schema
     from fedbary.transport.cloud import Cloud
     from fedbary.transport.solve import solve

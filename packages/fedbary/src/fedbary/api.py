@@ -30,7 +30,6 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.messages import ClientProtocol, Settings
 from fedbary.protocols.registry import protocol_named
-from fedbary.protocols.sketch import Sketch
 from fedbary.space.options import Space, Task
 from fedbary.space.schema import Schema
 from fedbary.valuation.result import Valuation
@@ -50,7 +49,6 @@ def value(
     space: Space | None = None,
     fdr: float = 0.1,
     rule: Literal["bh", "sign"] = "bh",
-    calibration: Literal["split", "crossfit"] = "crossfit",
     seed: int | None = None,
     device: Device = "auto",
     engine: Engine | None = None,
@@ -74,18 +72,15 @@ def value(
         The label column of frames and files. Default: ``label``; for clients, what the reference calls it.
     options : ReadOptions, optional
         What is asked of reading the columns of frames and files; the rest is guessed.
-    protocol : Sketch, Interpolation, … or str, optional
-        A protocol's settings, or its name. Default: `Sketch` with a reference, `Cards` without one.
+    protocol : Cards, Sketch, … or str, optional
+        A protocol's settings, or its name. Default: `Cards`.
     space : Space, optional
         How rows become points. Default: what the protocol recommends.
     fdr : float
-        False-discovery rate of row flags.
-    calibration : {"split", "crossfit"}
-        ``split`` fits on one half of the reference and calibrates flags on the other; ``crossfit`` uses all rows
-        for both, out of fold: more power, no finite-sample proof. `Interpolation` sends no calibration scores
-        and leaves ``flag`` NA under ``rule="bh"``.
+        False-discovery rate of row flags, over the rows of all clients; measured, not proved.
     rule : {"bh", "sign"}
-        How rows are flagged: Benjamini–Hochberg, or the paper's rule, a positive calibrated gradient.
+        How rows are flagged: Benjamini–Hochberg, or the paper's rule, a positive calibrated gradient. By
+        `Interpolation`, which knows no p-values, ``bh`` flags nothing.
     seed : int, optional
         Makes the run repeatable. Left out, one is drawn and kept in ``result.settings``.
     device : {"auto", "cpu", "cuda"}
@@ -115,7 +110,7 @@ def value(
     alone = isinstance(clients, list | tuple | Mapping) and len(clients) == 1
     if isinstance(clients, list | tuple):
         protocol, engine, clients = _for_cards(protocol), _of_cards(clients, engine), None
-    chosen = _protocol(protocol, reference)
+    chosen = _protocol(protocol)
     _check_settings(clients, space, engine, options, seed)
     assert clients is None or isinstance(clients, Mapping)
     if alone and reference is None and not chosen.needs_reference:
@@ -129,7 +124,7 @@ def value(
             carrier,
             reference=target,
             space=chosen.space(space),
-            rules=RowRules(fdr, rule, calibration),
+            rules=RowRules(fdr, rule),
             seed=carrier.drawn_seed() if seed is None else int(seed),
             tables=None if clients is None else client_tables(clients, target, label=label, options=options),
             progress=progress,
@@ -236,9 +231,9 @@ def _told_apart(clients: Any, options: ReadOptions | None) -> Any:
     return clients_in(clients, column)
 
 
-def _protocol(protocol: Settings | str | None, reference: object) -> Settings:
+def _protocol(protocol: Settings | str | None) -> Settings:
     if protocol is None:
-        return Cards() if reference is None else Sketch()
+        return Cards()
     if isinstance(protocol, str):
         return protocol_named(protocol, in_one_process=True)()
     if isinstance(protocol, type) or not isinstance(protocol, Settings):

@@ -28,12 +28,8 @@ class RowValues(BaseEstimator):  # type: ignore[misc]
     ----------
     fdr : float
         False-discovery rate of the flags.
-    calibration : {"split", "crossfit"}
-        As for `fedbary.value`.
-    adapt : bool
-        As for `Sketch`.
     seed : int
-        Which validation rows calibrate.
+        Of the sketch, and of how validation rows take turns.
 
     Attributes
     ----------
@@ -55,29 +51,14 @@ class RowValues(BaseEstimator):  # type: ignore[misc]
     ((200,), True)
     """
 
-    def __init__(
-        self,
-        *,
-        fdr: float = 0.1,
-        calibration: Literal["split", "crossfit"] = "crossfit",
-        adapt: bool = True,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, *, fdr: float = 0.1, seed: int = 0) -> None:
         self.fdr = fdr
-        self.calibration = calibration
-        self.adapt = adapt
         self.seed = seed
 
     def fit(self, X: Any, y: Any, X_val: Any, y_val: Any) -> RowValues:
         """Value the rows of X (array, sparse matrix, frame, texts, …) and y; X_val and y_val are known to be clean."""
-        result = value(
-            {_NAME: (X, y)},
-            (X_val, y_val),
-            protocol=Sketch(lower="triangle", adapt=self.adapt),
-            fdr=self.fdr,
-            calibration=self.calibration,
-            seed=self.seed,
-        )
+        sketch = Sketch(lower="triangle")
+        result = value({_NAME: (X, y)}, (X_val, y_val), protocol=sketch, fdr=self.fdr, seed=self.seed)
         if result.failed:
             raise DataError(result.outcomes[_NAME].notes[0].code, **result.outcomes[_NAME].notes[0].facts)
         self.rows_ = result.rows(_NAME)

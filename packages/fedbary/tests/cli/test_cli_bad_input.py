@@ -53,7 +53,7 @@ def test_each_bad_client_fails_with_its_reason_and_the_others_are_valued(fedbary
 
 def test_a_bad_reference_stops_the_run_and_is_named(refused, sites, spoil):
     bad = spoil("bad", BAD["nan"][0])
-    error = refused("value", sites, "--label", "ill", "--id", "id", "--reference", bad, *REFUSE)
+    error = refused("value", sites, "--label", "ill", "--id", "id", "--reference", bad, "--protocol", "sketch", *REFUSE)
     assert (error.code, error.private["where"], error.private["count"]) == ("data.missing-values", "bad.csv", 2)
 
 

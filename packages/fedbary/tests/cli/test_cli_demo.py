@@ -44,7 +44,7 @@ def test_the_verdict_is_right_whatever_the_seed(seed):
     codes = {opinion.client: {reason.code for reason in opinion.reasons} for opinion in verdict}
     assert codes[WRONG_LABELS] == {"verdict.wrong-labels"}
     assert codes[MISSING] == {"verdict.much-missing"}
-    assert "schema.column-beyond" in codes[OTHER_UNIT]
+    assert "protocols.card-column-off" in codes[OTHER_UNIT]
 
 
 def test_the_faults_are_what_the_demo_says_they_are():

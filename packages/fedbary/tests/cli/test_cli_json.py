@@ -14,7 +14,7 @@ def test_value_and_rows(parsed, sites):
     content = parsed("rows", "out", "--client", "north", "--export", "clean", "-n", 3)
     assert (content["client"], content["total"], len(content["rows"])) == ("north", 40, 3)
     assert content["written"].endswith("north-clean.csv")
-    assert parsed("value", sites, "--label", "ill", "--id", "id", "-o", "other", code=3)["clients"]
+    assert parsed("value", sites, *BASE, "--protocol", "interpolation", "-o", "other", code=3)["clients"]
     content = parsed("rows", "other", "--client", "north")
     assert (content["flagged"], content["written"]) == (None, None)
 

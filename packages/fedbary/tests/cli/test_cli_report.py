@@ -8,7 +8,7 @@ import fedbary as fb
 from fedbary.cli.ui import browser as opening
 
 pytest_plugins = ["cli_fixtures"]
-VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--calibration", "crossfit", "--seed", 0)
+VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--seed", 0)
 MINE = "This report holds rows of"
 
 
@@ -54,7 +54,7 @@ def test_every_client_gets_one_and_a_changed_file_is_named(fedbary, out, sites):
 
 def test_a_result_without_files_is_told_of_them_or_does_without(fedbary, out, sites):
     clients = {"a b": fb.read(sites / "north.csv", "ill", id="id")}
-    fb.value(clients, fb.read("reference.csv", "ill", id="id"), calibration="crossfit", seed=0).save("library")
+    fb.value(clients, fb.read("reference.csv", "ill", id="id"), seed=0).save("library")
     assert fedbary("report", "library", "--client", "a b")[0] == 0
     page = sites.parent / "library" / "report-a_b.html"
     assert '"given_label"' not in page.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from fedbary.judging.estimates import Estimate
 from fedbary.valuation.scored_rows import ScoredRows
 
 pytest_plugins = ["cli_fixtures"]
-VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--calibration", "crossfit", "--seed", 0)
+VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--seed", 0)
 WRONG = [f"p{i}" for i in range(12)]
 
 
@@ -134,7 +134,7 @@ def test_programs_get_flags_before_suspects(fedbary, suspected):
 
 def test_a_library_result_needs_the_file_named_and_similar_names_do_not_meet(fedbary, valued):
     clients = {name: fb.read("sites/bad.csv", "ill", id="id") for name in ("a b", "a_b")}
-    fb.value(clients, fb.read("reference.csv", "ill", id="id"), calibration="crossfit", seed=0).save("two")
+    fb.value(clients, fb.read("reference.csv", "ill", id="id"), seed=0).save("two")
     command = ("rows", "two", "--export", "clean", "--client")
     assert "--data FILE" in fedbary(*command, "a b")[2]
     assert "--id" in fedbary(*command, "a b", "--data", "sites/bad.csv")[2]
@@ -161,7 +161,7 @@ def test_mistakes_have_their_code(refused, valued, arguments, code):
 
 
 def test_without_flags_there_are_suspects_or_nothing_to_leave_out(fedbary, refused, valued):
-    assert fedbary("value", "sites", "--label", "ill", "--id", "id", "-o", "alone")[0] == 0
+    assert fedbary("value", "sites", *VALUE, "--fdr", 1e-9, "-o", "alone")[0] == 0
     command = ("rows", "alone", "--client", "bad", "--export", "clean")
     assert refused(*command, says="suspects, without guarantee").code == "cli.nothing-to-leave-out"
     assert fedbary(*command, "--suspects")[0] == 0

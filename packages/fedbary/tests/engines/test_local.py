@@ -159,6 +159,6 @@ def test_what_all_clients_were_sent_is_in_the_checkpoint_once(setting):
     """A thousand clients of one model must not make a thousand copies of it."""
     clients, reference = setting
     engine = fb.LocalEngine(workers=1)
-    fb.value(clients, reference, seed=0, engine=engine)
+    fb.value(clients, reference, protocol="sketch", seed=0, engine=engine)
     kept = [name for name in engine.state() if name.endswith("/array.points")]
     assert kept == ["0/array.points"]

@@ -186,7 +186,7 @@ def test_an_edited_table_is_no_fresh_budget(tables, ledger):
 
 @pytest.mark.parametrize(
     ("settings", "most"),
-    [(fb.Sketch(), 1), (fb.Interpolation(rounds=3), 6), (fb.Cards(), 3)],
+    [(fb.Sketch(), 1), (fb.Interpolation(rounds=3), 6), (fb.Cards(), 4)],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_a_question_has_as_many_messages_as_an_honest_run_needs(ledger, settings, most):

@@ -20,7 +20,7 @@ def test_an_owners_view_comes_back_as_it_was(tmp_path):
     table = fb.Table.from_arrays(np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 0, 1])
     frame = row_frame(table.row_names, np.arange(6.0), flag=np.arange(6) < 2)
     promise = Note("valuation.flags-measured", {"rate": 0.1})
-    rows = ScoredRows(frame, RowFacts(promise, smallest_q=0.25, table="f00", moving={"x[1]": (0.5, 2.0)}))
+    rows = ScoredRows(frame, RowFacts(promise, table="f00", moving={"x[1]": (0.5, 2.0)}))
     schema = fb.fit_schema(table)
     view = owner_view("me <b>", rows, {"protocol": "sketch", "fdr": 0.1}, schema, np.ones((3, schema.point_width)))
     again = load_owner_view(save_owner_view(view, tmp_path))

@@ -120,7 +120,7 @@ def test_one_question_unless_a_number_or_a_budget_says_more(policy, most):
 
 # What only the server or only the row values read: a client that answers does not depend on it, or checks it itself.
 HARMLESS = {
-    "sketch": {"support", "lower", "adapt", "numbers"},
+    "sketch": {"support", "lower", "numbers"},
     "cards": {"worth", "exact_up_to", "permutations", "coordinates", "robust", "schema", "numbers"},
     "interpolation": {"support", "p", "tolerance", "gradient", "weights"},
 }

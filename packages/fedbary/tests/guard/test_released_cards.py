@@ -192,10 +192,11 @@ def test_a_model_is_looked_at_but_nothing_about_it_leaves(ledger, asked, policy,
 
 
 @pytest.mark.parametrize("asked", [fb.Cards(epsilon=1.0), fb.Cards(numbers=False)], ids=["epsilon", "no numbers"])
-def test_no_temperature_leaves_beside_the_card(ledger, asked):
+@pytest.mark.parametrize("kind", ["evidence", "flags"])
+def test_no_evidence_leaves_beside_the_card(ledger, asked, kind):
     inner = Model()
-    found = with_model(ledger, asked, inner).respond(Message("fit", 0))
-    assert (inner.seen, found.scalars, dict(found.arrays), lines(ledger)) == (["fit"], {}, {}, [])
+    found = with_model(ledger, asked, inner).respond(Message(kind, 0))
+    assert (inner.seen, found.scalars, dict(found.arrays), lines(ledger)) == ([kind], {}, {}, [])
 
 
 def test_numbers_leave_once_and_later_models_are_read_at_home(ledger):

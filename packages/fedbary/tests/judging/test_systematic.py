@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fedbary.judging.class_shares import ClassShares, class_shares, shares_beyond
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbary.judging.class_shares import ClassShares, class_shares, shares_beyond
 from fedbary.judging.label_evidence import LabelEvidence, label_evidence
 from fedbary.judging.systematic import systematic
 

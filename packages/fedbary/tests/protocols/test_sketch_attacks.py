@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fedbary.protocols.sketch.scoring import judged_rows
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import Message, array_text
 from fedbary.protocols.sketch.answer import guarded_answer
 from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_shared, singled_out
-from fedbary.protocols.sketch.scoring import judged_rows
 from fedbary.protocols.sketch.sketch import make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
@@ -423,8 +423,8 @@ def test_no_centroid_of_the_scoring_model_is_one_row_copied():
     row = [9.0, 9.0, 9.0]
     X = np.vstack([rng.normal(size=(80, 3)), np.tile(row, (30, 1))])
     server, arrays = sent_arrays(fb.Table.from_arrays(X, ["a", "b"] * 40 + ["a"] * 30))
-    from fedbary.space.encode import encode
     from fedbary.judging.scoring import ScoringModel
+    from fedbary.space.encode import encode
 
     model = ScoringModel.from_arrays({k.removeprefix("model."): a for k, a in arrays.items() if k[:6] == "model."})
     lone = encode(fb.Table.from_arrays(np.array([row]), ["a"]), server._schema)

@@ -247,20 +247,6 @@ def test_long_and_broken_names_are_cut_in_notes_and_refused_as_classes():
             Description.from_json(dataclasses.replace(honest, classes=classes).to_json())
 
 
-def test_the_reference_splits_in_two_by_content_and_seed(digits):
-    sketch, calibration = fb.split_reference(digits)
-    assert len(sketch) == 899
-    assert len(calibration) == 898
-    shuffled = digits.take(np.random.default_rng(0).permutation(len(digits)))
-    again = fb.split_reference(shuffled)[0]
-    as_set = lambda table: {row.tobytes() for row in table.columns["x"]}  # noqa: E731
-    assert as_set(again) == as_set(sketch)
-    assert not as_set(sketch) & as_set(calibration)
-    assert as_set(fb.split_reference(digits, seed=1)[0]) != as_set(sketch)
-    with pytest.raises(fb.FedbaryError, check=coded("schema.reference-too-small-to-split")):
-        fb.split_reference(digits.take([0]))
-
-
 @pytest.mark.parametrize("width", [3, 784])
 def test_copies_are_one_point_whatever_the_rounding_of_matrix_products(width):
     """Equal rows can get different last bits from a matrix product, and guards that count rows would be fooled."""

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_share, wrong_labels
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbary.valuation.bad_rows import among_all, bad_rows, label_noise, odd_share, wrong_labels
 from fedbary.judging.estimates import Estimate
 from fedbary.judging.groups import Groups
 

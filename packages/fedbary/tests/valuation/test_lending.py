@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from fedbary.judging.scoring.lending import _best, lent
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbary.judging.scoring import fit_scoring_model
-from fedbary.judging.scoring.lending import _best, lent
 
 
 @pytest.fixture(scope="module")

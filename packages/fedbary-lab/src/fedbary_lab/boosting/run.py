@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,7 +45,6 @@ def boost(
     how: Sequence[str] = HOWS,
     protocol: Settings | str | None = None,
     fdr: float = 0.1,
-    calibration: Literal["split", "crossfit"] = "crossfit",
     valuation: Valuation | None = None,
     model: Model | None = None,
     training: FedAvg | None = None,
@@ -70,7 +69,7 @@ def boost(
         Rows that neither value nor train anything, in the same forms: accuracies are on them.
     how : sequence of {"none", "drop", "relabel"}
         Ways of acting on the flags; ``none`` trains on all rows, the others are as for `fedbary.clean`.
-    protocol, fdr, calibration
+    protocol, fdr
         As for `fedbary.value`.
     valuation : Valuation, optional
         A result of `fedbary.value` with row values of these very clients, to use instead of valuing them again.
@@ -116,14 +115,14 @@ def boost(
     cache = ResultCache(
         folder if valuation is None else None,
         lambda: {
-            **{"version": __version__, "protocol": repr(protocol), "fdr": fdr, "calibration": calibration},
+            **{"version": __version__, "protocol": repr(protocol), "fdr": fdr},
             **{"model": repr(model), "training": repr(training), "seed": seed},
             **{"clients": fingerprints(tables), "server": fingerprints({"reference": target, "test": asked})},
         },
     )
     if valuation is None:
         tell("valuing the clients")
-        run = partial(value, tables, target, protocol=protocol, fdr=fdr, calibration=calibration, seed=seed)
+        run = partial(value, tables, target, protocol=protocol, fdr=fdr, seed=seed)
         valuation = cache.get(_VALUATION, run, save=Valuation.save, load=Valuation.load)
     _check_flags(valuation, ways)
     able, unable = trainable(tables, target)

@@ -101,7 +101,6 @@ def boost(
             read_reference(test, label, row_id, reading, target.reading),
             how=list(dict.fromkeys(["none", *comma_separated(how)])),
             fdr=rules.fdr,
-            calibration=rules.calibration,
             model=trained,
             training=replace(training, seed=seed),
             seed=seed,

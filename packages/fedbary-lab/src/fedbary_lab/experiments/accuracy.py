@@ -63,7 +63,6 @@ def compute(cell: Cell) -> list[Record]:
         {"client": client},
         data.reference,
         protocol=_protocol(cell),
-        calibration="crossfit",  # the target is then the whole reference
         seed=cell.seed,
         engine=fb.LocalEngine(workers=1),
     )

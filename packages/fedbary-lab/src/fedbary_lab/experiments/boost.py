@@ -51,8 +51,8 @@ HARD = (("features 1 σ", EVERYWHERE), ("labels", IN_ONE), ("features 1 σ", IN_
 # Column of the table → whose flags, and what is done about them.
 WAYS: dict[str, tuple[str, How]] = {
     "drop, published": ("published", "drop"),
-    "drop": ("crossfit", "drop"),
-    "relabel": ("crossfit", "relabel"),
+    "drop": ("sketch", "drop"),
+    "relabel": ("sketch", "relabel"),
     "drop, cards": ("cards", "drop"),
 }
 JUDGED = ("flagged", "found", "recall", "precision", "mended", "seconds")

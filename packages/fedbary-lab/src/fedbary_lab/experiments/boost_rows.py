@@ -42,7 +42,7 @@ FLAGS = {
         "positive calibrated gradient towards η_Q, as published",
         {"rule": "sign"},
     ),
-    "crossfit": Flags(fb.Sketch, "the sketch's flags, of which at most a tenth should be wrong"),
+    "sketch": Flags(fb.Sketch, "the sketch's flags, of which at most a tenth should be wrong"),
     "cards": Flags(fb.Cards, "suspects by the cards of all clients, without the reference", reference=False),
 }
 

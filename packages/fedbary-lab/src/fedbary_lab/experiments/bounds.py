@@ -96,7 +96,6 @@ def compute(cell: Cell | LossCell) -> list[Record]:
         reference,
         protocol=protocol,
         space=space,
-        calibration="crossfit",  # the target is then the whole reference
         seed=cell.seed,
         engine=fb.LocalEngine(workers=1),
     )

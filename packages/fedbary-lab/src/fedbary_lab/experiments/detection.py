@@ -187,10 +187,9 @@ def floors(final: pd.DataFrame) -> str:
         *(f"{FEW_REFERENCE_ROWS} reference rows: cells behind {other}" for other in RIVALS),
     ]
     said = (
-        "A rate that is exactly q is above it by two standard errors in about one cell of forty, by chance. *sketch "
-        "proved* promises its rate for clients with the reference's class mix, α = ∞. Draws in which some rows got no "
-        "score, since the reference has too few rows of their class, are in the AUROC by value and in recall, and "
-        "not in the first two columns.\n"
+        "A rate that is exactly q is above it by two standard errors in about one cell of forty, by chance. Draws "
+        "in which some rows got no score, since the reference has too few rows of their class, are in the AUROC by "
+        "value and in recall, and not in the first two columns.\n"
     )
     return "\n".join(["## Floors\n", said, markdown_table(header, rows), "", *lines, "", ""])
 

@@ -10,8 +10,8 @@ from fedbary_lab.experiments.spoilt_federations import SCORE
 if TYPE_CHECKING:
     import pandas as pd
 
-# The calibration that is used unless another is asked for, and whom it is held against.
-DEFAULT, RIVALS = "sketch crossfit", ("cleanlab", "logistic")
+# The method that is held against others, and against which.
+DEFAULT, RIVALS = "sketch", ("cleanlab", "logistic")
 NOISE = "labels 10 %"
 
 

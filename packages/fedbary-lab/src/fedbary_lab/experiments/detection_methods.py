@@ -90,14 +90,11 @@ def drawn(cell: Cell) -> Draw:
     return Draw(cell, data, clients)
 
 
-def _valued(
-    protocol: Callable[..., Settings], *, calibration: str = "split", **settings: Any
-) -> Callable[[Draw], Outcome]:
+def _valued(protocol: Callable[..., Settings], **settings: Any) -> Callable[[Draw], Outcome]:
     """A method that is a protocol of fedbary: all clients in one run, so that the reference is fitted once."""
 
     def method(draw: Draw) -> Outcome:
-        chosen = protocol(**settings)
-        result = _value(draw.tables, draw.data.reference, chosen, draw.cell.seed, calibration=calibration)
+        result = _value(draw.tables, draw.data.reference, protocol(**settings), draw.cell.seed)
         return {name: _rows(result, name) for name in draw.clients}
 
     return method
@@ -135,9 +132,7 @@ def _logistic(draw: Draw) -> Outcome:
 
 
 _COMPARED: dict[str, Callable[[Draw], Outcome]] = {
-    "sketch split": _valued(fb.Sketch, calibration="split", lower="triangle"),
-    "sketch crossfit": _valued(fb.Sketch, calibration="crossfit", lower="triangle"),
-    "sketch proved": _valued(fb.Sketch, calibration="split", lower="triangle", adapt=False),
+    "sketch": _valued(fb.Sketch, lower="triangle"),
     "cards": _cards,
     "paper γ": _valued(fb.Interpolation, gradient="gamma"),
     "paper η": _valued(fb.Interpolation, gradient="eta"),
@@ -149,14 +144,12 @@ _COMPARED: dict[str, Callable[[Draw], Outcome]] = {
     "LOO": _baseline("row-loo-loss"),
 }
 METHODS = OpenMethods(_COMPARED, _baseline)
-OURS = ("sketch split", "sketch crossfit", "sketch proved")
+OURS = ("sketch",)
 
 
-def _value(
-    clients: dict[str, fb.Table], reference: fb.Table | None, protocol: Any, seed: int, **settings: Any
-) -> fb.Valuation:
+def _value(clients: dict[str, fb.Table], reference: fb.Table | None, protocol: Any, seed: int) -> fb.Valuation:
     engine = fb.LocalEngine(workers=1)  # the cells already fill the processors
-    return fb.value(clients, reference, protocol=protocol, fdr=FDR, seed=seed, engine=engine, **settings)
+    return fb.value(clients, reference, protocol=protocol, fdr=FDR, seed=seed, engine=engine)
 
 
 def _rows(result: fb.Valuation, client: str) -> pd.DataFrame | Note:

@@ -146,7 +146,7 @@ def _baseline(method: str) -> Callable[[Spoilt, SplitDataset, PaperCell], pd.Dat
 
 PUBLISHED = "paper η, published"
 _COMPARED: dict[str, Callable[[Spoilt, SplitDataset, PaperCell], pd.DataFrame]] = {
-    "sketch crossfit": _valued(fb.Sketch, calibration="crossfit"),
+    "sketch": _valued(fb.Sketch),
     "cards": _cards,
     PUBLISHED: _valued(published, rule="sign"),
     "paper η": _valued(fb.Interpolation, rule="sign"),

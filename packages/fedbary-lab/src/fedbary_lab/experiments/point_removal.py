@@ -261,10 +261,10 @@ def markdown(final: pd.DataFrame) -> str:
         "between both should be large. A gap alone can mislead: leaving out what is unusual harms in either order, and "
         "whoever wants to clean rows needs the first area. *oracle* leaves out the rows that were spoilt, then any; "
         "*random* any. Rows with equal values are in random order. AUROC is that of spoilt rows by value.\n",
-        "`sketch`, `cards` and `interpolation` are our protocols and do not hand over rows (`sketch-split` is the "
-        "sketch with half of the reference for fitting and half for calibration; `cards` has no reference, but the "
-        f"cards of {CARDS} clients that are all spoilt alike). `published` is the paper's FedBary as it was published, "
-        "as many points as rows, the numbers as they are. All other methods have both tables in one place.\n",
+        "`sketch`, `cards` and `interpolation` are our protocols and do not hand over rows (`cards` has no reference, "
+        f"but the cards of {CARDS} clients that are all spoilt alike). `published` is the paper's FedBary as it was "
+        "published, as many points as rows, the numbers as they are. All other methods have both tables in one "
+        "place.\n",
         "Mean ± standard deviation over seeds. *above random* and *below random* compare with a random order of the "
         "same rows. The standard error of one accuracy on 1000 rows is about 0.015, but all methods of a seed share "
         "the test rows, and so their errors; the gap of *random* is 0 but for chance.\n",

@@ -82,9 +82,11 @@ def compute(cell: Cell | SharesCell) -> list[Record]:
         for federation in FEDERATIONS
         for number, client in enumerate(_clients(cell, data, federation))
     }
+    # Of the sketch a client's numbers are its own, whoever else is in the run.
     result = fb.value(
         clients,
         data.reference,
+        protocol=fb.Sketch(),
         seed=cell.seed,
         engine=fb.LocalEngine(workers=1),
     )

@@ -65,7 +65,6 @@ _COMPARED: dict[str, Values] = {
     "random": lambda draw, _: np.zeros(len(draw.client.mask)),
     "oracle": lambda draw, _: -draw.client.mask.astype(float),
     "sketch": _protocol(fb.Sketch),
-    "sketch-split": _protocol(fb.Sketch, calibration="split"),
     "cards": _protocol(fb.Cards),
     "interpolation": _protocol(fb.Interpolation),
     "published": _protocol(lambda: published(gradient="eta")),

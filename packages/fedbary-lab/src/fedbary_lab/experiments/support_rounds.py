@@ -83,7 +83,6 @@ def compute(cell: Cell) -> list[Record]:
         clients,
         data.reference,
         protocol=protocol,
-        calibration="crossfit",  # the target is then the whole reference
         seed=cell.seed,
         engine=fb.LocalEngine(workers=1),
     )

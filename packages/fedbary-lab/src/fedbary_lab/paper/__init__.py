@@ -83,7 +83,7 @@ class PaperInterpolation(Interpolation):
         reference: Table | None,
         space: Space,
         *,
-        rules: RowRules,  # noqa: ARG002 - flags need calibration scores, which this protocol does not send
+        rules: RowRules,  # noqa: ARG002 - flags need p-values, which this protocol does not know
         seed: int,
         host: Host = ALONE,
     ) -> PaperServer:

@@ -80,7 +80,7 @@ class Triangle:
         reference: Table | None,
         space: Space,
         *,
-        rules: RowRules,  # noqa: ARG002 - flags need calibration scores, which this protocol does not send
+        rules: RowRules,  # noqa: ARG002 - flags need p-values, which this protocol does not know
         seed: int,
         host: Host = ALONE,
     ) -> TriangleServer:

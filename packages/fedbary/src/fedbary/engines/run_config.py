@@ -12,15 +12,14 @@ from fedbary.engines.attendance import Attendance
 from fedbary.engines.networked import Patience
 from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.messages import Settings
-from fedbary.protocols.registry import protocol_named
+from fedbary.protocols.registry import DEFAULT, protocol_named
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
 _SPACE, _SIMULATED = "space-", ("dataset", "partition", "clients", "rows")
 _OWN = (
     "protocol", "reference", "label", "id", "output", "resume", "seed", "nodes", "num-nodes", "min-nodes",
-    "join-deadline", "settle", "timeout", "retries", "poll", "fdr", "rule", "calibration",
-    "train-rounds",
+    "join-deadline", "settle", "timeout", "retries", "poll", "fdr", "rule", "train-rounds",
 )  # fmt: skip
 _OWNER = "the run config"
 
@@ -49,7 +48,7 @@ class RunConfig:
         given = {key: value for key, value in config.items() if value != ""}
         simulation = {key: given[key] for key in _SIMULATED if key in given}
         reference = given.get("reference")
-        name = str(given.get("protocol", "sketch" if reference or simulation else "cards"))
+        name = str(given.get("protocol", DEFAULT))
         settings = protocol_named(name)
         known = {field.name.replace("_", "-") for field in fields(settings)}  # type: ignore[arg-type]
         for key in given:
@@ -59,7 +58,7 @@ class RunConfig:
         seed = whole(given.get("seed", 0), "seed", _OWNER, least=0)
         if simulation:
             simulation |= {"seed": seed, "run_seed": seed}
-        rules = RowRules(**{key: given[key] for key in ("fdr", "rule", "calibration") if key in given})
+        rules = RowRules(**{key: given[key] for key in ("fdr", "rule") if key in given})
         return cls(
             protocol=protocol,
             rules=rules,

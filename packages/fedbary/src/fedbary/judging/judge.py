@@ -5,6 +5,7 @@ The rows come a part at a time and are looked at once; then they are judged as o
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,6 +44,8 @@ _FAR_TIMES = 1.5
 _FEATURE_UNITS = 4.0
 # Rows of all classes that each class's usual distance is pooled with; and rows of a class that tell how it scatters.
 _PSEUDO_ROWS, _ENOUGH_ROWS = 10.0, 10
+# Deviations from the median that count as usual.
+_REACH, _MAD = 8.0, 1.4826
 # Rows that tell what labels look like, and standard deviations beyond which they lie no farther out.
 _MOST_LOOKED_AT, _FAR_OUT = 20_000, 100.0
 # The rows in the middle, by whose distance all others are measured.
@@ -78,8 +81,6 @@ class Judge:
         self._values = Spool(model.features, self._dtype)
         self._labels: list[Floats | Integers] = []
         self._lacking: list[Floats] = []
-        width = model.features
-        self._there, self._sums, self._squares = (np.zeros(width) for _ in range(3))
 
     def add(self, values: Floats, labels: Floats | Integers, lacking: Floats, holes: Bools | None = None) -> None:
         """Take the next rows: their coordinates, codes or numbers as labels, the share of cells that each lacks.
@@ -91,11 +92,6 @@ class Judge:
         rows = np.clip((values - others.centre[:width]) / others.scale[:width], -_FAR, _FAR)
         if holes is not None:
             rows[holes] = np.nan
-        there = np.isfinite(rows)
-        filled = rows if there.all() else np.where(there, rows, 0.0)
-        self._there += there.sum(axis=0)
-        self._sums += filled.sum(axis=0)
-        self._squares += np.einsum("ij,ij->j", filled, filled)
         self._values.append(rows)
         self._labels.append(labels)
         self._lacking.append(lacking)
@@ -114,12 +110,37 @@ class Judge:
         return np.asarray((np.concatenate(self._labels) - others.centre[-1]) / others.scale[-1])
 
     @cached_property
-    def _mean(self) -> Floats:
-        return np.asarray(self._sums / np.maximum(self._there, 1.0))
+    def _usual_range(self) -> tuple[Floats, Floats]:
+        """Between what the cells of each coordinate usually lie, by some of the rows: a slipped comma is no site effect.
+
+        A coordinate that is nearly always one value has no such range.
+        """
+        step = max(1, self._total // _MOST_LOOKED_AT)
+        rows = np.concatenate([part[::step] for part in self._values.parts()]).astype(np.float64)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a coordinate without any cell
+            middle = np.nan_to_num(np.nanmedian(rows, axis=0))
+            spread = np.nan_to_num(_MAD * np.nanmedian(np.abs(rows - middle), axis=0))
+        reach = np.where(spread > 0.0, _REACH * spread, np.inf)
+        return middle - reach, middle + reach
 
     @cached_property
-    def _variance(self) -> Floats:
-        return np.asarray(np.maximum(self._squares / np.maximum(self._there, 1.0) - self._mean**2, 0.0))
+    def _moments(self) -> tuple[Floats, Floats]:
+        """Means and variances of the cells that are there, none of them counted farther out than usual."""
+        there, sums, squares = (np.zeros(self.model.features) for _ in range(3))
+        low, high = self._usual_range
+        for part in self._values.parts():
+            known = np.isfinite(part)
+            rows = np.clip(np.where(known, part, 0.0), low, high) * known
+            there += known.sum(axis=0)
+            sums += rows.sum(axis=0)
+            squares += np.einsum("ij,ij->j", rows, rows)
+        mean = sums / np.maximum(there, 1.0)
+        return mean, np.maximum(squares / np.maximum(there, 1.0) - mean**2, 0.0)
+
+    @property
+    def _mean(self) -> Floats:
+        return self._moments[0]
 
     def _filled(self, rows: Floats) -> Floats:
         """Cells that are missing lie at the client's own mean: they say nothing, and are not odd."""
@@ -134,9 +155,9 @@ class Judge:
         sums = np.zeros((classes, self.model.features))
         for place, rows in self._values.placed():
             known = codes[place] >= 0
-            np.add.at(sums, codes[place][known], self._filled(rows)[known])
+            np.add.at(sums, codes[place][known], np.clip(self._filled(rows)[known], *self._usual_range))
         counts = np.bincount(codes[codes >= 0], minlength=classes).astype(float)
-        return OwnRows(counts, sums, self._mean, self._variance)
+        return OwnRows(counts, sums, *self._moments)
 
     @cached_property
     def features_model(self) -> Candidates:

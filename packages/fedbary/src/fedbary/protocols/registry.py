@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fedbary.protocols.messages import Settings
 
 # They may travel: a policy, the forms of their messages and the attacks of the audit know them.
+# What a run is that names no protocol.
+DEFAULT = Cards.name
 PROTOCOLS: dict[str, Callable[..., Settings]] = {"sketch": Sketch, "cards": Cards, "interpolation": Interpolation}
 _OFFERED: Registry[Callable[..., Settings]] = Registry("fedbary.protocols", PROTOCOLS, lambda _, settings: settings)
 

@@ -138,7 +138,6 @@ SENTENCES = {
         "column own agreed others whom name value more",
         command="column '{column}' is read as {own}, by [[{others:counted other client}|{whom}]] as {agreed}[[ (and {more:counted column} more)]][[: ask for {option} {value}|: use the same columns]].",
     ),
-    "reference-too-small-to-split": say("The reference needs at least two rows to be split: add validation rows."),
     "text-to-regress": say(
         "The label column '{label}' holds text[[ such as {example!r}]], but <task=regression> needs numbers: choose another label column, or <task=classification>."
     ),

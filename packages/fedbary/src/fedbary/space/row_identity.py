@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from fedbary.data.ahead import ahead
 from fedbary.data.table import PART, Table
-from fedbary.errors import DataError
 from fedbary.space.encode import category_texts
 from fedbary.space.labels import class_names
 
@@ -170,27 +169,6 @@ def order_digest(table: Table) -> str:
     if len(table) > PART:
         return _Large.of(table).digest
     return hashlib.sha256(b"".join(row_keys(table).tolist())).hexdigest()
-
-
-def split_reference(reference: Table, *, seed: int = 0) -> tuple[Table, Table]:
-    """Split a reference in two: the first half fits everything, the second only calibrates flags.
-
-    The order is a keyed hash of each row's content, so it depends on the seed and not on how the file was
-    sorted. Nothing may be fitted on the calibration half: with a schema fitted on all rows, clean rows reach
-    small p-values far too often (DESIGN 2.1).
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> sketch, calibration = fb.split_reference(fb.datasets.load("digits").test)
-    >>> len(sketch) - len(calibration) in (0, 1)
-    True
-    """
-    if len(reference) < 2:
-        raise DataError("schema.reference-too-small-to-split")
-    order = np.argsort(row_keys(reference, seed=seed), kind="stable")
-    half = (len(reference) + 1) // 2
-    return reference.take(np.sort(order[:half])), reference.take(np.sort(order[half:]))
 
 
 def different_rows(table: Table) -> Table:

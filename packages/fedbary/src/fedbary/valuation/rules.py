@@ -18,21 +18,15 @@ class RowRules:
     fdr : float
         Share of flagged rows that may be clean, on average: the false-discovery rate.
     rule : {"bh", "sign"}
-        How rows are flagged, bh (false-discovery rate) or sign (the paper's, a positive gradient): ``bh`` by conformal
+        How rows are flagged, bh (false-discovery rate) or sign (the paper's, a positive gradient): ``bh`` by
         p-values and Benjamini–Hochberg at rate ``fdr``, ``sign`` by calibrated gradients.
-    calibration : {"split", "crossfit"}
-        How the reference calibrates flags, crossfit (more power, measured) or split (proved with adapt=False):
-        ``crossfit`` uses all its rows twice, out of fold; ``split`` keeps half of it for calibration.
     """
 
     fdr: float = 0.1
     rule: Literal["bh", "sign"] = "bh"
-    calibration: Literal["split", "crossfit"] = "crossfit"
 
     def __post_init__(self) -> None:
         if not (isinstance(self.fdr, Real) and 0.0 < self.fdr < 1.0):
             raise wrong_parameter("fdr", "value", "between 0 and 1", self.fdr)
         if self.rule not in ("bh", "sign"):
             raise wrong_parameter("rule", "value", "'bh' or 'sign'", self.rule)
-        if self.calibration not in ("split", "crossfit"):
-            raise wrong_parameter("calibration", "value", "'split' or 'crossfit'", self.calibration)

@@ -102,8 +102,8 @@ def test_another_model_for_the_same_card_gets_no_second_answer(cards, owners, tm
     valued(cards[:4], tmp_path / "fewer")
     first = answer_file(MessageFile.load(tmp_path / "all" / "models" / "north.model"), owners["north"])
     second = answer_file(MessageFile.load(tmp_path / "fewer" / "models" / "north.model"), owners["north"])
-    assert "wrong_labels" in first.packed.scalars
-    assert "wrong_labels" not in second.packed.scalars
+    assert "likelihood" in first.packed.arrays
+    assert not second.packed.arrays
 
 
 def test_an_answer_to_another_model_is_not_used(cards, owners, tmp_path):
@@ -232,7 +232,7 @@ def test_cards_over_questions_too(owners, tmp_path):
     def ask():
         return fb.value(None, protocol="cards", engine=fb.FilesEngine(study, clients=NAMES), seed=0)
 
-    for step in ("", "-2", "-3"):  # card, temperature, model
+    for step in ("", "-2"):  # card, model
         with pytest.raises(fb.Waiting):
             ask()
         for name, config in owners.items():

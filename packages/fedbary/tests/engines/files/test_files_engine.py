@@ -69,7 +69,9 @@ def by_hand(study, owners, names, ask):
 def test_a_sketch_takes_one_round_and_gives_the_numbers_of_any_engine(tmp_path, owners, reference):
     study = tmp_path / "study"
     engine = fb.FilesEngine(study, clients=NAMES)
-    result, rounds = by_hand(study, owners, NAMES, lambda: fb.value(None, reference, engine=engine, seed=3))
+    result, rounds = by_hand(
+        study, owners, NAMES, lambda: fb.value(None, reference, protocol="sketch", engine=engine, seed=3)
+    )
     assert rounds == 2
     tables = {name: pd.read_csv(owners[name].data) for name in NAMES}
     here = fb.value(tables, reference, protocol=fb.Sketch(policy="coarsen"), seed=3)
@@ -103,41 +105,43 @@ def test_interpolation_goes_on_over_its_rounds_and_gives_its_result_again(tmp_pa
 def test_whoever_is_silent_can_be_left_out(tmp_path, owners, reference):
     study = tmp_path / "study"
     with pytest.raises(fb.Waiting) as caught:
-        fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES), seed=0)
+        fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES), seed=0)
     assert caught.value.names == tuple(NAMES)
     answered(owners["north"], study / "north.fb", study / "answers" / "from-north.answer")
     with pytest.raises(fb.Waiting) as caught:
-        fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES), seed=0)
+        fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES), seed=0)
     assert caught.value.names == ("south",)
-    early = fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES, wait=False), seed=0)
+    early = fb.value(
+        None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES, wait=False), seed=0
+    )
     assert early.clients["status"].tolist() == ["ok", "silent"]
     answered(owners["south"], study / "south.fb", study / "answers" / "south.answer")
-    late = fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES), seed=0)
+    late = fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES), seed=0)
     assert late.clients["status"].tolist() == ["ok", "ok"]
 
 
 def test_one_question_for_anybody_names_clients_by_their_files(tmp_path, owners, reference):
     study = tmp_path / "study"
     with pytest.raises(fb.Waiting) as caught:
-        fb.value(None, reference, engine=fb.FilesEngine(study), seed=0)
+        fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study), seed=0)
     assert caught.value.names == ()
     for name, config in owners.items():
         answered(config, study / "question.fb", tmp_path / "in" / f"clinic_{name}.answer")
     files = sorted((tmp_path / "in").iterdir())
-    result = fb.value(None, reference, engine=fb.FilesEngine(study, answers=files), seed=0)
+    result = fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, answers=files), seed=0)
     assert result.clients["client"].tolist() == ["clinic_north", "clinic_south", "clinic_west"]
     assert result.outcomes["clinic_north"].has("engines.claims-name")  # what it calls itself decides nothing
-    fewer = fb.value(None, reference, engine=fb.FilesEngine(study, answers=files[:2]), seed=0)
+    fewer = fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, answers=files[:2]), seed=0)
     assert len(fewer.clients) == 2
 
 
 def test_the_same_answer_under_two_names_is_said(tmp_path, owners, reference):
     study = tmp_path / "study"
     with pytest.raises(fb.Waiting):
-        fb.value(None, reference, engine=fb.FilesEngine(study), seed=0)
+        fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study), seed=0)
     answered(owners["north"], study / "question.fb", study / "answers" / "a.answer")
     shutil.copy(study / "answers" / "a.answer", study / "answers" / "b.answer")
-    result = fb.value(None, reference, engine=fb.FilesEngine(study), seed=0)
+    result = fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study), seed=0)
     assert [note.facts["names"] for note in result.outcomes["a"].notes if note.code == "engines.same-file"] == [("b",)]
     assert result.outcomes["b"].ok
 
@@ -146,13 +150,13 @@ def test_what_cannot_be_used_is_named_and_takes_nobody_down(tmp_path, owners, re
     study, other = tmp_path / "study", tmp_path / "other"
     for folder in (study, other):
         with pytest.raises(fb.Waiting):
-            fb.value(None, reference, engine=fb.FilesEngine(folder), seed=0)
+            fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(folder), seed=0)
     answers = study / "answers"
     answered(owners["north"], study / "question.fb", answers / "north.answer")
     cut = answered(owners["south"], study / "question.fb", answers / "cut.answer")
     cut.write_bytes(cut.read_bytes()[:-20])
     answered(owners["west"], other / "question.fb", answers / "stray.answer")
-    result = fb.value(None, reference, engine=fb.FilesEngine(study), seed=0)
+    result = fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study), seed=0)
     assert {name: outcome.ok for name, outcome in result.outcomes.items()} == {
         "cut": False,
         "north": True,
@@ -167,11 +171,11 @@ def test_what_cannot_be_used_is_named_and_takes_nobody_down(tmp_path, owners, re
 def test_two_answers_of_one_client_are_named_and_neither_is_believed(tmp_path, owners, reference):
     study = tmp_path / "study"
     with pytest.raises(fb.Waiting):
-        fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES), seed=0)
+        fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES), seed=0)
     for name in NAMES:
         answered(owners[name], study / f"{name}.fb", study / "answers" / f"{name}.answer")
     answered(owners["west"], study / "north.fb", study / "answers" / "north-2.answer")
-    result = fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES), seed=0)
+    result = fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES), seed=0)
     assert result.clients["status"].tolist() == ["failed", "ok"]
     (note,) = result.outcomes["north"].notes
     assert (note.code, note.facts["files"]) == ("engines.two-answers", ("north-2.answer", "north.answer"))
@@ -193,12 +197,12 @@ def test_an_owner_who_refuses_says_so_and_its_ledger_has_it(tmp_path, owners, re
 def test_a_study_stays_the_same_study(tmp_path, reference):
     study = tmp_path / "study"
     with pytest.raises(fb.Waiting):
-        fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES), seed=0)
+        fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES), seed=0)
     before = (study / "north.fb").read_bytes()
     with pytest.raises(fb.Waiting):
-        fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES), seed=0)
+        fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES), seed=0)
     assert (study / "north.fb").read_bytes() == before
-    for changed in ({"seed": 1}, {"seed": 0, "protocol": fb.Sketch(epsilon=1.0)}):
+    for changed in ({"seed": 1, "protocol": "sketch"}, {"seed": 0, "protocol": fb.Sketch(epsilon=1.0)}):
         with pytest.raises(ProtocolError, check=coded("engines.study-of-another-run")):
             fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES), **changed)
 
@@ -206,7 +210,10 @@ def test_a_study_stays_the_same_study(tmp_path, reference):
 def test_without_a_seed_the_first_one_stays(tmp_path, owners, reference):
     study = tmp_path / "study"
     result, _ = by_hand(
-        study, owners, NAMES, lambda: fb.value(None, reference, engine=fb.FilesEngine(study, clients=NAMES))
+        study,
+        owners,
+        NAMES,
+        lambda: fb.value(None, reference, protocol="sketch", engine=fb.FilesEngine(study, clients=NAMES)),
     )
     assert result.settings["seed"] == int((study / "seed").read_text())
 

@@ -4,8 +4,8 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.guard.owner_folder import owner_view
-from fedbary.notes import Note
 from fedbary.judging.estimates import Estimate
+from fedbary.notes import Note
 from fedbary.valuation.row_frame import row_frame
 from fedbary.valuation.scored_rows import MEASURED, RowFacts, ScoredRows
 

@@ -15,6 +15,7 @@ from fedbary.cli.ui.options import Json, Output, RowId, comma_separated
 from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, ProtocolName, chosen_protocol
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.errors import DataError, SettingsError
+from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
@@ -103,7 +104,7 @@ def run(
     wanted = _chosen(plan, nodes)
     known = net.run_keys(place, app)
     if app is None:
-        protocol = protocol or ("cards" if reference is None or "worth" in protocol_options else "sketch")
+        protocol = protocol or DEFAULT
         chosen_protocol(protocol, protocol_options)  # an option of another protocol is called as it was typed
     typed: dict[str, object | None] = {
         "protocol": protocol,

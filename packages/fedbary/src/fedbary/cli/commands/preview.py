@@ -17,7 +17,7 @@ from fedbary.cli.ui.protocol_options import chosen_protocol
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError, SettingsError
-from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.registry import DEFAULT, PROTOCOLS
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
@@ -36,7 +36,7 @@ def preview(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="sketch (default with a reference or message), cards (without), …",
+            help="cards (default), sketch (default with a message), …",
             autocompletion=one_of(*PROTOCOLS),
         ),
     ] = None,
@@ -75,7 +75,7 @@ def preview(
     from fedbary.space.encode import require_readable
     from fedbary.space.schema import Schema
 
-    name = protocol or ("sketch" if reference or message else "cards")
+    name = protocol or ("sketch" if message else DEFAULT)
     private = {} if epsilon is None else {"epsilon": epsilon}
     chosen_protocol(name, private)  # refuses what the protocol does not have
     willing = OwnerPolicy(protocols=(name,))

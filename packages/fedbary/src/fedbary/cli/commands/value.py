@@ -18,6 +18,7 @@ from fedbary.cli.ui.sent_files import SentFiles
 from fedbary.cli.ui.session import session
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.data.options import ReadOptions
+from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import Space
 from fedbary.valuation.rules import RowRules
 
@@ -104,8 +105,7 @@ def value(
         if sent is None:
             require(label, "cli.no-label")
             assert label is not None
-            usual = "cards" if reference is None or "worth" in protocol_options else "sketch"
-            settings = chosen_protocol(protocol or usual, protocol_options, in_one_process=True)
+            settings = chosen_protocol(protocol or DEFAULT, protocol_options, in_one_process=True)
             paths = client_paths(patterns, apart_from=[reference])
             target = None if reference is None else read_reference(reference, label, row_id, reading)
             agreed = None if target is None else target.reading
@@ -124,7 +124,7 @@ def value(
             sent.refuse_settings(protocol=protocol, label=label, **protocol_options)
             result = sent.of_study(reference=reference, wait=wait, progress=listener)
         else:
-            settings = chosen_protocol(protocol or "cards", protocol_options)
+            settings = chosen_protocol(protocol or DEFAULT, protocol_options)
             result = sent.of_cards(settings, output, reference=reference, reading=reading, **of_run)
         written = write_outcome(result, output, report=report)
     if json:

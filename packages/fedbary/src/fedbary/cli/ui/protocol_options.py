@@ -21,7 +21,7 @@ ProtocolName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="sketch (default with a reference), cards (default without), or interpolation (the paper's).",
+        help="cards (default), sketch (only scalars leave a client), or interpolation (the paper's).",
         rich_help_panel=PROTOCOL_OPTIONS.panel,
         autocompletion=one_of(*PROTOCOLS),
     ),

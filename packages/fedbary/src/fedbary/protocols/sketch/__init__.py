@@ -43,9 +43,6 @@ class Sketch:
     lower : {"improved", "triangle"}
         Lower end of the interval. ``improved`` solves three transport problems instead of one. With
         ``policy="coarsen"`` it is always ``triangle``, which follows from the distance and tells nothing else.
-    adapt : bool
-        Correct row values for a class mix unlike the reference's: own prior, and p-values weighted by class. Without it
-        and with ``calibration="split"`` the rate of flags is proved, for clients that have the reference's class mix.
     numbers : bool
         Clients also answer with estimated shares of wrong labels, odd features and missing cells, and with what stands
         out in a column or in how labels are written. The verdict needs them; an owner's policy may withhold them.
@@ -62,7 +59,6 @@ class Sketch:
     epsilon: float | None = None
     policy: Policy = "trusted"
     lower: Literal["improved", "triangle"] = "improved"
-    adapt: bool = True
     numbers: bool = True
 
     name: ClassVar[str] = "sketch"
@@ -77,8 +73,7 @@ class Sketch:
             epsilon(self.epsilon, "Sketch")
         one_of(self.policy, "policy", "Sketch", get_args(Policy))
         one_of(self.lower, "lower", "Sketch", ("improved", "triangle"))
-        for field in ("adapt", "numbers"):
-            truth(getattr(self, field), field, "Sketch")
+        truth(self.numbers, "numbers", "Sketch")
         if self.policy == "dp" and self.epsilon is None:
             raise SettingsError("protocols.dp-without-epsilon")
 
