@@ -111,7 +111,7 @@ class Judge:
 
     @cached_property
     def _usual_range(self) -> tuple[Floats, Floats]:
-        """Between what the cells of each coordinate usually lie, by some of the rows: a slipped comma is no site effect.
+        """Between what the cells of a coordinate usually lie, by some of the rows: a slipped comma is no site effect.
 
         A coordinate that is nearly always one value has no such range.
         """
