@@ -16,8 +16,8 @@ from scipy.special import log_softmax
 from fedbary.compute.cores import found_by_all_cores
 from fedbary.data.spool import Spool
 from fedbary.judging.candidates import Candidates, OwnRows
-from fedbary.judging.competition import MOST_ROWS, joint, own_weights
-from fedbary.judging.counts import counted
+from fedbary.judging.competition import MOST_ROWS, coarse, joint, own_weights, with_others
+from fedbary.judging.counts import EDGES, STEP, counted
 from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.federation import Evidence
 from fedbary.judging.groups import Groups
@@ -44,6 +44,8 @@ _FEATURE_UNITS = 4.0
 _MIDDLE = (0.45, 0.55)
 # Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
 _LEAST_INFORMATION = 0.5
+# Log-odds of labels in a guarded likelihood, at most; the grid of counts goes down from here.
+_MOST_ODDS = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,9 +238,13 @@ class Judge:
 
     # --- judging --------------------------------------------------------------------------------------
 
-    def own_weights(self) -> Floats:
-        """The weights at which the client's own labels are likeliest; of very many rows some tell them."""
-        chosen = np.arange(self._total) if self.model.numeric else np.flatnonzero(self.codes >= 0)
+    def own_weights(self, groups: Groups | None = None) -> Floats:
+        """The weights at which the client's own labels are likeliest; of very many rows some tell them.
+
+        With ``groups`` no fewer different rows than one of them decide.
+        """
+        known = np.ones(self._total, dtype=bool) if self.model.numeric else self.codes >= 0
+        chosen = np.flatnonzero(known if groups is None else known & groups.first())
         chosen = chosen[:: max(1, -(-len(chosen) // MOST_ROWS))]
         if not len(chosen):
             return np.ones(self.model.candidates + self.model.numeric) / self.model.candidates
@@ -249,8 +255,12 @@ class Judge:
             parts.append(part[chosen[first:last] - place.start])
         some = np.concatenate(parts)
         if self.model.numeric:
-            return line_weights(some.T, self._numbers[chosen])
-        return own_weights(self._candidates(some, chosen), self.codes[chosen])
+            return line_weights(some.T, self._numbers[chosen], least=1 if groups is None else groups.least)
+        candidates = self._candidates(some, chosen)
+        if groups is None:
+            return own_weights(candidates, self.codes[chosen])
+        candidates = with_others(candidates, np.log(self.own.shares), groups.least)
+        return coarse(own_weights(candidates, self.codes[chosen]))
 
     def judged(self, weights: Floats) -> Judged:
         """All rows by some weights."""
@@ -276,17 +286,19 @@ class Judge:
     def evidence(self, judged: Judged, groups: Groups | None = None) -> Evidence:
         """What leaves the client; with ``groups``, no fewer different rows than one of them decide any of it."""
         labels, known = judged.labels, judged.labels.known
-        right, wrong, least = labels.right[known], labels.wrong[known], 1 if groups is None else groups.least
+        right, wrong, distances = labels.right[known], labels.wrong[known], self._seen[1]
+        silent, least, some = not known.any(), 1, None
         if groups is not None:
-            right = groups.among(known).ends_shared(right)
-        silent = not known.any() or (groups is not None and one_row_decides(right, wrong, least))
+            distances, least, some = distances[groups.first()], groups.least, groups.among(known)
+            right, wrong = shared_odds(right, wrong, some)
+            silent = silent or one_row_decides(right, wrong, least)
         likelihood = np.zeros(len(SHARES)) if silent else np.round(share_likelihood(right, wrong), 2)
         return Evidence(
             likelihood=likelihood,
-            seen=round(labels.seen, 3),
-            labels=counted(labels.surprise[known], least=least),
-            features=counted(judged.features, least=least),
-            scatter=round(float(np.log(middle(self._seen[1], least=least)) + 2.0 * self.moved.log_times), 3),
+            seen=round(labels.seen, 3 if groups is None else 2),
+            labels=counted(labels.surprise[known], groups=some),
+            features=counted(judged.features, groups=groups),
+            scatter=round(float(np.log(middle(distances, least=least)) + 2.0 * self.moved.log_times), 3),
         )
 
     def odd_columns(self, chosen: Integers, names: list[str], edges: Integers) -> list[str | None]:
@@ -353,6 +365,16 @@ def middle(distances: Floats, *, least: int = 1) -> float:
     first, last = (int(place * (len(ordered) - 1)) for place in _MIDDLE)
     more = max(0, -(-(least - (last - first + 1)) // 2))
     return max(float(np.exp(np.log(ordered[max(first - more, 0) : last + more + 1]).mean())), 1e-12)
+
+
+def shared_odds(right: Floats, wrong: Floats, groups: Groups) -> tuple[Floats, Floats]:
+    """Labels' odds on a public grid, none of fewer different rows than a group; of a likelihood only odds matter.
+
+    A mean of a few rows would tell of one among them wherever a server's model makes the others alike.
+    """
+    counts = counted(_MOST_ODDS - np.log(right / wrong), groups=groups)
+    odds = np.exp(_MOST_ODDS - EDGES[:-1] - 0.5 * STEP)
+    return np.repeat(odds, counts.astype(np.int64)), np.ones(len(right))
 
 
 def one_row_decides(right: Floats, wrong: Floats, least: int) -> bool:
