@@ -100,9 +100,14 @@ class Discriminant:
             parts = [np.asarray(arrays[name], dtype=np.float64) for name in cls.__dataclass_fields__]
         except (KeyError, ValueError, TypeError) as error:
             raise ProtocolError("protocols.server-array", name="others.means") from error
-        found, finite = cls(*parts), all(np.isfinite(part).all() for part in parts)
-        shapes = [part.shape for part in parts]
-        if not finite or shapes != [(width,), (width,), (classes,), (classes, width), (width, width)]:
+        found, shapes = cls(*parts), [part.shape for part in parts]
+        if not all(np.isfinite(part).all() for part in parts) or shapes != [
+            (width,),
+            (width,),
+            (classes,),
+            (classes, width),
+            (width, width),
+        ]:
             raise ProtocolError("protocols.server-array", name="others.means")
         symmetric = np.allclose(found.covariance, found.covariance.T)
         if not symmetric or not (found.scale > 0).all() or not (found.counts >= 0).all():

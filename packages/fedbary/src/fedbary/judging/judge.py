@@ -42,6 +42,8 @@ _FAR_TIMES = 1.5
 _FEATURE_UNITS = 4.0
 # The rows in the middle, by whose distance all others are measured.
 _MIDDLE = (0.45, 0.55)
+# A client's own moments are of cells not farther out than so many times what most rows have.
+_MOST_ROWS_HAVE, _ROOM = (0.05, 0.95), 5.0
 # Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
 _LEAST_INFORMATION = 0.5
 # Log-odds of labels in a guarded likelihood, at most; the grid of counts goes down from here.
@@ -75,8 +77,6 @@ class Judge:
         self._values = Spool(model.features, self._dtype)
         self._labels: list[Floats | Integers] = []
         self._lacking: list[Floats] = []
-        width = model.features
-        self._there, self._sums, self._squares = (np.zeros(width) for _ in range(3))
 
     def add(self, values: Floats, labels: Floats | Integers, lacking: Floats, holes: Bools | None = None) -> None:
         """Take the next rows: their coordinates, codes or numbers as labels, the share of cells that each lacks.
@@ -88,11 +88,6 @@ class Judge:
         rows = np.clip((values - others.centre[:width]) / others.scale[:width], -_FAR, _FAR)
         if holes is not None:
             rows[holes] = np.nan
-        there = np.isfinite(rows)
-        filled = rows if there.all() else np.where(there, rows, 0.0)
-        self._there += there.sum(axis=0)
-        self._sums += filled.sum(axis=0)
-        self._squares += np.einsum("ij,ij->j", filled, filled)
         self._values.append(rows)
         self._labels.append(labels)
         self._lacking.append(lacking)
@@ -111,12 +106,28 @@ class Judge:
         return np.asarray((np.concatenate(self._labels) - others.centre[-1]) / others.scale[-1])
 
     @cached_property
-    def _mean(self) -> Floats:
-        return np.asarray(self._sums / np.maximum(self._there, 1.0))
+    def _limits(self) -> tuple[Floats, Floats]:
+        """Where the client's own moments are cut off: a broken cell would move all its rows."""
+        step = max(1, -(-self._total // MOST_ROWS))
+        return limits(np.concatenate([part[::step] for part in self._values.parts()]))
 
     @cached_property
-    def _variance(self) -> Floats:
-        return np.asarray(np.maximum(self._squares / np.maximum(self._there, 1.0) - self._mean**2, 0.0))
+    def _moments(self) -> tuple[Floats, Floats]:
+        """Means and variances of the cells that are there."""
+        there, sums, squares = (np.zeros(self.model.features) for _ in range(3))
+        for part in self._values.parts():
+            rows = np.clip(part.astype(np.float64), *self._limits)
+            known = np.isfinite(rows)
+            filled = rows if known.all() else np.where(known, rows, 0.0)
+            there += known.sum(axis=0)
+            sums += filled.sum(axis=0)
+            squares += np.einsum("ij,ij->j", filled, filled)
+        mean = sums / np.maximum(there, 1.0)
+        return mean, np.maximum(squares / np.maximum(there, 1.0) - mean**2, 0.0)
+
+    @property
+    def _mean(self) -> Floats:
+        return self._moments[0]
 
     def _filled(self, rows: Floats) -> Floats:
         """Cells that are missing lie at the client's own mean: they say nothing, and are not odd."""
@@ -131,9 +142,9 @@ class Judge:
         sums = np.zeros((classes, self.model.features))
         for place, rows in self._values.placed():
             known = codes[place] >= 0
-            np.add.at(sums, codes[place][known], self._filled(rows)[known])
+            np.add.at(sums, codes[place][known], np.clip(self._filled(rows)[known], *self._limits))
         counts = np.bincount(codes[codes >= 0], minlength=classes).astype(float)
-        return OwnRows(counts, sums, self._mean, self._variance)
+        return OwnRows(counts, sums, *self._moments)
 
     @cached_property
     def features_model(self) -> Candidates:
@@ -197,10 +208,11 @@ class Judge:
 
     @cached_property
     def _lines(self) -> Lines:
-        mean, width = np.append(self._mean, self._numbers.mean()), self.model.features
+        labels = np.clip(self._numbers, *limits(self._numbers))
+        mean, width = np.append(self._mean, labels.mean()), self.model.features
         second = np.zeros((width + 1, width + 1))
         for place, part in self._values.placed():
-            both = np.column_stack([self._filled(part), self._numbers[place]]) - mean
+            both = np.column_stack([np.clip(self._filled(part), *self._limits), labels[place]]) - mean
             second += both.T @ both
         return Lines(self.model.others, mean, second / max(self._total, 1), float(self._total))
 
@@ -357,6 +369,23 @@ def held_out_judge(
         said[:, -2 * theirs.shape[1] :] = np.hstack([theirs, theirs])
     judge._seen = Spool.of(said), away
     return judge
+
+
+def limits(rows: Floats) -> tuple[Floats, Floats]:
+    """Far outside of what nine in ten rows have, in standardised coordinates, below and above.
+
+    Examples
+    --------
+    >>> [float(end) for end in limits(np.append(np.zeros(99), 1e9))]
+    [-5.0, 5.0]
+    """
+    known = rows.astype(np.float64)
+    holes = np.isnan(known)
+    if holes.any():
+        known = np.where(holes, np.nanmedian(np.where(holes.all(axis=0), 0.0, known), axis=0), known)
+    low, high = np.quantile(known, _MOST_ROWS_HAVE, axis=0)
+    room = _ROOM * (1.0 + high - low)
+    return low - room, high + room
 
 
 def middle(distances: Floats, *, least: int = 1) -> float:

@@ -78,8 +78,8 @@ def line_weights(predictions: Floats, labels: Floats, *, least: int = 1) -> Floa
     weights = np.exp(found.x - found.x.max())
     weights /= weights.sum()
     away = labels - weights @ predictions
-    found = np.append(weights, residual_spread(away, least=least))
-    return found if least <= 1 else coarse(found)
+    told = np.append(weights, residual_spread(away, least=least))
+    return told if least <= 1 else coarse(told)
 
 
 def residual_spread(away: Floats, *, least: int = 1) -> float:
