@@ -89,7 +89,8 @@ def test_others_and_others_moved_are_the_same_where_nothing_is_shifted(seed):
 def test_a_shift_of_the_whole_client_changes_what_others_say_and_not_what_others_moved_say():
     others, (rows, codes) = model(3), client(3, rows=400)
     here, there = (
-        Candidates(others, OwnRows.of(values, codes, 3))(values, codes)[0] for values in (rows, rows + [4.0, -2.0])
+        Candidates(others, OwnRows.of(values, codes, 3))(values, codes)[0]
+        for values in (rows, rows + np.array([4.0, -2.0]))
     )
     np.testing.assert_allclose(there[1], here[1], atol=1e-9)
     np.testing.assert_allclose(there[2], here[2], atol=1e-9)

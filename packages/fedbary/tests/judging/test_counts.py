@@ -1,5 +1,7 @@
 """Counts on a public grid: merged where few rows stand behind a cell, and the p-values that they give."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,7 +31,7 @@ def test_no_cell_holds_fewer_different_rows_than_a_group_and_none_is_lost(surpri
         different = np.bincount(cells_of(surprise[Groups(copies, least).first()]), minlength=CELLS)
         edges = np.append(held, CELLS)
         edges[0] = 0
-        assert all(different[first:last].sum() >= least for first, last in zip(edges[:-1], edges[1:], strict=True))
+        assert all(different[first:last].sum() >= least for first, last in pairwise(edges))
     else:
         assert len(held) <= 1
 
