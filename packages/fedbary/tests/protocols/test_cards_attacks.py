@@ -2,8 +2,9 @@
 
 What holds for a guarded client: weights leave in coarse steps, and no row has more say in them than a group; a
 likelihood and counts are of cells with no fewer different rows than `min_group`, so that a row is seen in a cell that
-others are in, or not at all. What does not hold: a cell of a group tells to one row how many are in it; and a client's
-means and spreads, by which all its rows are moved and its own candidate judges them, are sums over all rows.
+others are in, or not at all. What does not hold: a cell of a group tells to one row how many are in it; a number near an
+edge of its steps may take the next one for a single row; and a client's means and spreads, by which all its rows are
+moved and its own candidate judges them, are sums over all rows.
 """
 
 from dataclasses import replace
@@ -18,9 +19,9 @@ from fedbary.valuation.rules import RowRules
 ROWS = 300
 
 
-def tables(label, *, copies=1):
+def tables(label, *, copies=1, seed=0):
     """Four tables of labels by chance; one row of the first, or some copies of it, has a value that no other has."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     found = []
     for _ in range(4):
         labels = rng.choice(np.array(["ill", "well"], dtype=object), ROWS, p=[0.7, 0.3])
@@ -31,11 +32,11 @@ def tables(label, *, copies=1):
     return {name: fb.Table({"x": x, "rare": rare}, y) for name, (x, rare, y) in zip("abcd", found, strict=True)}
 
 
-def answers(label, policy, model, weights, *, copies=1):
+def answers(label, policy, model, weights, *, copies=1, seed=0):
     """What the first client answers to a model that was spoilt, and then to weights of the server's choice."""
     settings, rules = fb.Cards(policy=policy, shared=True), RowRules()
     server = settings.server(list("abcd"), None, settings.space(None), rules=rules, seed=0)
-    owned = tables(label, copies=copies)
+    owned = tables(label, copies=copies, seed=seed)
     halves = {name: settings.client(table, rules=rules, seed=0) for name, table in owned.items()}
     server.absorb({name: halves[name].answer(message) for name, message in server.tasks().items()})
     message = server.tasks()["a"]
@@ -114,9 +115,13 @@ def test_weights_leave_a_guarded_client_in_coarse_steps():
 
 
 @pytest.mark.parametrize(("policy", "reads"), [("trusted", True), ("guarded", False)])
-def test_weights_show_no_single_row(policy, reads):
-    ill, well = (answers(label, policy, one_row, BY_OTHERS)[0] for label in ("ill", "well"))
-    assert bool(np.abs(np.log(ill / well)).max() > 1e-9) == reads
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_weight_of_a_model_of_one_row_does_not_tell_its_label(policy, reads, seed):
+    """Of the others' model, that is; weights of moved rows may lie at an edge, and be another step (seed 2)."""
+    ill, well = (answers(label, policy, one_row, BY_OTHERS, seed=seed)[0] for label in ("ill", "well"))
+    apart = np.log(ill / well)
+    assert bool(apart[0] > 0.02) == reads
+    assert reads or (abs(apart[0]) < 1e-9 and np.abs(apart).max() < 0.1 + 1e-9)
 
 
 def test_own_class_means_read_the_label_of_one_row_from_a_trusting_client():
