@@ -2,8 +2,8 @@
 
 What holds for a guarded client: weights leave in coarse steps, and no row has more say in them than a group; a
 likelihood and counts are of cells with no fewer different rows than `min_group`, so that a row is seen in a cell that
-others are in, or not at all. What does not hold: a cell of a group tells to one row how many are in it; a number near an
-edge of its steps may take the next one for a single row; and a client's means and spreads, by which all its rows are
+others are in, or not at all. What does not hold: a cell of a group tells to one row how many are in it; a number near
+an edge of its steps may take the next one for a single row; and a client's means and spreads, by which all its rows are
 moved and its own candidate judges them, are sums over all rows.
 """
 
