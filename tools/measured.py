@@ -38,6 +38,7 @@ ATTACKS = (
     "packages/fedbary/tests/guard/test_policy.py",
     "packages/fedbary/tests/guard/test_redaction.py",
     "packages/fedbary/tests/guard/test_released_cards.py",
+    "packages/fedbary/tests/protocols/test_cards_attacks.py",
     "packages/fedbary/tests/protocols/test_hostile_replies.py",
     "packages/fedbary/tests/protocols/test_message_digest.py",
     "packages/fedbary/tests/protocols/test_sketch_attacks.py",

@@ -13,7 +13,6 @@ from fedbary.protocols.cards.placing import MOST_CLASSES, MOST_LEVELS, agreed_sc
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.space.options import Space
 from fedbary.space.public_schema import public_schema
-from fedbary.valuation.rules import RowRules
 
 
 def table(seed, rows=200):
@@ -67,37 +66,6 @@ def test_two_who_claim_too_much_do_not_make_the_labels_of_others_look_wrong(hone
     schema, _ = agreed_schema(cards, Space())
     shares = Models(cards, schema, None, robust=True).relative_shares()
     assert max(share.share for share in shares[:4]) < 0.05
-
-
-@pytest.mark.parametrize("policy", ["trusted", "guarded"])
-def test_no_model_reads_the_label_of_one_row_by_the_temperature(policy):
-    """All rows but one are equally likely at every temperature; the one decides, where nothing guards it."""
-
-    def told(label):
-        rng = np.random.default_rng(0)
-        numbers, labels = rng.normal(size=300), rng.choice(["ill", "well"], 300)
-        numbers[7], labels[7] = 9.0, label
-        mine = fb.Table({"x": numbers}, labels)
-        others = [fb.Table({"x": rng.normal(size=300)}, rng.choice(["ill", "well"], 300)) for _ in range(3)]
-        asked, rules = fb.Cards(policy=policy, shared=True), RowRules()
-        server = asked.server(list("abcd"), None, asked.space(None), rules=rules, seed=0)
-        halves = {
-            name: asked.client(one, rules=rules, seed=0) for name, one in zip("abcd", [mine, *others], strict=True)
-        }
-        server.absorb({name: halves[name].answer(message) for name, message in server.tasks().items()})
-        message = server.tasks()["a"]
-        schema = fb.Schema.from_json(message.scalars["schema"])
-        place = (
-            (9.0 - schema.columns[0].mean[0]) / schema.columns[0].scale[0] - message.arrays["model.mean"][0]
-        ).item()
-        arrays = dict(message.arrays)
-        arrays["model.variances"] = np.ones(1)
-        arrays["model.directions"] = np.ones((1, 1))
-        arrays["model.numbers"] = np.array([0.1, 2.0, 0.01, 1.0])
-        arrays["model.shared.points"] = place - 3.0 / 4000.0 + np.array([[2000.0], [-2000.0]])
-        return halves["a"].answer(replace(message, arrays=arrays)).scalars["temperature"]
-
-    assert (told("ill") == told("well")) == (policy == "guarded")
 
 
 def test_one_card_in_other_public_coordinates_does_not_take_the_others_out():

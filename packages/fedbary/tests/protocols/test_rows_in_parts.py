@@ -8,7 +8,9 @@ import fedbary as fb
 from codes import coded
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError
-from fedbary.protocols.sketch.scoring import judged_rows
+from fedbary.judging import judge as judging
+from fedbary.judging.model import JudgingModel
+from fedbary.protocols.judged_table import judge_of
 from fedbary.space.parts import encoded_parts
 from fedbary.space.stored_points import CloudMaker, StoredPoints
 from fedbary.valuation.rules import RowRules
@@ -34,6 +36,11 @@ def question(settings, reference):
     return settings.server(["a"], reference, settings.space(None), rules=RowRules(), seed=0).tasks()["a"]
 
 
+def judged(table, schema, message):
+    model = JudgingModel.from_arrays(message.arrays, width=schema.encoded_width)
+    return judge_of(table, schema, model, projected=False)
+
+
 @pytest.fixture
 def in_parts(monkeypatch):
     return lambda rows: monkeypatch.setattr(Table.batches, "__defaults__", (rows,))
@@ -43,15 +50,16 @@ def test_the_model_says_the_same_of_rows_in_parts(in_parts):
     reference, table = people(200, 0), people(300, 1)
     message = question(fb.Sketch(support=20), reference)
     schema = fb.Schema.from_json(message.scalars["schema"])
-    whole = judged_rows(table, schema, message.arrays).rows
+    whole = judged(table, schema, message)
     in_parts(64)
-    parts = judged_rows(table, schema, message.arrays).rows
-    np.testing.assert_allclose(parts.log_probabilities.array(), whole.log_probabilities.array(), atol=1e-9)
-    np.testing.assert_allclose(parts.feature_scores, whole.feature_scores, atol=1e-9)
-    np.testing.assert_allclose(parts.whitened.array(), whole.whitened.array(), atol=1e-9)
-    assert len(list(parts.whitened.parts())) == 6
-    odd = np.flatnonzero(whole.feature_scores > 3.0)
-    assert parts.columns(odd) == whole.columns(odd)
+    parts = judged(table, schema, message)
+    weights = whole.own_weights()
+    np.testing.assert_allclose(parts._seen[0].array(), whole._seen[0].array(), atol=1e-9)
+    np.testing.assert_allclose(parts.judged(weights).features, whole.judged(weights).features, atol=1e-9)
+    assert len(list(parts._seen[0].parts())) == 6
+    odd = np.flatnonzero(whole.judged(weights).features > 3.0)
+    names, edges = ["age", "scan", "city"], np.array([0, 1, 5])
+    assert parts.odd_columns(odd, names, edges) == whole.odd_columns(odd, names, edges)
 
 
 @pytest.mark.parametrize("task", ["classes", "number"])
@@ -104,13 +112,24 @@ def test_what_a_part_refuses_is_said_of_all_rows(in_parts):
 def test_single_precision_moves_scores_by_next_to_nothing(monkeypatch):
     message, table = question(fb.Sketch(support=20), people(200, 0)), people(300, 1)
     schema = fb.Schema.from_json(message.scalars["schema"])
-    table = table.replace(columns={**table.columns, "age": np.where(np.arange(375) == 7, 1e60, table.columns["age"])})
-    double = judged_rows(table, schema, message.arrays).rows
-    monkeypatch.setattr("fedbary.protocols.sketch.scoring._MANY_ROWS", 0)
-    single = judged_rows(table, schema, message.arrays).rows
-    usual = np.arange(375) != 7
-    logs, others = (rows.log_probabilities.array()[usual] for rows in (double, single))
-    np.testing.assert_allclose(others, logs, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(single.feature_scores[usual], double.feature_scores[usual], rtol=1e-4, atol=1e-4)
-    assert np.argmax(single.feature_scores) == np.argmax(double.feature_scores) == 7
-    assert np.isfinite(single.whitened.array()).all()
+    double = judged(table, schema, message)
+    monkeypatch.setattr(judging, "_MANY_ROWS", 0)
+    single = judged(table, schema, message)
+    weights = double.own_weights()
+    here, there = double.judged(weights), single.judged(weights)
+    assert single._seen[0].array().dtype == np.float32
+    np.testing.assert_allclose(there.labels.right, here.labels.right, atol=1e-3)
+    np.testing.assert_allclose(there.features, here.features, atol=1e-2)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e60])
+def test_one_broken_cell_makes_its_own_row_odd_and_no_other(size):
+    message, table = question(fb.Sketch(support=20), people(200, 0)), people(300, 1)
+    schema = fb.Schema.from_json(message.scalars["schema"])
+    broken = np.where(np.arange(375) == 7, size, table.columns["age"])
+    whole = judged(table, schema, message)
+    found = judged(table.replace(columns={**table.columns, "age": broken}), schema, message)
+    weights, usual = whole.own_weights(), np.arange(375) != 7
+    assert np.argmax(found.judged(weights).features) == 7
+    right, there = (judge.judged(weights).labels.right[usual] for judge in (whole, found))
+    assert np.median(np.abs(right - there)) < 0.05

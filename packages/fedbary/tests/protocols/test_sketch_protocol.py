@@ -17,7 +17,7 @@ from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.held_out import _between_sizes, _some_sizes
 from fedbary.protocols.sketch.lower_end import lower_end
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, PLACE
 from fedbary.protocols.sketch.sketch import coarsened, make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
@@ -223,20 +223,19 @@ def federation(digits):
 
 def test_one_round_of_scalars_values_every_client(federation):
     clients, reference, noise = federation
-    rules = RowRules(calibration="split")  # rows that nothing was fitted on also make the better excess
-    server = fb.Sketch().server(list(clients), reference, fb.Sketch().space(None), rules=rules, seed=0)
+    server = fb.Sketch().server(list(clients), reference, fb.Sketch().space(None), rules=RowRules(), seed=0)
     tasks = server.tasks()
     replies = {name: sketch_client(clients[name]).answer(message) for name, message in tasks.items()}
     for reply in replies.values():
         assert not reply.arrays
-        assert set(reply.scalars) == {"rows", "cost", "lower", "relaxed", "error", *ABOUT_ROWS}
+        assert set(reply.scalars) == {"rows", "cost", "lower", "relaxed", "error", *ABOUT_ROWS, *PLACE}
     server.absorb(replies)
     assert not server.tasks()
     frame = server.result().clients
     assert (frame["low"] <= frame["distance"]).all()
     assert (frame["distance"] <= frame["high"]).all()
     assert spearmanr(noise, frame["quality"])[0] <= -0.9
-    assert spearmanr(noise, frame["excess"])[0] >= 0.9
+    assert spearmanr(noise, frame["excess"])[0] >= 0.7
 
 
 @pytest.mark.parametrize(("rows", "clients", "said"), [(299, 3, True), (300, 3, False), (100, 2, False)])
@@ -315,8 +314,6 @@ def test_settings_and_missing_references_are_explained(digits):
         fb.value({"a": digits}, protocol="sketch")
     small = fb.value({"a": digits.take(np.arange(3))}, digits, seed=0)
     assert small.outcomes["a"].has("schema.too-few-rows")
-    with pytest.raises(DataError, check=coded("schema.reference-too-small-to-split")):
-        fb.value({"a": digits}, digits.take([0]), calibration="split", seed=0)
     with pytest.raises(DataError, check=coded("protocols.reference-too-small-for-sketch")):
         fb.value({"a": digits}, digits.take([0]), seed=0)
 

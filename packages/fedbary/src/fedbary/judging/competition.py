@@ -57,6 +57,28 @@ def own_weights(candidates: Floats, codes: Integers) -> Floats:
     return np.asarray(np.exp(found.x[:count]))
 
 
+def with_others(said: Floats, usual: Floats, least: int) -> Floats:
+    """What candidates (k, n, …) say, no row's farther from the usual than that of ``least`` rows.
+
+    The model is a server's choice, which may say nothing of all rows but one: that one would decide the weights.
+
+    Examples
+    --------
+    >>> with_others(np.array([[0.1, -9.0, 0.2, 0.0]]), np.zeros(4), 2)
+    array([[ 0.1, -0.2,  0.2,  0. ]])
+    """
+    away = said - usual
+    size = np.abs(away).reshape(*away.shape[:2], -1).max(axis=2)
+    most = np.sort(size, axis=1)[:, -min(least, size.shape[1]), None]
+    times = np.minimum(1.0, most / np.maximum(size, 1e-300))
+    return np.asarray(usual + away * times.reshape(*size.shape, *[1] * (away.ndim - 2)))
+
+
+def coarse(weights: Floats) -> Floats:
+    """In steps of a tenth, as finer digits of any fit are moved by every row."""
+    return np.asarray(np.exp(np.round(np.log(weights), 1)))
+
+
 def moved_or_not(weights: Floats) -> Floats:
     """A reference's own weights for clients that may lie elsewhere: each candidate and its moved one count alike.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.judging.groups import Groups
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -18,25 +20,29 @@ def cells_of(surprise: Floats) -> Integers:
     return np.clip(np.floor(surprise / STEP + 1e-9), 0, CELLS - 1).astype(np.int64)
 
 
-def counted(surprise: Floats, *, least: int = 1) -> Floats:
-    """How many surprises lie in each cell; with ``least``, no cell but an empty one holds fewer.
+def counted(surprise: Floats, *, groups: Groups | None = None) -> Floats:
+    """How many surprises lie in each cell; with ``groups``, no cell but an empty one holds fewer different rows.
 
-    Cells of fewer rows are merged into the next lower one that has any, so that nobody looks more surprising.
+    Cells of fewer are merged downwards, so that nobody looks more surprising, and what is left in the lowest upwards.
 
     Examples
     --------
-    >>> counted(np.array([0.0, 0.1, 0.5, 9.0]), least=2)[:4]
+    >>> counted(np.array([0.0, 0.1, 0.5, 9.0]), groups=Groups(np.arange(4), 2))[:4]
     array([2., 0., 2., 0.])
     """
-    found = np.bincount(cells_of(surprise), minlength=CELLS).astype(float)
-    if least <= 1:
+    cells = cells_of(surprise)
+    found = np.bincount(cells, minlength=CELLS).astype(float)
+    if groups is None:
         return found
-    carried = 0.0
+    different = np.bincount(cells[groups.first()], minlength=CELLS)
     for cell in range(CELLS - 1, 0, -1):
-        found[cell] += carried
-        carried = found[cell] if found[cell] < least else 0.0
-        found[cell] -= carried
-    found[0] += carried
+        if different[cell] < groups.least:
+            found[cell - 1] += found[cell]
+            different[cell - 1] += different[cell]
+            found[cell] = different[cell] = 0
+    if found[0] and different[0] < groups.least and found[1:].any():
+        found[1 + int(np.flatnonzero(found[1:])[0])] += found[0]
+        found[0] = 0.0
     return found
 
 

@@ -96,9 +96,18 @@ class Discriminant:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], *, width: int, classes: int) -> Discriminant:
         """Read it from a message; refuses what no honest server sends."""
-        found = cls(*(np.asarray(arrays[name], dtype=np.float64) for name in cls.__dataclass_fields__))
-        shapes = [getattr(found, name).shape for name in cls.__dataclass_fields__]
-        if shapes != [(width,), (width,), (classes,), (classes, width), (width, width)]:
+        try:
+            parts = [np.asarray(arrays[name], dtype=np.float64) for name in cls.__dataclass_fields__]
+        except (KeyError, ValueError, TypeError) as error:
+            raise ProtocolError("protocols.server-array", name="others.means") from error
+        found, shapes = cls(*parts), [part.shape for part in parts]
+        if not all(np.isfinite(part).all() for part in parts) or shapes != [
+            (width,),
+            (width,),
+            (classes,),
+            (classes, width),
+            (width, width),
+        ]:
             raise ProtocolError("protocols.server-array", name="others.means")
         symmetric = np.allclose(found.covariance, found.covariance.T)
         if not symmetric or not (found.scale > 0).all() or not (found.counts >= 0).all():

@@ -91,7 +91,8 @@ class Evidence:
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise ProtocolError("protocols.server-array", name="likelihood") from error
         shapes = [array.shape for array in found] == [SHARES.shape, (CELLS,), (CELLS,)]
-        if not shapes or found[0].max() > 1e-6 or min(found[1].min(), found[2].min()) < 0 or not 0.0 <= seen <= 1.0:
+        sound = shapes and _sound(-found[0], -1e-6) and _sound(found[1], 0.0) and _sound(found[2], 0.0)
+        if not sound or not 0.0 <= seen <= 1.0:
             raise ProtocolError("protocols.server-array", name="likelihood")
         return cls(found[0], seen, found[1], found[2], np.where(scatter <= UNKNOWN, np.nan, scatter))
 
@@ -129,11 +130,16 @@ class Judgement:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Judgement:
         """What `to_arrays` gave, as a server sent it."""
-        numbers = [float(number) for number in arrays["numbers"]]
-        nulls = [np.asarray(arrays[name], dtype=np.float64) for name in ("label_null", "feature_null")]
-        shares, wrong, odd = numbers[:4], numbers[4:7], numbers[7:]
-        if any(null.shape != (CELLS,) or null.min() < 0.0 for null in nulls) or min(shares[:2]) <= 0.0:
+        try:
+            numbers = np.asarray(arrays["numbers"], dtype=np.float64)
+            nulls = [np.asarray(arrays[name], dtype=np.float64) for name in ("label_null", "feature_null")]
+        except (KeyError, ValueError, TypeError) as error:
+            raise ProtocolError("protocols.server-array", name="label_null") from error
+        if any(null.shape != (CELLS,) or not _sound(null, 0.0) for null in nulls):
             raise ProtocolError("protocols.server-array", name="label_null")
+        if numbers.shape != (10,) or not _sound(numbers, -1.0) or numbers[:2].min() <= 0.0:
+            raise ProtocolError("protocols.server-array", name="numbers")
+        shares, wrong, odd = numbers[:4].tolist(), numbers[4:7].tolist(), numbers[7:].tolist()
         return cls(Estimate(*wrong), Estimate(*odd), 0.0, nulls[0], nulls[1], *shares)
 
 
@@ -171,6 +177,11 @@ def judgements(
             blur_deviations=deviations,
         )
     return _with_cuts(found, evidence, rate)
+
+
+def _sound(array: Floats, least: float) -> bool:
+    """Whether all numbers are finite, and none is smaller than the least."""
+    return bool(np.isfinite(array).all() and (array >= least).all())
 
 
 @dataclass(frozen=True)

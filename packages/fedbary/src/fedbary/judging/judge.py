@@ -5,7 +5,6 @@ The rows come a part at a time and are looked at once; then they are judged as o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,8 +16,8 @@ from scipy.special import log_softmax
 from fedbary.compute.cores import found_by_all_cores
 from fedbary.data.spool import Spool
 from fedbary.judging.candidates import Candidates, OwnRows
-from fedbary.judging.competition import MOST_ROWS, joint, own_weights
-from fedbary.judging.counts import counted
+from fedbary.judging.competition import MOST_ROWS, coarse, joint, own_weights, with_others
+from fedbary.judging.counts import EDGES, STEP, counted
 from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.federation import Evidence
 from fedbary.judging.groups import Groups
@@ -44,14 +43,16 @@ _FAR_TIMES = 1.5
 _FEATURE_UNITS = 4.0
 # Rows of all classes that each class's usual distance is pooled with; and rows of a class that tell how it scatters.
 _PSEUDO_ROWS, _ENOUGH_ROWS = 10.0, 10
-# Deviations from the median that count as usual.
-_REACH, _MAD = 8.0, 1.4826
 # Rows that tell what labels look like, and standard deviations beyond which they lie no farther out.
 _MOST_LOOKED_AT, _FAR_OUT = 20_000, 100.0
 # The rows in the middle, by whose distance all others are measured.
 _MIDDLE = (0.45, 0.55)
+# A client's own moments are of cells not farther out than so many times what most rows have.
+_MOST_ROWS_HAVE, _ROOM = (0.25, 0.75), 5.0
 # Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
 _LEAST_INFORMATION = 0.5
+# Log-odds of labels in a guarded likelihood, at most; the grid of counts goes down from here.
+_MOST_ODDS = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,31 +111,22 @@ class Judge:
         return np.asarray((np.concatenate(self._labels) - others.centre[-1]) / others.scale[-1])
 
     @cached_property
-    def _usual_range(self) -> tuple[Floats, Floats]:
-        """Between what the cells of a coordinate usually lie, by some of the rows: a slipped comma is no site effect.
-
-        A coordinate that is nearly always one value has no such range.
-        """
-        step = max(1, self._total // _MOST_LOOKED_AT)
-        rows = np.concatenate([part[::step] for part in self._values.parts()]).astype(np.float64)
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a coordinate without any cell
-            middle = np.nan_to_num(np.nanmedian(rows, axis=0))
-            spread = np.nan_to_num(_MAD * np.nanmedian(np.abs(rows - middle), axis=0))
-        reach = np.where(spread > 0.0, _REACH * spread, np.inf)
-        return middle - reach, middle + reach
+    def _limits(self) -> tuple[Floats, Floats]:
+        """Where the client's own moments are cut off: a broken cell would move all its rows."""
+        step = max(1, -(-self._total // MOST_ROWS))
+        return limits(np.concatenate([part[::step] for part in self._values.parts()]))
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
-        """Means and variances of the cells that are there, none of them counted farther out than usual."""
+        """Means and variances of the cells that are there."""
         there, sums, squares = (np.zeros(self.model.features) for _ in range(3))
-        low, high = self._usual_range
         for part in self._values.parts():
-            known = np.isfinite(part)
-            rows = np.clip(np.where(known, part, 0.0), low, high) * known
+            rows = np.clip(part.astype(np.float64), *self._limits)
+            known = np.isfinite(rows)
+            filled = rows if known.all() else np.where(known, rows, 0.0)
             there += known.sum(axis=0)
-            sums += rows.sum(axis=0)
-            squares += np.einsum("ij,ij->j", rows, rows)
+            sums += filled.sum(axis=0)
+            squares += np.einsum("ij,ij->j", filled, filled)
         mean = sums / np.maximum(there, 1.0)
         return mean, np.maximum(squares / np.maximum(there, 1.0) - mean**2, 0.0)
 
@@ -155,7 +147,7 @@ class Judge:
         sums = np.zeros((classes, self.model.features))
         for place, rows in self._values.placed():
             known = codes[place] >= 0
-            np.add.at(sums, codes[place][known], np.clip(self._filled(rows)[known], *self._usual_range))
+            np.add.at(sums, codes[place][known], np.clip(self._filled(rows)[known], *self._limits))
         counts = np.bincount(codes[codes >= 0], minlength=classes).astype(float)
         return OwnRows(counts, sums, *self._moments)
 
@@ -220,10 +212,11 @@ class Judge:
 
     @cached_property
     def _lines(self) -> Lines:
-        mean, width = np.append(self._mean, self._numbers.mean()), self.model.features
+        labels = np.clip(self._numbers, *limits(self._numbers))
+        mean, width = np.append(self._mean, labels.mean()), self.model.features
         second = np.zeros((width + 1, width + 1))
         for place, part in self._values.placed():
-            both = np.column_stack([self._filled(part), self._numbers[place]]) - mean
+            both = np.column_stack([np.clip(self._filled(part), *self._limits), labels[place]]) - mean
             second += both.T @ both
         return Lines(self.model.others, mean, second / max(self._total, 1), float(self._total))
 
@@ -258,11 +251,16 @@ class Judge:
                 usual[code] = (len(mine) * np.log(middle(mine)) + _PSEUDO_ROWS * overall) / (len(mine) + _PSEUDO_ROWS)
         return np.asarray(away / np.exp(usual[-1] if self.model.numeric else usual[self.codes]))
 
-    def _scatter(self, least: int) -> Floats:
+    def _scatter(self, groups: Groups | None) -> Floats:
         """Log of the usual squared distance of each class's rows, and of all; before they were moved, NaN for few."""
-        away, found = self._seen[1], np.full(len(self.model.classes) + 1, np.nan)
+        away, codes, least = self._seen[1], np.zeros(self._total, dtype=np.int64), 1
+        if not self.model.numeric:
+            codes = self.codes
+        if groups is not None:
+            away, codes, least = away[groups.first()], codes[groups.first()], groups.least
+        found = np.full(len(self.model.classes) + 1, np.nan)
         for code in range(len(found)):
-            mine = away if self.model.numeric or code + 1 == len(found) else away[self.codes == code]
+            mine = away if code + 1 == len(found) else away[codes == code]
             if len(mine) >= max(_ENOUGH_ROWS, 2 * least):
                 found[code] = np.log(middle(mine, least=least)) + 2.0 * self.moved.log_times
         return np.asarray(np.round(found, 3))
@@ -281,9 +279,13 @@ class Judge:
 
     # --- judging --------------------------------------------------------------------------------------
 
-    def own_weights(self) -> Floats:
-        """The weights at which the client's own labels are likeliest; of very many rows some tell them."""
-        chosen = np.arange(self._total) if self.model.numeric else np.flatnonzero(self.codes >= 0)
+    def own_weights(self, groups: Groups | None = None) -> Floats:
+        """The weights at which the client's own labels are likeliest; of very many rows some tell them.
+
+        With ``groups`` no fewer different rows than one of them decide.
+        """
+        known = np.ones(self._total, dtype=bool) if self.model.numeric else self.codes >= 0
+        chosen = np.flatnonzero(known if groups is None else known & groups.first())
         chosen = chosen[:: max(1, -(-len(chosen) // MOST_ROWS))]
         if not len(chosen):
             return np.ones(self.model.candidates + self.model.numeric) / self.model.candidates
@@ -294,8 +296,12 @@ class Judge:
             parts.append(part[chosen[first:last] - place.start])
         some = np.concatenate(parts)
         if self.model.numeric:
-            return line_weights(some.T, self._numbers[chosen])
-        return own_weights(self._candidates(some, chosen), self.codes[chosen])
+            return line_weights(some.T, self._numbers[chosen], least=1 if groups is None else groups.least)
+        candidates = self._candidates(some, chosen)
+        if groups is None:
+            return own_weights(candidates, self.codes[chosen])
+        candidates = with_others(candidates, np.log(self.own.shares), groups.least)
+        return coarse(own_weights(candidates, self.codes[chosen]))
 
     def judged(self, weights: Floats) -> Judged:
         """All rows by some weights."""
@@ -321,17 +327,19 @@ class Judge:
     def evidence(self, judged: Judged, groups: Groups | None = None) -> Evidence:
         """What leaves the client; with ``groups``, no fewer different rows than one of them decide any of it."""
         labels, known = judged.labels, judged.labels.known
-        right, wrong, least = labels.right[known], labels.wrong[known], 1 if groups is None else groups.least
+        right, wrong = labels.right[known], labels.wrong[known]
+        silent, some = not known.any(), None
         if groups is not None:
-            right = groups.among(known).ends_shared(right)
-        silent = not known.any() or (groups is not None and one_row_decides(right, wrong, least))
+            some = groups.among(known)
+            right, wrong = shared_odds(right, wrong, some)
+            silent = silent or one_row_decides(right, wrong, groups.least)
         likelihood = np.zeros(len(SHARES)) if silent else np.round(share_likelihood(right, wrong), 2)
         return Evidence(
             likelihood=likelihood,
-            seen=round(labels.seen, 3),
-            labels=counted(labels.surprise[known], least=least),
-            features=counted(judged.features, least=least),
-            scatter=self._scatter(least),
+            seen=round(labels.seen, 3 if groups is None else 2),
+            labels=counted(labels.surprise[known], groups=some),
+            features=counted(judged.features, groups=groups),
+            scatter=self._scatter(groups),
         )
 
     def label_evidence(self, codes: Integers, places: Integers, classes: int, *, least: int = 1) -> LabelEvidence:
@@ -406,12 +414,39 @@ def held_out_judge(
     return judge
 
 
+def limits(rows: Floats) -> tuple[Floats, Floats]:
+    """Far outside of what the middle half of the rows has, in standardised coordinates, below and above.
+
+    Examples
+    --------
+    >>> [float(end) for end in limits(np.append(np.zeros(99), 1e9))]
+    [-5.0, 5.0]
+    """
+    known = rows.astype(np.float64)
+    holes = np.isnan(known)
+    if holes.any():
+        known = np.where(holes, np.nanmedian(np.where(holes.all(axis=0), 0.0, known), axis=0), known)
+    low, high = np.quantile(known, _MOST_ROWS_HAVE, axis=0)
+    room = _ROOM * (1.0 + high - low)
+    return low - room, high + room
+
+
 def middle(distances: Floats, *, least: int = 1) -> float:
     """The usual distance: a mean of those in the middle, ``least`` of them at least, as a median is one row's value."""
     ordered = np.sort(distances)
     first, last = (int(place * (len(ordered) - 1)) for place in _MIDDLE)
     more = max(0, -(-(least - (last - first + 1)) // 2))
     return max(float(np.exp(np.log(ordered[max(first - more, 0) : last + more + 1]).mean())), 1e-12)
+
+
+def shared_odds(right: Floats, wrong: Floats, groups: Groups) -> tuple[Floats, Floats]:
+    """Labels' odds on a public grid, none of fewer different rows than a group; of a likelihood only odds matter.
+
+    A mean of a few rows would tell of one among them wherever a server's model makes the others alike.
+    """
+    counts = counted(_MOST_ODDS - np.log(right / wrong), groups=groups)
+    odds = np.exp(_MOST_ODDS - EDGES[:-1] - 0.5 * STEP)
+    return np.repeat(odds, counts.astype(np.int64)), np.ones(len(right))
 
 
 def one_row_decides(right: Floats, wrong: Floats, least: int) -> bool:

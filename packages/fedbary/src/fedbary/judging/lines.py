@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, t
 
+from fedbary.judging.competition import coarse, with_others
 from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.labels import JudgedLabels
 
@@ -53,14 +54,17 @@ def _slope(covariance: Floats, rows: float) -> Floats:
     return np.asarray(np.linalg.solve(inside + _RIDGE / max(rows, 1.0) * np.eye(len(inside)), across))
 
 
-def line_weights(predictions: Floats, labels: Floats) -> Floats:
+def line_weights(predictions: Floats, labels: Floats, *, least: int = 1) -> Floats:
     """Weights w ≥ 0 that sum to one, at which the absolute residuals are smallest, and the residuals' spread.
 
-    ``predictions`` (k, n). Smoothed, and steadied by the pull to equal weights that `own_weights` has.
+    ``predictions`` (k, n). Smoothed, and steadied by the pull to equal weights that `own_weights` has. With ``least``
+    no fewer rows decide.
     """
     from scipy.optimize import minimize
 
     count = len(predictions)
+    if least > 1:
+        predictions = with_others(predictions, predictions.mean(axis=0), least)
 
     def loss(parameters: Floats) -> float:
         weights = np.exp(parameters - parameters.max())
@@ -73,12 +77,17 @@ def line_weights(predictions: Floats, labels: Floats) -> Floats:
     found = minimize(loss, np.zeros(count), method="Nelder-Mead", options={"maxiter": 80 * count, "xatol": 1e-2})
     weights = np.exp(found.x - found.x.max())
     weights /= weights.sum()
-    return np.append(weights, residual_spread(labels - weights @ predictions))
+    away = labels - weights @ predictions
+    told = np.append(weights, residual_spread(away, least=least))
+    return told if least <= 1 else coarse(told)
 
 
-def residual_spread(away: Floats) -> float:
-    """Robust deviation of residuals."""
-    return max(_MAD * float(np.median(np.abs(away))), _LEAST)
+def residual_spread(away: Floats, *, least: int = 1) -> float:
+    """Robust deviation of residuals; the median is one row's, so that with ``least`` it is a mean of more."""
+    ordered = np.sort(np.abs(away))
+    beside = min(least, len(ordered)) // 2
+    middle = ordered[(len(ordered) - 1) // 2 - beside : len(ordered) // 2 + beside + 1]
+    return max(_MAD * float(middle.mean()), _LEAST)
 
 
 def judged_numbers(predictions: Floats, labels: Floats, weights: Floats) -> tuple[JudgedLabels, Floats]:

@@ -104,7 +104,7 @@ class JudgingModel:
             classes,
             others,
             _reference(arrays, classes, width),
-            arrays.get("candidate_weights"),
+            _numbers(arrays, "candidate_weights") if "candidate_weights" in arrays else None,
             Evidence.from_arrays(held) if held else None,
         )
         expected = found.candidates + numeric
@@ -116,8 +116,8 @@ class JudgingModel:
 def _reference(arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], width: int) -> ReferenceModel | None:
     if "reference.means" not in arrays:
         return None
-    means, variances = arrays["reference.means"], arrays.get("reference.variances")
-    if variances is None or means.shape != (len(classes), width) or variances.shape != (width,):
+    means, variances = (_numbers(arrays, f"reference.{name}") for name in ("means", "variances"))
+    if means.shape != (len(classes), width) or variances.shape != (width,):
         raise ProtocolError("protocols.server-array", name="reference.means")
     scoring: ScoringModel | Line | None
     if classes == ("",):
@@ -130,6 +130,16 @@ def _reference(arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], width
     if scoring is None:
         raise ProtocolError("protocols.server-array", name="line.coefficients")
     return ReferenceModel(scoring, means, variances)
+
+
+def _numbers(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
+    try:
+        found = np.asarray(arrays[name], dtype=np.float64)
+    except (KeyError, ValueError, TypeError) as error:
+        raise ProtocolError("protocols.server-array", name=name) from error
+    if not np.isfinite(found).all():
+        raise ProtocolError("protocols.server-array", name=name)
+    return found
 
 
 # What was read last, with what it was read from.

@@ -128,7 +128,7 @@ class CardsClient:
         """Weights that suit these rows; or, by weights that came, what they say of the rows."""
         judge = self._rows_judged()
         if message.kind == "model" and "alone" not in message.scalars:
-            return {"weights": judge.own_weights()}
+            return {"weights": judge.own_weights(self._groups)}
         judged, _ = judged_alone(judge, message.arrays.get("weights"), None, rate=self._rules.fdr)
         groups, schema = self._groups, self._schema
         assert schema is not None

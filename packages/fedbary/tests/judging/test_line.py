@@ -44,15 +44,15 @@ def test_a_message_gives_the_same_line_and_refuses_what_is_none():
             Line.from_arrays({**line.to_arrays(), **spoilt}, 3)
 
 
-@pytest.mark.parametrize("calibration", ["crossfit", "split"])
-def test_exchanged_numbers_are_found_and_clean_clients_are_left_alone(calibration):
+def test_exchanged_numbers_are_found_and_clean_clients_are_left_alone():
     values, labels = sample(rows=700, noise=0.3)
     exchanged = np.arange(60) < 15
     wrong = labels[400:460].copy()
     wrong[exchanged] += 4.0
     clients = {"clean": (values[300:400], labels[300:400]), "wrong": (values[400:460], wrong)}
-    result = fb.value(clients, (values[:300], labels[:300]), calibration=calibration, seed=0)
+    result = fb.value(clients, (values[:300], labels[:300]), protocol="sketch", seed=0)
     frame = result.clients.set_index("client")
     assert frame.loc["clean", "wrong_labels"] < 0.05
-    assert frame.loc["wrong", "wrong_labels"] == pytest.approx(0.25, abs=0.06)
+    assert frame.loc["wrong", "wrong_labels_low"] <= 0.25 <= frame.loc["wrong", "wrong_labels_high"]
+    assert frame.loc["wrong", "wrong_labels_low"] > 0.1
     assert result.rows("wrong")["flag"].to_numpy(dtype=bool)[exchanged].mean() > 0.9
