@@ -43,12 +43,14 @@ _FAR_TIMES = 1.5
 _FEATURE_UNITS = 4.0
 # Rows of all classes that each class's usual distance is pooled with; and rows of a class that tell how it scatters.
 _PSEUDO_ROWS, _ENOUGH_ROWS = 10.0, 10
+# Of rows that lack more cells, distances grow no more.
+_LEAST_THERE = 0.2
 # Rows that tell what labels look like, and standard deviations beyond which they lie no farther out.
 _MOST_LOOKED_AT, _FAR_OUT = 20_000, 100.0
 # The rows in the middle, by whose distance all others are measured.
 _MIDDLE = (0.45, 0.55)
-# A client's own moments are of cells not farther out than so many times what most rows have.
-_MOST_ROWS_HAVE, _ROOM = (0.25, 0.75), 5.0
+# A client's own moments are of cells not farther out than so many robust deviations.
+_REACH, _MAD = 6.0, 1.4826
 # Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
 _LEAST_INFORMATION = 0.5
 # Log-odds of labels in a guarded likelihood, at most; the grid of counts goes down from here.
@@ -114,15 +116,23 @@ class Judge:
     def _limits(self) -> tuple[Floats, Floats]:
         """Where the client's own moments are cut off: a broken cell would move all its rows."""
         step = max(1, -(-self._total // MOST_ROWS))
-        return limits(np.concatenate([part[::step] for part in self._values.parts()]))
+        width = self.model.features
+        usual = np.sqrt(self.model.others.variances[:width] + self.model.others.means[:, :width].var(axis=0))
+        return limits(np.concatenate([part[::step] for part in self._values.parts()]), usual)
+
+    def _usable(self, rows: Floats) -> Bools:
+        """Cells that are there, and not far outside of where most of the client's lie."""
+        low, high = self._limits
+        with np.errstate(invalid="ignore"):
+            return np.asarray((rows >= low) & (rows <= high))
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
-        """Means and variances of the cells that are there."""
+        """Means and variances of usable cells."""
         there, sums, squares = (np.zeros(self.model.features) for _ in range(3))
         for part in self._values.parts():
-            rows = np.clip(part.astype(np.float64), *self._limits)
-            known = np.isfinite(rows)
+            rows = part.astype(np.float64)
+            known = self._usable(rows)
             filled = rows if known.all() else np.where(known, rows, 0.0)
             there += known.sum(axis=0)
             sums += filled.sum(axis=0)
@@ -147,7 +157,8 @@ class Judge:
         sums = np.zeros((classes, self.model.features))
         for place, rows in self._values.placed():
             known = codes[place] >= 0
-            np.add.at(sums, codes[place][known], np.clip(self._filled(rows)[known], *self._limits))
+            mine = np.where(self._usable(rows), rows, self._mean)
+            np.add.at(sums, codes[place][known], mine[known])
         counts = np.bincount(codes[codes >= 0], minlength=classes).astype(float)
         return OwnRows(counts, sums, *self._moments)
 
@@ -171,7 +182,9 @@ class Judge:
             said, away = self.look(self._filled(part), self._labels_at(place))
             spool.append(said)
             distances.append(away)
-        return spool, np.concatenate(distances)
+        # What a row lacks takes it nowhere: its distance is as if it had all cells.
+        there = np.maximum(1.0 - np.concatenate(self._lacking), _LEAST_THERE)
+        return spool, np.concatenate(distances) / there
 
     @property
     def _width(self) -> int:
@@ -212,11 +225,13 @@ class Judge:
 
     @cached_property
     def _lines(self) -> Lines:
-        labels = np.clip(self._numbers, *limits(self._numbers))
+        low, high = limits(self._numbers[:, None], np.ones(1))
+        labels = np.clip(self._numbers, low, high)
         mean, width = np.append(self._mean, labels.mean()), self.model.features
         second = np.zeros((width + 1, width + 1))
         for place, part in self._values.placed():
-            both = np.column_stack([np.clip(self._filled(part), *self._limits), labels[place]]) - mean
+            rows = np.where(self._usable(part), part, self._mean)
+            both = np.column_stack([rows, labels[place]]) - mean
             second += both.T @ both
         return Lines(self.model.others, mean, second / max(self._total, 1), float(self._total))
 
@@ -414,21 +429,24 @@ def held_out_judge(
     return judge
 
 
-def limits(rows: Floats) -> tuple[Floats, Floats]:
-    """Far outside of what the middle half of the rows has, in standardised coordinates, below and above.
+def limits(rows: Floats, usual: Floats) -> tuple[Floats, Floats]:
+    """Far outside of where most rows lie in each coordinate, below and above: a slipped comma is no site effect.
+
+    Six robust deviations from the median, of the rows themselves or, where most of them are alike, ``usual`` ones.
 
     Examples
     --------
-    >>> [float(end) for end in limits(np.append(np.zeros(99), 1e9))]
-    [-5.0, 5.0]
+    >>> [float(end[0]) for end in limits(np.append(np.zeros(99), 1e9)[:, None], np.ones(1))]
+    [-6.0, 6.0]
     """
     known = rows.astype(np.float64)
     holes = np.isnan(known)
     if holes.any():
         known = np.where(holes, np.nanmedian(np.where(holes.all(axis=0), 0.0, known), axis=0), known)
-    low, high = np.quantile(known, _MOST_ROWS_HAVE, axis=0)
-    room = _ROOM * (1.0 + high - low)
-    return low - room, high + room
+    middle = np.median(known, axis=0)
+    spread = _MAD * np.median(np.abs(known - middle), axis=0)
+    reach = _REACH * np.where(spread > 0.0, spread, usual)
+    return middle - reach, middle + reach
 
 
 def middle(distances: Floats, *, least: int = 1) -> float:

@@ -14,7 +14,7 @@ HOSTILE = [
     "\"it's\"", "x" * 300, "\u202eمستشفى", "👩‍🔬",
 ]  # fmt: skip
 SETTINGS = {"protocol": "sketch", "min_group": 5, "fdr": 0.1, "sketch_points": 12, "reference_rows": "unknown"}
-FACTS = RowFacts(Note(MEASURED, {"rate": 0.1}), wrong_labels=Estimate(0.1, 0.05, 0.15), smallest_q=0.02)
+FACTS = RowFacts(Note(MEASURED, {"rate": 0.1}), wrong_labels=Estimate(0.1, 0.05, 0.15))
 
 
 def values_of(table: fb.Table, *, flagged: int, suspects: int = 0, classes=("cat", "dog")):

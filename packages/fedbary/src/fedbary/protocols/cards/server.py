@@ -369,6 +369,8 @@ class CardsServer:
             shift, offsets = models.shift(name)
             one = judged.get(name)
             blur = (np.nan, 0.0) if one is None else (one.blur, one.blur_deviations)
+            if any(note.code == COLUMN_OFF for note in notes[name]):  # a unit is no site effect
+                shift, blur = np.nan, (np.nan, 0.0)
             notes[name] += judging_notes(shift, offsets, models.schema, *blur)
             notes[name] += label_notes(name, self._labels, findings, models.schema.label.classes)
         return notes
