@@ -100,8 +100,8 @@ FULL = [
     ),
     (
         "judging.class-labels",
-        {"label": "yes", "share": 0.5, "low": 0.41, "high": 0.6, "rows": 120},
-        "about 50 % of its 120 'yes' are wrong (41–60 %)",
+        {"label": "yes", "share": 0.5, "rows": 120, "meant": "no"},
+        "about 50 % of its 120 'yes' are wrong: they look like 'no'",
     ),
     (
         "judging.label-shares",

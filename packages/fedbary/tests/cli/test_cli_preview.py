@@ -77,7 +77,10 @@ def test_without_a_reference_every_reply_is_shown(fedbary, sites):
     assert (code, card["asked"], [other["asked"] for other in others]) == (0, "card", ["model", "evidence", "flags"])
     assert set(card["arrays"]) >= {"centre", "counts", "sums"}
     assert [sorted(other["arrays"]) for other in others] == [
-        ["weights"], ["features", "labels", "likelihood", "numbers"], []
+        ["weights"], [
+        "features", "label.counts", "label.gain", "label.judged", "label.looks", "label.numbers", "labels", "likelihood",
+        "scatter", "seen",
+    ], []
     ]  # fmt: skip
     assert "From each client one card" in " ".join(fedbary(*several)[1].split())
 

@@ -143,7 +143,8 @@ def test_a_client_without_known_labels_is_refused_with_what_they_may_mean(known)
     reference, table = people(), people(seed=1)
     labels = np.where(table.labels == "yes", "1", "0").astype(object)
     labels[:known] = "yes"
-    result = fb.value({"coded": table.replace(labels=labels), "fine": people(seed=2)}, reference, seed=0)
+    clients = {"coded": table.replace(labels=labels), "fine": people(seed=2)}
+    result = fb.value(clients, reference, protocol="sketch", seed=0)
     assert list(result.failed) == ([] if known == 5 else ["coded"])  # a single row must not decide
     if known < 5:
         (note,) = result.outcomes["coded"].notes

@@ -19,6 +19,8 @@ Integers = NDArray[np.int64]
 
 # Rows of the others, moved, that a client's own class means are pooled with.
 _KAPPA = 10.0
+# Rows so many times as far away as usual, which is the number of coordinates, say less of their label.
+_FAR = 4.0
 # What few rows behind a class leave unknown of its mean, in rows.
 _UNSURE = 3.0
 
@@ -77,22 +79,30 @@ class Candidates:
         self._weights = own.counts + _KAPPA
         self._own_factor = 1.0 + 1.0 / (own.counts + np.minimum(_KAPPA, model.counts) + _UNSURE)
 
-    def __call__(self, rows: Floats, codes: Integers) -> tuple[list[Floats], Floats]:
-        """Log-probabilities by the three candidates, and squared distances of moved rows from where they should lie.
+    def __call__(self, rows: Floats, codes: Integers) -> tuple[list[Floats], Floats, Floats]:
+        """Log-probabilities by the three candidates, distances, and how near rows are to the others as they are.
 
-        These are −2·log of the mixture of class Gaussians around pooled means, with the client's shares.
+        Squared distances are those of moved rows from where they should lie: −2·log of the mixture of class Gaussians
+        around pooled means, with the client's shares. Rows that lie far from all classes, as those of a column in
+        another unit, say the less of their label the farther they lie.
         """
         white, moved = rows @ self.model.root, self.moved(rows) @ self.model.root
-        found = [
-            log_softmax(_gaussian(_distances(points, self._means), self._factor, points.shape[1]) + self._prior, axis=1)
-            for points in (white, moved)
-        ]
-        own = _gaussian(self._without_itself(white, codes, self._pooled), self._own_factor, white.shape[1])
+        found, near = [], []
+        for points, means, factor in (
+            (white, self._means, self._factor),
+            (moved, self._means, self._factor),
+            (white, None, self._own_factor),
+        ):
+            distances = (
+                self._without_itself(points, codes, self._pooled) if means is None else _distances(points, means)
+            )
+            near.append(np.minimum(1.0, _FAR * points.shape[1] / np.maximum(distances.min(axis=1), 1e-12)))
+            logs = near[-1][:, None] * _gaussian(distances, factor, points.shape[1])
+            found.append(log_softmax(logs + self._prior, axis=1))
         away = self._without_itself(moved, codes, self._pooled_moved)
         least = away.min(axis=1)
         mixed = (np.exp(-0.5 * (away - least[:, None])) * self.own.shares).sum(axis=1)
-        away = least - 2.0 * np.log(np.maximum(mixed, 1e-300))
-        return [*found, log_softmax(own + self._prior, axis=1)], np.asarray(away)
+        return found, np.asarray(least - 2.0 * np.log(np.maximum(mixed, 1e-300))), near[0]
 
     def deviations(self, rows: Floats) -> Floats:
         """Of moved rows from the nearest pooled class mean, in standardised coordinates."""

@@ -206,13 +206,13 @@ class Judge:
     def _by_classes(self, rows: Floats, codes: Integers) -> tuple[Floats, Floats]:
         candidates = self.features_model
 
-        def block(start: int) -> tuple[list[Floats], Floats]:
+        def block(start: int) -> tuple[list[Floats], Floats, Floats]:
             return candidates(rows[start : start + _BLOCK], codes[start : start + _BLOCK])
 
         found = found_by_all_cores(block, range(0, max(len(rows), 1), _BLOCK))
         logs = [np.concatenate([one[0][k] for one in found]) for k in range(3)]
         if self._by_reference is not None:
-            logs += self._by_reference(rows, logs)
+            logs += self._by_reference(rows, logs, np.concatenate([one[2] for one in found]))
         # Where a server's numbers leave the finite ones, a row has its prior and is no failure: that would tell of it.
         sound = [np.isfinite(one).all(axis=1)[:, None] for one in logs]
         prior = np.log(self.own.shares)
@@ -495,15 +495,16 @@ class _ByReference:
         self._moved, self._others = _moved_to(own, model.reference), model.others
         self._known = np.array([model.classes.index(name) for name in scoring.classes])
         self._prior = np.log(own.shares)
-        self._shift = self._prior[self._known] - scoring.log_prior
+        self._before = scoring.log_prior
 
-    def __call__(self, rows: Floats, by_others: list[Floats]) -> list[Floats]:
-        return [self._logs(points, base) for points, base in zip((rows, self._moved(rows)), by_others, strict=False)]
-
-    def _logs(self, rows: Floats, by_others: Floats) -> Floats:
+    def __call__(self, rows: Floats, by_others: list[Floats], near: Floats) -> list[Floats]:
         """Of classes that the reference does not know, the others say how likely they are."""
-        values = rows * self._others.scale + self._others.centre
-        return with_classes(self._scorer(values.astype(rows.dtype))[0] + self._shift, self._known, by_others)
+        found = []
+        for points, base, says in ((rows, by_others[0], near), (self._moved(rows), by_others[1], np.ones(len(rows)))):
+            values = points * self._others.scale + self._others.centre
+            logs = self._scorer(values.astype(rows.dtype))[0] - self._before
+            found.append(with_classes(says[:, None] * logs + self._prior[self._known], self._known, base))
+        return found
 
 
 def with_classes(logs: Floats, known: Integers, by_others: Floats) -> Floats:

@@ -83,7 +83,7 @@ def label_notes(
             notes.append(Note("judging.class-labels", facts))
         else:
             notes.append(Note("judging.label-means"))
-    if name in evidence:
+    if name in evidence and not any(one.kind == "label-coding" for one in findings.get(name, ())):
         others = np.array([one.counts for other, one in evidence.items() if other != name])
         held = [place for place, rows in enumerate(evidence[name].counts) if rows]
         alone = [place for place in held if len(others) and not others[:, place].any()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -100,24 +99,16 @@ def moved(table: Table, facts: RowFacts) -> Table:
 
 def moved_cells(cells: pd.DataFrame, table: Table, facts: RowFacts) -> pd.DataFrame:
     """The cells of a file with the numbers of its table `moved`; every other cell stays as it is written."""
-    columns = _moved_columns(table, facts)
-    return cells.assign(**{name: values if values.ndim == 1 else list(values) for name, values in columns.items()})
+    return cells.assign(**_moved_columns(table, facts))
 
 
 def _moved_columns(table: Table, facts: RowFacts) -> dict[str, NDArray[np.float64]]:
     columns: dict[str, NDArray[np.float64]] = {}
     for name, (offset, factor) in facts.moving.items():
-        block = None if name in table.columns else re.fullmatch(r"(.*)\[(\d+)\]", name, re.DOTALL)
-        column, place = (name, 0) if block is None else (block[1], int(block[2]))
-        source = table.columns.get(column)
-        if source is None or source.dtype.kind != "f" or source.ndim != (1 if block is None else 2):
+        source = table.columns.get(name)
+        if source is None or source.dtype.kind not in "fiu" or source.ndim != 1:
             raise DataError("valuation.values-of-other-rows")
-        if column not in columns:
-            columns[column] = np.array(source, dtype=np.float64)
-        values = columns[column].reshape(len(source), -1)
-        if place >= values.shape[1]:
-            raise DataError("valuation.values-of-other-rows")
-        values[:, place] = values[:, place] * factor + offset
+        columns[name] = np.asarray(source, dtype=np.float64) * factor + offset
     return columns
 
 

@@ -40,7 +40,7 @@ class RowFacts:
     table : str
         Digest of the valued rows in their order, so that a report refuses other rows.
     moving : mapping
-        Column, or ``column[place]`` of a block → (offset, factor): value × factor + offset lies where the others'
+        Column of numbers → (offset, factor): value × factor + offset lies where the others'
         values do, in the column's own units. What is not named stays as it is.
     """
 

@@ -124,7 +124,8 @@ def test_a_model_for_a_card_that_was_not_made_here_is_not_answered(cards, owners
 
 
 def test_cards_whose_columns_contradict_the_others_are_left_out(cards, tmp_path):
-    odd = fb.card(people(100, 7).rename(columns={"age": "alter"}), name="odd")
+    renamed = {name: f"other {name}" for name in people(100, 7).columns if name != "label"}
+    odd = fb.card(people(100, 7).rename(columns=renamed), name="odd")
     result = valued([*cards, odd], tmp_path / "out")
     assert result.clients.set_index("client")["status"].to_dict() == {**dict.fromkeys(NAMES, "ok"), "odd": "failed"}
 

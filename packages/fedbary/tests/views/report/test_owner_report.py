@@ -215,7 +215,8 @@ def test_the_map_keeps_distances_of_flat_data_and_does_not_turn():
 
 def test_the_sketch_is_on_the_map_of_a_real_run(digits):
     mine = digits.take(range(80))
-    result = fb.value({"me": mine, "you": digits.take(range(80, 160))}, digits.take(range(160, 600)), seed=0)
+    clients = {"me": mine, "you": digits.take(range(80, 160))}
+    result = fb.value(clients, digits.take(range(160, 600)), protocol="sketch", seed=0)
     points = row_points(result.schema, mine, result.rows("me"), result.target)
     assert (points["kind"] == "target").sum() == result.settings["sketch_points"]
 

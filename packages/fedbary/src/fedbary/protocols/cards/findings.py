@@ -47,14 +47,24 @@ class Findings:
         The same cards in the schema's coordinates.
     schema : Schema
         What the cards agree on.
+    reference : Card, optional
+        The reference's card.
     """
 
-    def __init__(self, cards: Mapping[str, Card], parts: Mapping[str, ClassMoments], schema: Schema) -> None:
+    def __init__(
+        self,
+        cards: Mapping[str, Card],
+        parts: Mapping[str, ClassMoments],
+        schema: Schema,
+        reference: Card | None = None,
+    ) -> None:
         self._cards, self._schema = cards, schema
         self._places = {name: place for place, name in enumerate(parts)}
-        self._holders = Counter(label for card in cards.values() for label in card.classes)
+        # A reference's names are everybody's: as many holders as there are clients.
+        everybody = [*cards.values(), *([] if reference is None else [reference] * (len(cards) + 1))]
+        self._holders = Counter(label for card in everybody for label in card.classes)
         self._holders_of_levels: dict[str, Counter[str]] = defaultdict(Counter)
-        for card in cards.values():
+        for card in everybody:
             for column in card.columns:
                 self._holders_of_levels[column.name].update(column.levels)
         comparable = len(parts) > 1 and schema.projection is None

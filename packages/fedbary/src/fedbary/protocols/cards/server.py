@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.errors import ProtocolError, SettingsError
+from fedbary.errors import ProtocolError, SchemaError, SettingsError
 from fedbary.judging.competition import moved_or_not
 from fedbary.judging.federation import Evidence, Judgement, judgements
 from fedbary.judging.label_evidence import LabelEvidence
@@ -25,7 +25,7 @@ from fedbary.protocols.cards.findings import Findings
 from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import by_name, narrowed
-from fedbary.protocols.cards.placing import agreed_schema, missing_share
+from fedbary.protocols.cards.placing import agreed_schema, first_lack, missing_share
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
@@ -247,13 +247,19 @@ class CardsServer:
         model = self._models().model(self._modelled()[0])
         return model.candidates + model.numeric
 
+    def _reference_card(self) -> Card | None:
+        """The reference as one more card."""
+        return None if self._reference is None else exact_card(self._reference, task=self._space.task)
+
     def _fail_unlike(self) -> None:
         """Cards that have no place beside the others' are out."""
         if not self._cards:
             return
         # An order that neither names nor arrival decide, for it moves the last digits of sums.
         self._cards = dict(sorted(self._cards.items(), key=_place))
-        own = None if self._reference is None else exact_card(self._reference, task=self._space.task)
+        own = self._reference_card()
+        if own is not None and self._space.missing == "refuse" and (lack := first_lack(own)) is not None:
+            raise SchemaError(lack.code, where="reference", **lack.facts)
         self._agreed, reasons = agreed_schema(
             self._cards, self._space, reference=own, min_group=self._settings.min_group
         )
@@ -351,14 +357,16 @@ class CardsServer:
 
     def _notes(self, models: Models) -> dict[str, list[Note]]:
         """What stands out in each card, and what there is no model for."""
-        found, valued = Findings(models.cards, models.placed, models.schema), self._valued()
+        valued, own = self._valued(), self._reference_card()
+        found = Findings(models.cards, models.placed, models.schema, own)
         twins: dict[bytes, list[str]] = {}
         for name in valued:
             twins.setdefault(_content(self._cards[name]), []).append(name)
         notes: dict[str, list[Note]] = {}
         judged = self._judgements()
         reference = models.label_evidence_of_reference()
-        findings = systematic({**self._labels, **({} if reference is None else {_REFERENCE: reference})})
+        labels = self._labels | ({} if reference is None else {_REFERENCE: reference})
+        findings = systematic(labels)
         for name in valued:
             notes[name] = found.of(name)
             # Whoever sends another's card under a name of its own adds nothing, and should be known.
@@ -372,13 +380,13 @@ class CardsServer:
             if any(note.code == COLUMN_OFF for note in notes[name]):  # a unit is no site effect
                 shift, blur = np.nan, (np.nan, 0.0)
             notes[name] += judging_notes(shift, offsets, models.schema, *blur)
-            notes[name] += label_notes(name, self._labels, findings, models.schema.label.classes)
+            notes[name] += label_notes(name, labels, findings, models.schema.label.classes)
         return notes
 
     def _usually_missing(self, missing: Mapping[str, float]) -> float:
         """The share of cells that the reference lacks, or without one the median client."""
-        if self._reference is not None:
-            return missing_share(exact_card(self._reference, task=self._space.task), self._schema()) if missing else 0.0
+        if (own := self._reference_card()) is not None:
+            return missing_share(own, self._schema()) if missing else 0.0
         return float(np.median(list(missing.values()))) if missing else 0.0
 
     def _with_worth(self, result: Valuation, models: Models) -> Valuation:
