@@ -432,7 +432,8 @@ def held_out_judge(
 def limits(rows: Floats, usual: Floats) -> tuple[Floats, Floats]:
     """Far outside of where most rows lie in each coordinate, below and above: a slipped comma is no site effect.
 
-    Six robust deviations from the median, of the rows themselves or, where most of them are alike, ``usual`` ones.
+    Six robust deviations from the median, of the rows themselves or ``usual`` ones, whichever are larger: rows of a
+    rare class may lie far from most others.
 
     Examples
     --------
@@ -445,7 +446,7 @@ def limits(rows: Floats, usual: Floats) -> tuple[Floats, Floats]:
         known = np.where(holes, np.nanmedian(np.where(holes.all(axis=0), 0.0, known), axis=0), known)
     middle = np.median(known, axis=0)
     spread = _MAD * np.median(np.abs(known - middle), axis=0)
-    reach = _REACH * np.where(spread > 0.0, spread, usual)
+    reach = _REACH * np.maximum(spread, usual)
     return middle - reach, middle + reach
 
 
