@@ -183,7 +183,6 @@ BAD_REFERENCES = {
 }
 
 
-# Cards refuse missing cells of clients, and not yet those of the reference.
 @pytest.mark.parametrize("kind", ["NaN", "no label", "empty"])
 def test_a_bad_reference_stops_the_run_and_is_named(kind):
     change, code = BAD_REFERENCES[kind]

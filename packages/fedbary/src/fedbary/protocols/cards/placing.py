@@ -51,7 +51,7 @@ def agreed_schema(
         return schema, reasons
     reasons = {name: Note("protocols.card-other-coordinates") for name in public}
     if space.missing == "refuse":
-        reasons |= {name: lack for name, card in cards.items() if (lack := first_lack(card)) is not None}
+        reasons |= {name: lack for name, card in cards.items() if (lack := _lack(card)) is not None}
     reasons |= _too_many_names({name: card for name, card in cards.items() if name not in reasons})
     described = {name: _described(card) for name, card in cards.items() if name not in reasons}
     described = described or {name: _described(card) for name, card in cards.items() if name not in public}
@@ -147,7 +147,7 @@ def _levels(card: Card) -> set[tuple[str, str]]:
     return {(column.name, level) for column in card.columns for level in column.levels}
 
 
-def first_lack(card: Card) -> Note | None:
+def _lack(card: Card) -> Note | None:
     """The first column with cells that have no value, and how many."""
     start, rows = 0, float(card.counts.sum())
     total = card.centre * rows + card.sums.sum(axis=0)

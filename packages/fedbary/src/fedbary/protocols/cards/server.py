@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.errors import ProtocolError, SchemaError, SettingsError
+from fedbary.errors import ProtocolError, SettingsError
 from fedbary.judging.competition import moved_or_not
 from fedbary.judging.federation import Evidence, Judgement, judgements
 from fedbary.judging.label_evidence import LabelEvidence
@@ -25,7 +25,7 @@ from fedbary.protocols.cards.findings import Findings
 from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import by_name, narrowed
-from fedbary.protocols.cards.placing import agreed_schema, first_lack, missing_share
+from fedbary.protocols.cards.placing import agreed_schema, missing_share
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
@@ -40,7 +40,7 @@ from fedbary.protocols.judged_clients import (
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference
-from fedbary.space.description import without_names
+from fedbary.space.description import check_table, without_names
 from fedbary.space.options import Space
 from fedbary.space.public_schema import public_schema
 from fedbary.space.row_identity import different_rows
@@ -74,6 +74,8 @@ class CardsServer:
         self._settings, self._space, self._rules = settings, space, rules
         self._seed, self._host = seed, host
         self._names = list(clients)
+        if reference is not None:
+            check_table(reference, space)
         own = None if reference is None else different_rows(by_name(without_names(reference)))
         self._public = self._public_schema(own)
         # Public coordinates are of columns as they are: directions of a private card are taken row by row.
@@ -258,8 +260,6 @@ class CardsServer:
         # An order that neither names nor arrival decide, for it moves the last digits of sums.
         self._cards = dict(sorted(self._cards.items(), key=_place))
         own = self._reference_card()
-        if own is not None and self._space.missing == "refuse" and (lack := first_lack(own)) is not None:
-            raise SchemaError(lack.code, where="reference", **lack.facts)
         self._agreed, reasons = agreed_schema(
             self._cards, self._space, reference=own, min_group=self._settings.min_group
         )
