@@ -121,7 +121,7 @@ def test_a_refusal_shows_what_leaves_and_what_is_for_the_owner(fedbary, spoil):
     assert code == 2
     assert sent == "sent: the table does not fit the question; the owner's own log says why"
     assert "odd.csv" in own
-    assert "Xq7canary" not in out.split("for you alone")[0]
+    assert "Xq7canary" not in sent
 
 
 @pytest.mark.parametrize(
