@@ -11,7 +11,6 @@ from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import EventLog
 from fedbary.engines.run_outcome import REPORT, RunOutcome, failure_recorded
 from fedbary.engines.session import run_session
-from fedbary.protocols.cards import Cards
 from fedbary.views.result_tables import valuation_text
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ def reference_of(run: RunConfig) -> Table | None:
         from fedbary.data.files import read
 
         return read(run.reference, run.label, id=run.id)
-    alone = isinstance(run.protocol, Cards) and not run.protocol.worth
-    if run.simulation and not alone:
+    if run.simulation:
         from fedbary.guard.simulated_tables import reference_table
 
         return reference_table(run.simulation)
