@@ -11,6 +11,7 @@ from fedbary.engines.events import NAME as EVENTS
 from fedbary.engines.events import EventLog
 from fedbary.engines.run_outcome import REPORT, RunOutcome, failure_recorded
 from fedbary.engines.session import run_session
+from fedbary.protocols.cards import Cards
 from fedbary.views.result_tables import valuation_text
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def reference_of(run: RunConfig) -> Table | None:
         from fedbary.data.files import read
 
         return read(run.reference, run.label, id=run.id)
-    if run.simulation:
+    alone = isinstance(run.protocol, Cards) and not run.protocol.worth
+    if run.simulation and not alone:
         from fedbary.guard.simulated_tables import reference_table
 
         return reference_table(run.simulation)
