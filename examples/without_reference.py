@@ -1,8 +1,9 @@
 """Value clients without any validation set, each against all others.
 
 Every client sends one card: counts, sums and products of its rows, class by class. From the cards of the others each
-gets a model, and values its own rows with it. No row is flagged, since nothing is known to be clean; rows are ranked,
-each client sees how many of its labels are estimated to be wrong, and as many of its worst rows are suspects.
+gets a model, and judges its own rows with it. Nothing is known to be clean: how surprising a clean row may be is read
+from the other clients, and one test over all of them flags rows. The next worst, up to the number of wrong labels that
+is estimated, are suspects.
 """
 
 from pathlib import Path
@@ -15,5 +16,7 @@ clients = fb.read_clients(str(DATA / "hospital_*.parquet"), label="diagnosis", i
 result = fb.value(clients, seed=0)
 print(result.clients[["client", "rows", "quality", "wrong_labels", "distance"]].round(3).to_string(index=False))
 for name in clients:
-    worst, facts = ", ".join(result.rows(name).nsmallest(3, "value")["row"]), result.row_facts(name)
-    print(f"{name}: about {facts.wrong_labels.share:.0%} wrong labels, {facts.suspects} suspects; look at {worst}")
+    rows, facts = result.rows(name), result.row_facts(name)
+    found = f"{rows['flag'].sum()} flags, {rows['suspect'].sum()} suspects"
+    worst = ", ".join(rows.nsmallest(3, "value")["row"])
+    print(f"{name}: about {facts.wrong_labels.share:.0%} wrong labels, {found}; look at {worst}")

@@ -175,7 +175,8 @@ def test_a_node_that_answers_nothing_is_known_by_its_registration(federation):
     nodes, config = federation
     result = valued(InProcessGrid(app, nodes, {2: raised}), config)
     assert list(result.failed) == ["clinic 2"]
-    assert result.outcomes["clinic 1"].notes == ()
+    # Nothing is said of whom it is; of 40 rows that were drawn, some scatter more than others.
+    assert {note.code for note in result.outcomes["clinic 1"].notes} <= {"judging.blur"}
 
 
 def test_an_answer_in_the_name_of_another_node_is_refused(federation):

@@ -31,7 +31,7 @@ def test_one_frame_with_every_row_by_every_method(compared, federation):
     frame = compared.to_frame()
     assert list(frame.columns) == ["method", "client", "row", "value", "wrong"]
     assert len(frame) == 3 * 160
-    own = fb.value(federation[0], federation[1], seed=0).rows("client_1")["value"]
+    own = fb.value(federation[0], federation[1], protocol="sketch", seed=0).rows("client_1")["value"]
     ours = frame[(frame["method"] == "sketch") & (frame["client"] == "client_1")]["value"]
     np.testing.assert_array_equal(ours, own)
 

@@ -17,6 +17,7 @@ from fedbary.data.npy import read_npy
 from fedbary.engines.coordinator import reference_of
 from fedbary.errors import FedbaryError, SettingsError, as_note
 from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.simulated_tables import reference_table
 from fedbary.guard.what_leaves import refusal
 from fedbary.space.points import features
 from fedbary_flower.local_training import accuracy, model_shape, trained
@@ -69,6 +70,8 @@ def train_and_compare(grid: Grid, result: Valuation, run: RunConfig) -> None:
 
 def _compared(grid: Grid, result: Valuation, run: RunConfig) -> dict[str, float]:
     reference, schema = reference_of(run), result.schema
+    if reference is None and run.simulation:  # cards were valued without it
+        reference = reference_table(run.simulation)
     if reference is None or schema is None or schema.label.kind != "classes":
         raise SettingsError("engines.training-needs-reference")
     everybody = [result.settings["nodes"][name] for name, outcome in result.outcomes.items() if outcome.ok]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.judging.counts import cells_of, smooth_surprise, tail
 from fedbary.judging.estimates import Estimate
-from fedbary.judging.federation import Judgement
-from fedbary.judging.judge import Judged
 from fedbary.notes import Note
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.scored_rows import ALONE, MEASURED, RowFacts, ScoredRows, few_texts, numbered
+
+if TYPE_CHECKING:
+    from fedbary.judging.federation import Judgement
+    from fedbary.judging.judge import Judged
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
