@@ -342,20 +342,27 @@ class Judge:
             scatter=self._scatter(groups),
         )
 
-    def label_evidence(self, codes: Integers, places: Integers, classes: int, *, least: int = 1) -> LabelEvidence:
-        """What the rows of each label look like; ``codes`` are among all classes, the model's at these places."""
+    def label_evidence(
+        self, codes: Integers, places: Integers, classes: int, groups: Groups | None = None
+    ) -> LabelEvidence:
+        """What the rows of each label look like; ``codes`` are among all classes, the model's at these places.
+
+        With ``groups`` copies count once, and no fewer different rows than one of them decide any of it.
+        """
         means, counts = np.zeros((classes, self.model.features)), np.zeros(classes)
         means[places], counts[places] = (
             self.features_model.model.means @ self.features_model.model.root,
             self.model.others.counts,
         )
         some = np.arange(0, len(codes), max(1, len(codes) // _MOST_LOOKED_AT))
-        some = some[codes[some] >= 0]
+        told = codes >= 0 if groups is None else (codes >= 0) & groups.first()
+        some = some[told[some]]
         rows = [
             self._filled(part[some[slice(*np.searchsorted(some, (place.start, place.stop)))] - place.start])
             for place, part in self._values.placed()
         ]
         white = np.clip(np.concatenate(rows).astype(np.float64), -_FAR_OUT, _FAR_OUT) @ self.features_model.model.root
+        least = 1 if groups is None else groups.least
         return label_evidence(white, codes[some], means, counts, least=least)
 
     def odd_columns(self, chosen: Integers, names: list[str], edges: Integers) -> list[str | None]:

@@ -133,7 +133,7 @@ class CardsClient:
         groups, schema = self._groups, self._schema
         assert schema is not None
         told = judge.evidence(judged, groups).to_arrays()
-        found = label_evidence_of(self._table, schema, judge, least=1 if groups is None else groups.least)
+        found = label_evidence_of(self._table, schema, judge, groups)
         return told if found is None else {**told, **found.to_arrays()}
 
     def _card(self, schema: Schema | None, task: Task) -> Card:
