@@ -73,10 +73,14 @@ class Judge:
         What the client was sent.
     rows : int
         How many rows there will be.
+    groups : Groups, optional
+        With it, the client's own means and spreads are of rows of which none lies farther out, in any coordinate, than
+        so many different ones: all rows are judged by them, so that one row would show in what is told of all.
     """
 
-    def __init__(self, model: JudgingModel, rows: int) -> None:
+    def __init__(self, model: JudgingModel, rows: int, groups: Groups | None = None) -> None:
         self.model = model
+        self._groups = groups
         self._dtype = np.dtype(np.float64 if rows < _MANY_ROWS else np.float32)
         self._total = rows
         self._values = Spool(model.features, self._dtype)
@@ -114,7 +118,11 @@ class Judge:
     def _limits(self) -> tuple[Floats, Floats]:
         """Where the client's own moments are cut off: a broken cell would move all its rows."""
         step = max(1, -(-self._total // MOST_ROWS))
-        return limits(np.concatenate([part[::step] for part in self._values.parts()]))
+        rows = np.concatenate([part[::step] for part in self._values.parts()])
+        if self._groups is None:
+            return limits(rows)
+        chosen = np.concatenate([np.arange(self._total)[place][::step] for place, _ in self._values.placed()])
+        return limits(rows, self._groups.first()[chosen], self._groups.least)
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -213,6 +221,8 @@ class Judge:
     @cached_property
     def _lines(self) -> Lines:
         labels = np.clip(self._numbers, *limits(self._numbers))
+        if self._groups is not None:
+            labels = np.clip(labels, *limits(self._numbers, self._groups.first(), self._groups.least))
         mean, width = np.append(self._mean, labels.mean()), self.model.features
         second = np.zeros((width + 1, width + 1))
         for place, part in self._values.placed():
@@ -421,13 +431,17 @@ def held_out_judge(
     return judge
 
 
-def limits(rows: Floats) -> tuple[Floats, Floats]:
+def limits(rows: Floats, different: Bools | None = None, least: int = 1) -> tuple[Floats, Floats]:
     """Far outside of what the middle half of the rows has, in standardised coordinates, below and above.
+
+    With ``least`` no farther from the middle than so many different rows.
 
     Examples
     --------
     >>> [float(end) for end in limits(np.append(np.zeros(99), 1e9))]
     [-5.0, 5.0]
+    >>> [float(end) for end in limits(np.arange(9.0), np.full(9, True), 3)]
+    [1.0, 7.0]
     """
     known = rows.astype(np.float64)
     holes = np.isnan(known)
@@ -435,7 +449,12 @@ def limits(rows: Floats) -> tuple[Floats, Floats]:
         known = np.where(holes, np.nanmedian(np.where(holes.all(axis=0), 0.0, known), axis=0), known)
     low, high = np.quantile(known, _MOST_ROWS_HAVE, axis=0)
     room = _ROOM * (1.0 + high - low)
-    return low - room, high + room
+    low, high = low - room, high + room
+    if different is not None:
+        usual = np.median(known, axis=0)
+        away = np.sort(np.abs(known[different] - usual), axis=0)[-min(least, int(different.sum()))]
+        low, high = np.maximum(low, usual - away), np.minimum(high, usual + away)
+    return low, high
 
 
 def middle(distances: Floats, *, least: int = 1) -> float:

@@ -30,9 +30,11 @@ Integers = NDArray[np.int64]
 _MOST_CLASSES = 100
 
 
-def judge_of(table: Table, schema: Schema, model: JudgingModel, *, projected: bool) -> Judge:
+def judge_of(
+    table: Table, schema: Schema, model: JudgingModel, *, projected: bool, groups: Groups | None = None
+) -> Judge:
     """A judge that has seen all rows; ``projected`` says whether the model looks at the schema's projection."""
-    judge, parts = Judge(model, len(table)), encoded_parts(table, schema)
+    judge, parts = Judge(model, len(table), groups), encoded_parts(table, schema)
     for part in parts if len(table) <= PART else ahead(parts):
         give(judge, part, schema, projected=projected)
     return judge

@@ -159,7 +159,8 @@ class CardsClient:
         assert self._schema is not None
         if self._judge is None:
             model = JudgingModel.from_arrays(below(self._received, "model."), width=self._schema.value_width)
-            self._judge = judge_of(as_in(self._table, self._schema), self._schema, model, projected=True)
+            table = as_in(self._table, self._schema)
+            self._judge = judge_of(table, self._schema, model, projected=True, groups=self._groups)
         return self._judge
 
 
