@@ -120,10 +120,12 @@ def test_deviations_are_from_the_nearest_pooled_mean(seed):
     others, own = model(seed), OwnRows.of(rows, codes, 3)
     candidates = Candidates(others, own)
     moved, inverse = candidates.moved(rows), np.linalg.inv(others.covariance)
-    means = np.array([
-        (moved[codes == code].sum(axis=0) + KAPPA * others.means[code]) / ((codes == code).sum() + KAPPA)
-        for code in range(3)
-    ])
+    means = np.array(
+        [
+            (moved[codes == code].sum(axis=0) + KAPPA * others.means[code]) / ((codes == code).sum() + KAPPA)
+            for code in range(3)
+        ]
+    )
     for row, found in zip(moved, candidates.deviations(rows), strict=True):
         away = row - means
         expected = away[np.einsum("ij,jk,ik->i", away, inverse, away).argmin()]

@@ -165,7 +165,9 @@ def test_excess_is_what_lies_beyond_the_null():
     found = excess(own, [null])
     assert found.low <= 0.2 <= found.high
     assert found.share == pytest.approx(0.2, abs=0.02)
-    assert excess(np.zeros(CELLS), [null]) == excess(own, [np.zeros(CELLS)]) == excess(own, []) == Estimate(0.0, 0.0, 1.0)
+    assert (
+        excess(np.zeros(CELLS), [null]) == excess(own, [np.zeros(CELLS)]) == excess(own, []) == Estimate(0.0, 0.0, 1.0)
+    )
 
 
 def test_chance_alone_is_hardly_ever_an_excess():
