@@ -80,9 +80,9 @@ def test_others_and_others_moved_are_the_same_where_nothing_is_shifted(seed):
     mean = counted.stated @ others.means
     variance = others.variances + counted.stated @ (others.means - mean) ** 2
     candidates = Candidates(others, OwnRows(counted.counts, counted.sums, mean, variance))
-    (plain, moved, _), white = candidates(rows, codes)
+    (plain, moved, _), _ = candidates(rows, codes)
     np.testing.assert_allclose(moved, plain, atol=1e-9)
-    np.testing.assert_allclose(white, rows @ others.root, atol=1e-9)
+    np.testing.assert_allclose(candidates.moved(rows), rows, atol=1e-9)
     assert candidates.moved.shift == pytest.approx(0.0, abs=1e-9)
 
 
@@ -98,16 +98,38 @@ def test_a_shift_of_the_whole_client_changes_what_others_say_and_not_what_others
 
 
 @given(st.integers(0, 10_000))
-def test_surprise_is_that_of_the_mixture_and_the_nearest_class_is_the_nearest(seed):
+def test_distances_are_those_of_the_mixture_around_pooled_means_without_the_row(seed):
     rows, codes = client(seed)
     others, own = model(seed), OwnRows.of(rows, codes, 3)
     candidates = Candidates(others, own)
-    white = rows @ others.root
-    squared = ((white[:, None] - others.means @ others.root) ** 2).sum(axis=2)
-    np.testing.assert_allclose(
-        candidates.surprise(white), -2.0 * np.log(np.exp(-0.5 * squared) @ own.shares), rtol=1e-7, atol=1e-7
+    moved, inverse = candidates.moved(rows), np.linalg.inv(others.covariance)
+    found = candidates(rows, codes)[1]
+    for place, row in enumerate(moved):
+        left = np.arange(len(rows)) != place
+        masses = []
+        for code in range(3):
+            mine = moved[left & (codes == code)]
+            away = row - (mine.sum(axis=0) + KAPPA * others.means[code]) / (len(mine) + KAPPA)
+            masses.append(own.shares[code] * np.exp(-0.5 * away @ inverse @ away))
+        assert found[place] == pytest.approx(-2.0 * np.log(sum(masses)), rel=1e-7, abs=1e-7)
+
+
+@given(st.integers(0, 10_000))
+def test_deviations_are_from_the_nearest_pooled_mean(seed):
+    rows, codes = client(seed)
+    others, own = model(seed), OwnRows.of(rows, codes, 3)
+    candidates = Candidates(others, own)
+    moved, inverse = candidates.moved(rows), np.linalg.inv(others.covariance)
+    means = np.array(
+        [
+            (moved[codes == code].sum(axis=0) + KAPPA * others.means[code]) / ((codes == code).sum() + KAPPA)
+            for code in range(3)
+        ]
     )
-    np.testing.assert_array_equal(candidates.nearest(white), squared.argmin(axis=1))
+    for row, found in zip(moved, candidates.deviations(rows), strict=True):
+        away = row - means
+        expected = away[np.einsum("ij,jk,ik->i", away, inverse, away).argmin()]
+        np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 def test_rows_of_unknown_classes_are_judged_by_all_means():

@@ -12,6 +12,8 @@ from fedbary.judging.estimates import Estimate
 from fedbary.judging.federation import Evidence, Judgement, excess, judgements
 from fedbary.judging.labels import SHARES, judged_labels, share_likelihood
 
+OF_THE_RATE = 0.6
+
 
 def evidence(seed, rows=400, *, wrong=0.0, odd=0.0, hard=0.0, scatter=0.0):
     """Of rows of which these shares have a replaced label or features far out; ``hard`` labels are wrong anywhere."""
@@ -23,7 +25,7 @@ def evidence(seed, rows=400, *, wrong=0.0, odd=0.0, hard=0.0, scatter=0.0):
     found = judged_labels(p, codes)
     features = rng.exponential(1.0, rows) + 8.0 * (np.arange(rows) < odd * rows)
     likelihood = share_likelihood(found.right, found.wrong)
-    return Evidence(likelihood, found.seen, counted(found.surprise), counted(features), scatter)
+    return Evidence(likelihood, found.seen, counted(found.surprise), counted(features), np.full(2, scatter))
 
 
 def federation(seed, clients=6, *, wrong=0.0, odd=0.0, **every):
@@ -125,22 +127,23 @@ def test_the_order_of_clients_changes_nothing(order):
 def test_cuts_are_those_of_benjamini_and_hochberg_over_all_rows(seed, rate, wrong, clients):
     given_ = federation(seed, clients, wrong=wrong, odd=wrong / 2.0, rows=60)
     found = judgements(given_, rate=rate)
+    rows, p, weighted, to_find = [], [], [], 0.0
     for channel in ("label", "feature"):
-        shares = {name: getattr(one, f"{channel}_share") for name, one in found.items()}
-        rows, p, weighted = [], [], []
-        mean = np.mean(list(shares.values()))  # all have as many rows
         for name, one in found.items():
             own = given_[name].labels if channel == "label" else given_[name].features
             mine = np.repeat(tail(getattr(one, f"{channel}_null")), own.astype(int))
-            rows += [name] * len(mine)
+            share = getattr(one, f"{channel}_share")
+            rows += [(name, channel)] * len(mine)
             p += mine.tolist()
-            weighted += (mine * mean * (1.0 - shares[name]) / shares[name]).tolist()
-        order = np.argsort(weighted)
-        passed = np.flatnonzero(np.sort(weighted) <= rate / 2.0 * np.arange(1, len(p) + 1) / len(p) * (1 + 1e-12))
-        expected = np.zeros(len(p), dtype=bool)
-        expected[order[: passed[-1] + 1 if len(passed) else 0]] = True
-        cuts = np.array([getattr(found[name], f"{channel}_cut") for name in rows])
-        np.testing.assert_array_equal(np.array(p) <= cuts, expected)
+            weighted += (mine * (1.0 - share) / share).tolist()
+            to_find += len(mine) * share
+    order = np.argsort(weighted)
+    levels = OF_THE_RATE * rate * np.arange(1, len(p) + 1) / to_find
+    passed = np.flatnonzero(np.sort(weighted) <= levels * (1 + 1e-12))
+    expected = np.zeros(len(p), dtype=bool)
+    expected[order[: passed[-1] + 1 if len(passed) else 0]] = True
+    cuts = np.array([getattr(found[name], f"{channel}_cut") for name, channel in rows])
+    np.testing.assert_array_equal(np.array(p) <= cuts, expected)
 
 
 def test_a_client_scatters_as_many_times_as_the_others():
@@ -159,15 +162,17 @@ def test_a_client_scatters_as_many_times_as_the_others():
 def test_excess_is_what_lies_beyond_the_null():
     null = counted(np.random.default_rng(0).exponential(1.0, 5000))
     own = counted(np.append(np.random.default_rng(1).exponential(1.0, 800), np.full(200, 9.0)))
-    found = excess(own, null)
+    found = excess(own, [null])
     assert found.low <= 0.2 <= found.high
     assert found.share == pytest.approx(0.2, abs=0.02)
-    assert excess(np.zeros(CELLS), null) == excess(own, np.zeros(CELLS)) == Estimate(0.0, 0.0, 1.0)
+    assert (
+        excess(np.zeros(CELLS), [null]) == excess(own, [np.zeros(CELLS)]) == excess(own, []) == Estimate(0.0, 0.0, 1.0)
+    )
 
 
 def test_chance_alone_is_hardly_ever_an_excess():
     rng = np.random.default_rng(2)
-    found = [excess(counted(rng.exponential(1.0, 300)), counted(rng.exponential(1.0, 1500))) for _ in range(200)]
+    found = [excess(counted(rng.exponential(1.0, 300)), [counted(rng.exponential(1.0, 1500))]) for _ in range(200)]
     assert np.mean([one.low > 0.0 for one in found]) < 0.15
     assert all(0.0 <= one.low <= one.share <= one.high <= 1.0 for one in found)
 
@@ -178,8 +183,10 @@ def test_chance_alone_is_hardly_ever_an_excess():
 def test_evidence_and_judgements_travel_without_loss():
     one = evidence(0, scatter=0.3)
     again = Evidence.from_arrays(one.to_arrays())
-    assert (again.seen, again.scatter) == (one.seen, one.scatter)
-    for name in ("likelihood", "labels", "features"):
+    assert again.seen == one.seen
+    unknown = Evidence.from_arrays(evidence(0, scatter=np.nan).to_arrays())
+    assert np.isnan(unknown.scatter).all()
+    for name in ("scatter", "likelihood", "labels", "features"):
         np.testing.assert_array_equal(getattr(again, name), getattr(one, name))
     judged = judgements(federation(0, wrong=0.2))["bad"]
     back = Judgement.from_arrays(judged.to_arrays())
@@ -196,9 +203,15 @@ def test_evidence_and_judgements_travel_without_loss():
         {"likelihood": np.zeros(3)},
         {"labels": np.full(CELLS, -1.0)},
         {"features": np.zeros(CELLS + 1)},
-        {"numbers": np.array([1.5, 0.0])},
-        {"numbers": np.zeros(3)},
-        {"numbers": np.array(["x", "y"])},
+        {"seen": np.array([1.5])},
+        {"seen": np.array([np.nan])},
+        {"seen": np.zeros(0)},
+        {"seen": np.array(["x"])},
+        {"scatter": np.array(["x", "y"])},
+        {"scatter": np.array([np.inf, 0.0])},
+        {"scatter": np.array([np.nan, 0.0])},
+        {"scatter": np.zeros((2, 2))},
+        {"scatter": np.zeros(0)},
         {"likelihood": np.full(len(SHARES), np.nan)},
         {"labels": np.full(CELLS, np.nan)},
     ],

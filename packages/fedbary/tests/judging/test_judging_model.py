@@ -25,8 +25,8 @@ def discriminant(classes, width):
     )
 
 
-def held():
-    return Evidence(np.zeros(len(SHARES)), 0.5, np.ones(CELLS), np.ones(CELLS), 0.1)
+def held(classes):
+    return Evidence(np.zeros(len(SHARES)), 0.5, np.ones(CELLS), np.ones(CELLS), np.full(classes + 1, 0.1))
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +42,9 @@ def model(request, scoring):
         return JudgingModel(("a", "b"), discriminant(2, WIDTH))
     if request.param == "number":
         reference = ReferenceModel(Line(np.ones(WIDTH), 0.5, 0.1), np.zeros((1, WIDTH)), np.ones(WIDTH))
-        return JudgingModel(("",), discriminant(1, WIDTH + 1), reference, np.full(6, 0.2), held())
+        return JudgingModel(("",), discriminant(1, WIDTH + 1), reference, np.full(6, 0.2), held(1))
     reference = ReferenceModel(scoring, np.zeros((2, WIDTH)), np.ones(WIDTH))
-    return JudgingModel(("a", "b"), discriminant(2, WIDTH), reference, np.full(5, 0.2), held())
+    return JudgingModel(("a", "b"), discriminant(2, WIDTH), reference, np.full(5, 0.2), held(2))
 
 
 def test_it_travels_without_loss(model):
@@ -73,7 +73,8 @@ OF_REFERENCE = {
     "candidate_weights": [np.ones(3), np.zeros(5), np.full(5, np.nan), -np.ones(5)],
     "held.likelihood": [np.ones(len(SHARES)), np.zeros(2)],
     "held.labels": [np.full(CELLS, -1.0)],
-    "held.numbers": [np.array([2.0, 0.0]), np.zeros(1)],
+    "held.seen": [np.array([2.0]), np.zeros(0)],
+    "held.scatter": [np.zeros(2), np.full(3, np.inf), np.zeros((3, 1))],
 }
 
 
@@ -83,7 +84,7 @@ OF_REFERENCE = {
 )
 def test_each_wrong_array_is_refused(scoring, name, array):
     reference = ReferenceModel(scoring, np.zeros((2, WIDTH)), np.ones(WIDTH))
-    arrays = JudgingModel(("a", "b"), discriminant(2, WIDTH), reference, np.full(5, 0.2), held()).to_arrays()
+    arrays = JudgingModel(("a", "b"), discriminant(2, WIDTH), reference, np.full(5, 0.2), held(2)).to_arrays()
     if array is None:
         del arrays[name]
         if name in ("candidate_weights", "reference.means"):  # a model without them is one, too

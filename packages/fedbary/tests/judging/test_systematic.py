@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fedbary.judging.class_shares import ClassShares, class_shares, shares_beyond
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -174,35 +173,3 @@ def test_one_odd_row_changes_no_finding():
     Z[0] = 1e4
     evidence = label_evidence(Z, truth, M, BEHIND)
     assert np.diag(evidence.looks).min() > 0.95
-
-
-@pytest.mark.parametrize("wrong", [0.0, 0.1, 0.35, 0.85])
-def test_class_shares_are_those_planted(wrong):
-    rng = np.random.default_rng(8)
-    codes = np.repeat([0, 1], [900, 100])
-    bad = (codes == 1) & (np.arange(1000) < 900 + round(100 * wrong))
-    py = np.where(bad, rng.beta(1, 12, 1000), rng.beta(12, 1, 1000))
-    shares = class_shares(py, np.full(1000, 0.5), codes, 2)
-    assert shares.wrong[1] == pytest.approx(wrong, abs=0.06)
-    assert abs(shares.wrong[1] - wrong) < 3 * shares.error[1]
-    assert shares.wrong[0] < 0.02
-
-
-def test_classes_that_are_hard_for_everybody_are_held_against_nobody():
-    hard = {
-        name: ClassShares(np.array([200.0, 50.0]), np.array([0.02, w]), np.array([0.01, 0.05]))
-        for name, w in zip("abcd", (0.28, 0.31, 0.3, 0.33), strict=True)
-    }
-    for _, low, _ in shares_beyond(hard).values():
-        assert (low < 0.05).all()
-    bad = ClassShares(np.array([200.0, 50.0]), np.array([0.02, 0.9]), np.array([0.01, 0.05]))
-    estimate, low, high = shares_beyond({**hard, "e": bad})["e"]
-    assert low[1] > 1 / 3
-    assert low[1] < estimate[1] <= high[1]
-
-
-def test_small_classes_are_not_estimated():
-    shares = class_shares(np.full(30, 0.9), np.full(30, 0.5), np.repeat([0, 1], [25, 5]), 3)
-    assert np.isfinite(shares.wrong).tolist() == [True, False, False]
-    (estimate, low, _) = shares_beyond({"a": shares, "b": shares, "c": shares})["a"]
-    assert np.isfinite(estimate).tolist() == np.isfinite(low).tolist() == [True, False, False]

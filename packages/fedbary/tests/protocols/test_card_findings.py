@@ -58,8 +58,9 @@ def test_names_that_one_client_writes_in_its_own_way_are_found():
     assert {opinion.client: opinion.advice.name for opinion in result.verdict()}["west"] == "LOOK"
     assert not result.outcomes["north"].notes
     result = fb.value(usual | {"west": made(["female", "male"], ["0", "1"])}, seed=0)
-    (note,) = result.outcomes["west"].notes
+    note, *more = result.outcomes["west"].notes
     assert (note.code, note.facts["classes"]) == ("schema.unknown-classes", ("0", "1"))
+    assert [(one.code, one.facts["label"]) for one in more] == [("judging.own-label", "0"), ("judging.own-label", "1")]
 
 
 def off(frames):

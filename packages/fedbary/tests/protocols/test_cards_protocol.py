@@ -182,6 +182,9 @@ def test_a_liar_moves_nobody_far(clients, result):
 # --- what leaves ---------------------------------------------------------------------------------------
 
 
+OF_LABELS = {f"label.{name}" for name in ("counts", "judged", "looks", "gain", "numbers")}
+
+
 def half(settings: fb.Cards, table: fb.Table):
     return settings.client(table, rules=RowRules(), seed=0)
 
@@ -198,7 +201,7 @@ def test_four_kinds_of_messages_and_what_answers_them(clients, result):
     assert told == {
         "card": {"rows", "card", "centre", "counts", "sums", "second"} if "second" in told["card"] else told["card"],
         "model": {"rows", "weights"},
-        "evidence": {"likelihood", "labels", "features", "numbers"},
+        "evidence": {"likelihood", "labels", "features", "scatter", "seen", *OF_LABELS},
         "flags": set(),
     }
     assert halves["client_2"].row_values().frame["flag"].any()

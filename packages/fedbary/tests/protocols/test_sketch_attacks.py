@@ -402,12 +402,12 @@ def test_a_reference_of_copies_is_not_sent_either():
     X = rng.normal(size=(60, 3))
     copies = fb.Table.from_arrays(np.tile(X[:3], (40, 1)), np.tile(["a", "b", "a"], 40))
     with pytest.raises(DataError, check=coded("protocols.reference-too-small-for-sketch")):
-        fb.value({"c": fb.Table.from_arrays(X, ["a", "b"] * 30)}, copies, seed=0)
+        fb.value({"c": fb.Table.from_arrays(X, ["a", "b"] * 30)}, copies, protocol="sketch", seed=0)
 
 
 def sent_arrays(reference):
     settings = fb.Sketch()
-    server = settings.server(["c"], reference, settings.space(None), rules=RowRules(calibration="crossfit"), seed=0)
+    server = settings.server(["c"], reference, settings.space(None), rules=RowRules(), seed=0)
     return server, server.tasks()["c"].arrays
 
 

@@ -109,7 +109,7 @@ def test_gaussian_labels_get_no_epsilon_and_small_epsilons_add_noise(digits):
     clients, reference = {"a": parts["client_1"]}, parts["client_2"]
     private = fb.value(clients, reference, protocol=fb.Sketch(epsilon=1.0), space=fb.Space(labels="gaussian"), seed=0)
     assert private.outcomes["a"].has("protocols.gaussian-labels-with-epsilon")
-    plain = fb.value(clients, reference, seed=0).clients
+    plain = fb.value(clients, reference, protocol="sketch", seed=0).clients
     noisy = [fb.value(clients, reference, protocol=fb.Sketch(epsilon=1.0), seed=0).clients for _ in range(2)]
     assert noisy[0]["distance"][0] != noisy[1]["distance"][0]
     assert noisy[0]["quality"][0] == pytest.approx(plain["quality"][0], abs=0.2)
@@ -122,7 +122,7 @@ def test_a_private_answer_says_nothing_about_classes(digits):
     private = fb.value({"a": few}, reference, protocol=fb.Sketch(epsilon=5.0), seed=0)
     assert private.outcomes["a"].ok
     assert {note.code for note in private.outcomes["a"].notes} <= {"protocols.saturated"}
-    assert fb.value({"a": few}, reference, seed=0).outcomes["a"].has("schema.lacks-classes")
+    assert fb.value({"a": few}, reference, protocol="sketch", seed=0).outcomes["a"].has("schema.lacks-classes")
 
 
 # --- a server that cheats -----------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_one_round_of_scalars_values_every_client(federation):
 @pytest.mark.parametrize(("rows", "clients", "said"), [(299, 3, True), (300, 3, False), (100, 2, False)])
 def test_with_few_reference_rows_and_other_clients_cards_are_recommended(digits, rows, clients, said):
     *parts, reference = fb.partitions.by_size(digits, [*[60] * clients, rows], seed=0).clients.values()
-    found = fb.value({str(place): part for place, part in enumerate(parts)}, reference, seed=0)
+    found = fb.value({str(place): part for place, part in enumerate(parts)}, reference, protocol="sketch", seed=0)
     recommended = [note.facts for note in found.notes if note.code == "protocols.few-reference-rows"]
     assert recommended == ([{"rows": rows}] if said else [])
 
@@ -254,7 +254,7 @@ def test_quality_ignores_size_and_class_mix(digits):
         "all": rest, "small": rest.take(np.arange(60)), "few": few_classes,
         "noisy": fb.corruptions.flip_labels(rest, 0.3, seed=0)[0],
     }  # fmt: skip
-    frame = fb.value(clients, reference, seed=0).clients.set_index("client")
+    frame = fb.value(clients, reference, protocol="sketch", seed=0).clients.set_index("client")
     clean = frame.loc[["all", "small", "few"], "quality"]
     assert clean.max() - clean.min() < 0.5 * (clean.min() - frame.loc["noisy", "quality"])
     assert frame.loc["few", "distance"] > frame.loc["noisy", "distance"]
@@ -293,7 +293,7 @@ def test_regression_is_valued_and_wrong_numbers_are_found():
     table = fb.Table.from_arrays(X, y)
     reference, client = table.take(np.arange(600)), table.take(np.arange(600, 900))
     spoilt, changed = fb.corruptions.flip_labels(client, 0.2, seed=0)
-    result = fb.value({"good": client, "bad": spoilt}, reference, seed=0)
+    result = fb.value({"good": client, "bad": spoilt}, reference, protocol="sketch", seed=0)
     frame = result.clients.set_index("client")
     assert frame.loc["bad", "quality"] < frame.loc["good", "quality"]
     rows = result.rows("bad")
@@ -312,15 +312,15 @@ def test_settings_and_missing_references_are_explained(digits):
         fb.Sketch(policy="dp")
     with pytest.raises(SettingsError, check=coded("protocols.sketch-without-reference")):
         fb.value({"a": digits}, protocol="sketch")
-    small = fb.value({"a": digits.take(np.arange(3))}, digits, seed=0)
+    small = fb.value({"a": digits.take(np.arange(3))}, digits, protocol="sketch", seed=0)
     assert small.outcomes["a"].has("schema.too-few-rows")
     with pytest.raises(DataError, check=coded("protocols.reference-too-small-for-sketch")):
-        fb.value({"a": digits}, digits.take([0]), seed=0)
+        fb.value({"a": digits}, digits.take([0]), protocol="sketch", seed=0)
 
 
 def test_a_reference_with_one_class_still_ranks_rows(digits):
     ones = digits.take(np.flatnonzero(np.asarray(digits.labels) == 1))
-    result = fb.value({"a": digits.take(np.arange(80))}, ones, seed=0)
+    result = fb.value({"a": digits.take(np.arange(80))}, ones, protocol="sketch", seed=0)
     rows = result.rows("a")
     assert rows["value"].notna().all()
     assert rows["flag"].isna().all()
@@ -397,7 +397,7 @@ def test_few_reference_rows_with_numbers_as_labels_do_not_make_clean_features_od
         columns = {f"x{place}": column for place, column in enumerate(features.T)}
         return fb.Table(columns, features[:, 0] + rng.normal(size=rows))
 
-    result = fb.value({"clean": table(300)}, table(30), seed=seed)
+    result = fb.value({"clean": table(300)}, table(30), protocol="sketch", seed=seed)
     assert result.clients["odd_features"].item() < 0.05
 
 
@@ -426,6 +426,6 @@ def test_all_clean_rows_are_drawn_once(monkeypatch, digits):
     module = sys.modules["fedbary.protocols.sketch.held_out"]
     original = module._held_out_cost
     monkeypatch.setattr(module, "_held_out_cost", lambda *args: solved.append(args[-1]) or original(*args))
-    result = fb.value(clients, reference, calibration="crossfit", seed=0)
+    result = fb.value(clients, reference, protocol="sketch", seed=0)
     assert np.isfinite(result.clients["excess"]).all()
     assert solved == [(100, 0)]

@@ -23,7 +23,7 @@ def saved(tmp_path_factory):
     reference = points[40:], labels[40:]
     played = fb.value(clients, reference, protocol=fb.Cards(worth=True), seed=0)
     # A result with everything that one can have.
-    result = replace(fb.value(clients, reference, seed=0), scores=played.scores)
+    result = replace(fb.value(clients, reference, protocol="sketch", seed=0), scores=played.scores)
     return result.save(tmp_path_factory.mktemp("results") / "saved")
 
 

@@ -58,20 +58,29 @@ def own_weights(candidates: Floats, codes: Integers) -> Floats:
 
 
 def with_others(said: Floats, usual: Floats, least: int) -> Floats:
-    """What candidates (k, n, …) say, no row's farther from the usual than that of ``least`` rows.
+    """What candidates (k, n, …) say, no row's farther from the usual, and from most rows, than that of ``least`` rows.
 
-    The model is a server's choice, which may say nothing of all rows but one: that one would decide the weights.
+    The model is a server's choice, which may say nothing of all rows but one, or something of all but one: that one
+    would decide the weights.
 
     Examples
     --------
-    >>> with_others(np.array([[0.1, -9.0, 0.2, 0.0]]), np.zeros(4), 2)
-    array([[ 0.1, -0.2,  0.2,  0. ]])
+    >>> with_others(np.array([[0.0, -9.0, 0.2, 0.0, 0.0]]), np.zeros(5), 2)
+    array([[ 0. , -0.2,  0.2,  0. ,  0. ]])
+    >>> with_others(np.array([[3.0, 0.0, 3.0, 3.0, 3.0]]), np.zeros(5), 2)
+    array([[3., 3., 3., 3., 3.]])
     """
-    away = said - usual
+    away = _capped(said - usual, least)
+    middle = np.median(away, axis=1, keepdims=True)
+    return np.asarray(usual + middle + _capped(away - middle, least))
+
+
+def _capped(away: Floats, least: int) -> Floats:
+    """Deviations (k, n, …) of which no row's is larger than that of ``least`` rows."""
     size = np.abs(away).reshape(*away.shape[:2], -1).max(axis=2)
     most = np.sort(size, axis=1)[:, -min(least, size.shape[1]), None]
     times = np.minimum(1.0, most / np.maximum(size, 1e-300))
-    return np.asarray(usual + away * times.reshape(*size.shape, *[1] * (away.ndim - 2)))
+    return np.asarray(away * times.reshape(*size.shape, *[1] * (away.ndim - 2)))
 
 
 def coarse(weights: Floats) -> Floats:

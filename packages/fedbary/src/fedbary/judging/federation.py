@@ -78,6 +78,8 @@ class Evidence:
 
     def among(self, places: NDArray[np.int64], classes: int) -> Evidence:
         """The same for classes of which these places are the evidence's own."""
+        if len(self.scatter) != len(places) + 1:
+            raise ProtocolError("protocols.server-array", name="scatter")
         scatter = np.full(classes + 1, np.nan)
         scatter[places], scatter[-1] = self.scatter[:-1], self.scatter[-1]
         return replace(self, scatter=scatter)
@@ -92,6 +94,7 @@ class Evidence:
             raise ProtocolError("protocols.server-array", name="likelihood") from error
         shapes = [array.shape for array in found] == [SHARES.shape, (CELLS,), (CELLS,)]
         sound = shapes and _sound(-found[0], -1e-6) and _sound(found[1], 0.0) and _sound(found[2], 0.0)
+        sound = sound and scatter.ndim == 1 and len(scatter) > 0 and bool(np.isfinite(scatter).all())
         if not sound or not 0.0 <= seen <= 1.0:
             raise ProtocolError("protocols.server-array", name="likelihood")
         return cls(found[0], seen, found[1], found[2], np.where(scatter <= UNKNOWN, np.nan, scatter))

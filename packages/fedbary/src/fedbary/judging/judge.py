@@ -75,10 +75,14 @@ class Judge:
         What the client was sent.
     rows : int
         How many rows there will be.
+    groups : Groups, optional
+        With it, the client's own means and spreads are of rows of which none lies farther out, in any coordinate, than
+        so many different ones: all rows are judged by them, so that one row would show in what is told of all.
     """
 
-    def __init__(self, model: JudgingModel, rows: int) -> None:
+    def __init__(self, model: JudgingModel, rows: int, groups: Groups | None = None) -> None:
         self.model = model
+        self._groups = groups
         self._dtype = np.dtype(np.float64 if rows < _MANY_ROWS else np.float32)
         self._total = rows
         self._values = Spool(model.features, self._dtype)
@@ -116,9 +120,13 @@ class Judge:
     def _limits(self) -> tuple[Floats, Floats]:
         """Where the client's own moments are cut off: a broken cell would move all its rows."""
         step = max(1, -(-self._total // MOST_ROWS))
+        rows = np.concatenate([part[::step] for part in self._values.parts()])
         width = self.model.features
         usual = np.sqrt(self.model.others.variances[:width] + self.model.others.means[:, :width].var(axis=0))
-        return limits(np.concatenate([part[::step] for part in self._values.parts()]), usual)
+        if self._groups is None:
+            return limits(rows, usual)
+        chosen = np.concatenate([np.arange(self._total)[place][::step] for place, _ in self._values.placed()])
+        return limits(rows, usual, self._groups.first()[chosen], self._groups.least)
 
     def _usable(self, rows: Floats) -> Bools:
         """Cells that are there, and not far outside of where most of the client's lie."""
@@ -226,6 +234,8 @@ class Judge:
     @cached_property
     def _lines(self) -> Lines:
         low, high = limits(self._numbers[:, None], np.ones(1))
+        if self._groups is not None:
+            low, high = limits(self._numbers[:, None], np.ones(1), self._groups.first(), self._groups.least)
         labels = np.clip(self._numbers, low, high)
         mean, width = np.append(self._mean, labels.mean()), self.model.features
         second = np.zeros((width + 1, width + 1))
@@ -357,20 +367,27 @@ class Judge:
             scatter=self._scatter(groups),
         )
 
-    def label_evidence(self, codes: Integers, places: Integers, classes: int, *, least: int = 1) -> LabelEvidence:
-        """What the rows of each label look like; ``codes`` are among all classes, the model's at these places."""
+    def label_evidence(
+        self, codes: Integers, places: Integers, classes: int, groups: Groups | None = None
+    ) -> LabelEvidence:
+        """What the rows of each label look like; ``codes`` are among all classes, the model's at these places.
+
+        With ``groups`` copies count once, and no fewer different rows than one of them decide any of it.
+        """
         means, counts = np.zeros((classes, self.model.features)), np.zeros(classes)
         means[places], counts[places] = (
             self.features_model.model.means @ self.features_model.model.root,
             self.model.others.counts,
         )
         some = np.arange(0, len(codes), max(1, len(codes) // _MOST_LOOKED_AT))
-        some = some[codes[some] >= 0]
+        told = codes >= 0 if groups is None else (codes >= 0) & groups.first()
+        some = some[told[some]]
         rows = [
             self._filled(part[some[slice(*np.searchsorted(some, (place.start, place.stop)))] - place.start])
             for place, part in self._values.placed()
         ]
         white = np.clip(np.concatenate(rows).astype(np.float64), -_FAR_OUT, _FAR_OUT) @ self.features_model.model.root
+        least = 1 if groups is None else groups.least
         return label_evidence(white, codes[some], means, counts, least=least)
 
     def odd_columns(self, chosen: Integers, names: list[str], edges: Integers) -> list[str | None]:
@@ -429,16 +446,20 @@ def held_out_judge(
     return judge
 
 
-def limits(rows: Floats, usual: Floats) -> tuple[Floats, Floats]:
+def limits(rows: Floats, usual: Floats, different: Bools | None = None, least: int = 1) -> tuple[Floats, Floats]:
     """Far outside of where most rows lie in each coordinate, below and above: a slipped comma is no site effect.
 
     Six robust deviations from the median, of the rows themselves or ``usual`` ones, whichever are larger: rows of a
     rare class may lie far from most others.
 
+    With ``least`` no farther from the middle than so many different rows.
+
     Examples
     --------
     >>> [float(end[0]) for end in limits(np.append(np.zeros(99), 1e9)[:, None], np.ones(1))]
     [-6.0, 6.0]
+    >>> [float(end[0]) for end in limits(np.arange(9.0)[:, None], np.ones(1), np.full(9, True), 3)]
+    [1.0, 7.0]
     """
     known = rows.astype(np.float64)
     holes = np.isnan(known)
@@ -447,6 +468,9 @@ def limits(rows: Floats, usual: Floats) -> tuple[Floats, Floats]:
     middle = np.median(known, axis=0)
     spread = _MAD * np.median(np.abs(known - middle), axis=0)
     reach = _REACH * np.maximum(spread, usual)
+    if different is not None:
+        away = np.sort(np.abs(known[different] - middle), axis=0)[-min(least, int(different.sum()))]
+        reach = np.minimum(reach, away)
     return middle - reach, middle + reach
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbary.judging.competition import with_others
 from fedbary.judging.label_mixture import Array, Codes, LabelMixture, Mask, site_effect, within_reach
 
 _MOST_ROWS, _MOST_ROWS_PER_CLASS, _MOST_COORDINATES = 4000, 400, 40
@@ -96,7 +97,7 @@ class LabelEvidence:
         return np.asarray(1 - np.diag(joint) / np.maximum(joint.sum(0), 1e-12))
 
 
-def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, least: int = _LEAST_ROWS) -> LabelEvidence:
+def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, least: int = 1) -> LabelEvidence:
     """Compare a client's labels with what its rows look like.
 
     Rows are taken to the span of the others' class means (all that a common covariance leaves of the classes) and
@@ -113,7 +114,9 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, lea
     model_counts : ndarray of shape (K,)
         Rows behind each of them; 0 where nobody else has the class.
     least : int
-        Labels of fewer rows are said to look as stated.
+        Labels of fewer rows are said to look as stated. From 2 on no row lies farther out in any direction than so many
+        do, labels and looks of fewer rows do not leave, and all else does in coarse steps: M is a server's choice, and
+        might speak of a single row.
 
     Examples
     --------
@@ -124,6 +127,28 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, lea
     >>> evidence.stated, evidence.fitted.round(2)
     (array([1., 0.]), array([0.73, 0.27]))
     """
+    found = _label_evidence(Z, codes, M, model_counts, least)
+    return found if least < 2 else _of_groups(found, least)
+
+
+def _of_groups(found: LabelEvidence, least: int) -> LabelEvidence:
+    """The same without what fewer rows than a group tell."""
+    looks = np.where(found.looks * found.judged[:, None] < least - 0.5, 0.0, np.round(found.looks, 2))
+    alone = looks.sum(axis=1) <= 0.0
+    looks[alone] = np.eye(len(looks))[alone]
+    own, top = np.arange(len(looks)), looks.argmax(axis=1)
+    looks[own, top] += 1.0 - looks.sum(axis=1)
+    counts, judged = (np.where(found.counts < least, 0.0, rows) for rows in (found.counts, found.judged))
+    nats, slope = round(found.nats), round(found.slope, 2)
+    return LabelEvidence(counts, judged, looks, np.round(found.gain, 2), nats, slope, np.nan, np.nan)
+
+
+def _within_groups(X: Array, least: int) -> Array:
+    """Rows of which none lies farther from the middle, in any coordinate, than ``least`` of them."""
+    return X if least < 2 or not len(X) else with_others(X.T, np.median(X, axis=0)[:, None], least).T
+
+
+def _label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, least: int) -> LabelEvidence:
     K, d = M.shape
     counts = np.bincount(codes, minlength=K).astype(float)
     known = model_counts > 0
@@ -138,8 +163,8 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, lea
     # Means of few rows look further apart than they are: d/n_c of their squared length is noise.
     noise = d / np.maximum(model_counts, 1.0) * (1 - others)
     mu = (offset * np.clip(1 - noise / np.maximum((offset**2).sum(1), 1e-12), 0.2, 1.0)[:, None]) @ span.T
-    Y = Z[rows] - others @ M
-    X = within_reach(Y @ span.T, np.ptp(mu, axis=0))
+    Y = _within_groups(Z[rows] - others @ M, least)
+    X = within_reach(_within_groups(Y @ span.T, least), np.ptp(mu, axis=0))
     site = site_effect(Y, labels, weight, span, judged * known)
 
     own = ~known & (counts > 0)
@@ -202,4 +227,5 @@ def _slope(X: Array, labels: Codes, mu: Array, rows: Array) -> float:
         return float("nan")
     share, means = rows[use] / rows[use].sum(), np.array([X[labels == c].mean(0) for c in use])
     meant = mu[use] - share @ mu[use]
-    return float(share @ ((means - share @ means) * meant).sum(1) / (share @ (meant**2).sum(1)))
+    apart = float(share @ (meant**2).sum(1))
+    return float(share @ ((means - share @ means) * meant).sum(1) / apart) if apart > 0.0 else float("nan")

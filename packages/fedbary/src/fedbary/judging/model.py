@@ -110,6 +110,8 @@ class JudgingModel:
         expected = found.candidates + numeric
         if found.weights is not None and (found.weights.shape != (expected,) or not (found.weights > 0).all()):
             raise ProtocolError("protocols.server-array", name="candidate_weights")
+        if found.held_out is not None and len(found.held_out.scatter) != len(classes) + 1:
+            raise ProtocolError("protocols.server-array", name="held.scatter")
         return found
 
 

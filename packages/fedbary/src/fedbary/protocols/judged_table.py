@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fedbary.data.ahead import ahead
 from fedbary.data.table import PART, Table
 from fedbary.judging.federation import Judgement, judgements
+from fedbary.judging.groups import Groups
 from fedbary.judging.judge import Judge, Judged
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
@@ -29,9 +30,11 @@ Integers = NDArray[np.int64]
 _MOST_CLASSES = 100
 
 
-def judge_of(table: Table, schema: Schema, model: JudgingModel, *, projected: bool) -> Judge:
+def judge_of(
+    table: Table, schema: Schema, model: JudgingModel, *, projected: bool, groups: Groups | None = None
+) -> Judge:
     """A judge that has seen all rows; ``projected`` says whether the model looks at the schema's projection."""
-    judge, parts = Judge(model, len(table)), encoded_parts(table, schema)
+    judge, parts = Judge(model, len(table), groups), encoded_parts(table, schema)
     for part in parts if len(table) <= PART else ahead(parts):
         give(judge, part, schema, projected=projected)
     return judge
@@ -69,13 +72,23 @@ def judged_alone(
     return judged, judgement
 
 
-def label_evidence_of(table: Table, schema: Schema, judge: Judge, *, least: int) -> LabelEvidence | None:
-    """What the rows of each of the schema's classes look like; None for numbers, and for very many classes."""
+def label_evidence_of(table: Table, schema: Schema, judge: Judge, groups: Groups | None) -> LabelEvidence | None:
+    """What the rows of each of the schema's classes look like; None for numbers, and for very many classes.
+
+    None, too, where a server's numbers leave the finite ones: a failure would tell of a row.
+    """
     classes = schema.label.classes
     if judge.model.numeric or len(classes) > _MOST_CLASSES:
         return None
     places = class_positions(np.array(judge.model.classes, dtype=np.str_), classes)
-    return judge.label_evidence(label_positions(table.labels, classes), places, len(classes), least=least)
+    codes = label_positions(table.labels, classes)
+    try:
+        with np.errstate(all="ignore"):
+            found = judge.label_evidence(codes, places, len(classes), groups)
+    except (np.linalg.LinAlgError, ValueError, OverflowError):
+        return None
+    told = found.to_arrays().values()
+    return found if all(np.isfinite(numbers).all() for numbers in told) else None
 
 
 def row_columns(

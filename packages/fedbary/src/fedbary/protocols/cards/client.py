@@ -133,7 +133,7 @@ class CardsClient:
         groups, schema = self._groups, self._schema
         assert schema is not None
         told = judge.evidence(judged, groups).to_arrays()
-        found = label_evidence_of(self._table, schema, judge, least=1 if groups is None else groups.least)
+        found = label_evidence_of(self._table, schema, judge, groups)
         return told if found is None else {**told, **found.to_arrays()}
 
     def _card(self, schema: Schema | None, task: Task) -> Card:
@@ -159,7 +159,8 @@ class CardsClient:
         assert self._schema is not None
         if self._judge is None:
             model = JudgingModel.from_arrays(below(self._received, "model."), width=self._schema.value_width)
-            self._judge = judge_of(as_in(self._table, self._schema), self._schema, model, projected=True)
+            table = as_in(self._table, self._schema)
+            self._judge = judge_of(table, self._schema, model, projected=True, groups=self._groups)
         return self._judge
 
 

@@ -165,7 +165,7 @@ class Models:
     def of_all_classes(self, evidence: Evidence, classes: tuple[str, ...]) -> Evidence:
         """What is told of some classes, among all of the schema's."""
         if self._numeric:
-            return evidence
+            return evidence.among(np.zeros(1, dtype=np.int64), 1)
         places = class_positions(np.array(classes, dtype=np.str_), self.schema.label.classes)
         return evidence.among(places, len(self.schema.label.classes))
 
