@@ -21,6 +21,8 @@ Integers = NDArray[np.int64]
 _KAPPA = 10.0
 # Rows so many times as far away as usual, which is the number of coordinates, say less of their label.
 _FAR = 4.0
+# Rows are not moved where half of them lie so many times nearer without.
+_PLAINLY = 0.8
 # What few rows behind a class leave unknown of its mean, in rows.
 _UNSURE = 3.0
 
@@ -62,9 +64,9 @@ class OwnRows:
 class Candidates:
     """What others, others moved and own rows say of a client's rows, some at a time."""
 
-    def __init__(self, model: Discriminant, own: OwnRows) -> None:
+    def __init__(self, model: Discriminant, own: OwnRows, moved: Moved | None = None) -> None:
         self.model, self.own = model, own
-        self.moved = Moved.of(
+        self.moved = moved or Moved.of(
             own.mean, own.variance, own.stated, own.rows, means=model.means, variances=model.variances
         )
         self._prior = np.log(own.shares)
@@ -74,8 +76,8 @@ class Candidates:
         pulled = model.means - own.stated @ model.means + own.mean
         self._pooled = (own.sums + _KAPPA * pulled) @ model.root
         # The same where the others expect the client: rows are odd among their own, class by class.
-        moved = own.sums / self.moved.times + own.counts[:, None] * self.moved(np.zeros(len(own.mean)))
-        self._pooled_moved = (moved + _KAPPA * model.means) @ model.root
+        there = own.sums / self.moved.times + own.counts[:, None] * self.moved(np.zeros(len(own.mean)))
+        self._pooled_moved = (there + _KAPPA * model.means) @ model.root
         self._weights = own.counts + _KAPPA
         self._own_factor = 1.0 + 1.0 / (own.counts + np.minimum(_KAPPA, model.counts) + _UNSURE)
 
@@ -103,6 +105,19 @@ class Candidates:
         least = away.min(axis=1)
         mixed = (np.exp(-0.5 * (away - least[:, None])) * self.own.shares).sum(axis=1)
         return found, np.asarray(least - 2.0 * np.log(np.maximum(mixed, 1e-300))), near[0]
+
+    def nearer_unmoved(self, rows: Floats) -> bool:
+        """Whether most rows lie plainly nearer to the others' classes as they are: many broken ones moved the mean."""
+        as_they_are, moved = (
+            float(np.median(_distances(points @ self.model.root, self._means).min(axis=1)))
+            for points in (rows, self.moved(rows))
+        )
+        return as_they_are < _PLAINLY * moved
+
+    def staying(self) -> Candidates:
+        """The same for rows that are not moved."""
+        nowhere, same = np.zeros(len(self.own.mean)), np.ones(len(self.own.mean))
+        return Candidates(self.model, self.own, Moved(nowhere, same, nowhere, self.moved.offset))
 
     def deviations(self, rows: Floats) -> Floats:
         """Of moved rows from the nearest pooled class mean, in standardised coordinates."""

@@ -43,8 +43,6 @@ _FAR_TIMES = 1.5
 _FEATURE_UNITS = 4.0
 # Rows of all classes that each class's usual distance is pooled with; and rows of a class that tell how it scatters.
 _PSEUDO_ROWS, _ENOUGH_ROWS = 10.0, 10
-# Of rows that lack more cells, distances grow no more.
-_LEAST_THERE = 0.2
 # Rows that tell what labels look like, and standard deviations beyond which they lie no farther out.
 _MOST_LOOKED_AT, _FAR_OUT = 20_000, 100.0
 # The rows in the middle, by whose distance all others are measured.
@@ -52,7 +50,7 @@ _MIDDLE = (0.45, 0.55)
 # A client's own moments are of cells not farther out than so many robust deviations.
 _REACH, _MAD = 6.0, 1.4826
 # Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
-_LEAST_INFORMATION = 0.5
+_LEAST_INFORMATION = 0.8
 # Log-odds of labels in a guarded likelihood, at most; the grid of counts goes down from here.
 _MOST_ODDS = 4.0
 
@@ -132,7 +130,13 @@ class Judge:
         """Cells that are there, and not far outside of where most of the client's lie."""
         low, high = self._limits
         with np.errstate(invalid="ignore"):
-            return np.asarray((rows >= low) & (rows <= high))
+            return np.isfinite(rows) if self._groups is not None else np.asarray((rows >= low) & (rows <= high))
+
+    def _usual_rows(self, rows: Floats) -> Floats:
+        """Rows as far as a client's own moments are made of them; where groups decide, far cells lie at the limits."""
+        if self._groups is not None:
+            return np.where(np.isfinite(rows), np.clip(rows, *self._limits), self._mean)
+        return np.where(self._usable(rows), rows, self._mean)
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -141,6 +145,7 @@ class Judge:
         for part in self._values.parts():
             rows = part.astype(np.float64)
             known = self._usable(rows)
+            rows = rows if self._groups is None else np.clip(rows, *self._limits)
             filled = rows if known.all() else np.where(known, rows, 0.0)
             there += known.sum(axis=0)
             sums += filled.sum(axis=0)
@@ -165,15 +170,19 @@ class Judge:
         sums = np.zeros((classes, self.model.features))
         for place, rows in self._values.placed():
             known = codes[place] >= 0
-            mine = np.where(self._usable(rows), rows, self._mean)
-            np.add.at(sums, codes[place][known], mine[known])
+            np.add.at(sums, codes[place][known], self._usual_rows(rows)[known])
         counts = np.bincount(codes[codes >= 0], minlength=classes).astype(float)
         return OwnRows(counts, sums, *self._moments)
 
     @cached_property
     def features_model(self) -> Candidates:
         """The others' discriminant of the features alone, with the client's own rows."""
-        return Candidates(self.model.others.first(self.model.features), self.own)
+        found = Candidates(self.model.others.first(self.model.features), self.own)
+        if self._groups is not None:  # nothing but groups decides where rows are looked at
+            return found
+        step = max(1, self._total // MOST_ROWS)
+        some = self._filled(np.concatenate([part[::step] for part in self._values.parts()])).astype(np.float64)
+        return found.staying() if found.nearer_unmoved(some) else found
 
     @property
     def moved(self) -> Moved:
@@ -190,9 +199,16 @@ class Judge:
             said, away = self.look(self._filled(part), self._labels_at(place))
             spool.append(said)
             distances.append(away)
-        # What a row lacks takes it nowhere: its distance is as if it had all cells.
-        there = np.maximum(1.0 - np.concatenate(self._lacking), _LEAST_THERE)
-        return spool, np.concatenate(distances) / there
+        return spool, self._as_if_whole(np.concatenate(distances))
+
+    def _as_if_whole(self, away: Floats) -> Floats:
+        """Distances of rows as if they had all cells; of those that lack most of them nothing odd can be said."""
+        lacking = np.concatenate(self._lacking)
+        most = lacking > 0.5
+        whole = away / np.where(most, 1.0, 1.0 - lacking)
+        if most.any():
+            whole[most] = np.minimum(whole[most], middle(whole[~most]) if not most.all() else np.inf)
+        return whole
 
     @property
     def _width(self) -> int:
@@ -240,8 +256,7 @@ class Judge:
         mean, width = np.append(self._mean, labels.mean()), self.model.features
         second = np.zeros((width + 1, width + 1))
         for place, part in self._values.placed():
-            rows = np.where(self._usable(part), part, self._mean)
-            both = np.column_stack([rows, labels[place]]) - mean
+            both = np.column_stack([self._usual_rows(part), labels[place]]) - mean
             second += both.T @ both
         return Lines(self.model.others, mean, second / max(self._total, 1), float(self._total))
 
@@ -357,7 +372,7 @@ class Judge:
         if groups is not None:
             some = groups.among(known)
             right, wrong = shared_odds(right, wrong, some)
-            silent = silent or one_row_decides(right, wrong, groups.least)
+            silent = silent or one_row_decides(right, wrong, groups.least, len(self.model.classes))
         likelihood = np.zeros(len(SHARES)) if silent else np.round(share_likelihood(right, wrong), 2)
         return Evidence(
             likelihood=likelihood,
@@ -492,7 +507,7 @@ def shared_odds(right: Floats, wrong: Floats, groups: Groups) -> tuple[Floats, F
     return np.repeat(odds, counts.astype(np.int64)), np.ones(len(right))
 
 
-def one_row_decides(right: Floats, wrong: Floats, least: int) -> bool:
+def one_row_decides(right: Floats, wrong: Floats, least: int, classes: int = 2) -> bool:
     """Whether one row can move the likeliest share as much as a group should: the model says nothing of most others.
 
     Near the likeliest share a row moves it by its score over Fisher's information. A row that is plainly wrong among
@@ -505,7 +520,9 @@ def one_row_decides(right: Floats, wrong: Floats, least: int) -> bool:
     share = float(np.clip(SHARES[share_likelihood(right, wrong).argmax()], least / rows, 1.0 - 1e-9))
     scores = (wrong - right) / np.maximum((1.0 - share) * right + share * wrong, 1e-300)
     information = float((scores**2).mean())
-    return information < _LEAST_INFORMATION or float(np.abs(scores).max()) >= max(least, np.sqrt(rows)) * information
+    # Of a label that is right for sure a row tells (1 − 1/K)² at most.
+    enough = _LEAST_INFORMATION * (1.0 - 1.0 / max(classes, 2)) ** 2
+    return information < enough or float(np.abs(scores).max()) >= max(least, np.sqrt(rows)) * information
 
 
 class _ByReference:
