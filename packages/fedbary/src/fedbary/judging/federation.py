@@ -267,10 +267,11 @@ def excess(own: Floats, nulls: Sequence[Floats]) -> Estimate:
         between = (_MAD * float(np.median(np.abs(shares - np.median(shares))))) ** 2 - sampling
         variance = max(share * (1.0 - share), a * (1.0 - a)) / rows + a * (1.0 - a) / others
         error = np.sqrt(variance + max(between, 0.0) + (_TAILS_DIFFER * a) ** 2) / (1.0 - a)
-        most = min(most, max(found, 0.0) + _ERRORS * error)
         if found - _ERRORS * error > least:
-            best, least = found, float(found - _ERRORS * error)
-    return Estimate(best, least, max(best, float(most)))
+            best, least, most = found, float(found - _ERRORS * error), float(found + _ERRORS * error)
+        elif not best:
+            most = min(most, max(found, 0.0) + float(_ERRORS * error))
+    return Estimate(best, least, min(most, 1.0))
 
 
 def _blurs(evidence: Sequence[Evidence]) -> list[tuple[float, float]]:
