@@ -185,10 +185,6 @@ def made_up_model(width: int) -> ScoringModel:
         shrinkage=0.3,
         epsilon=2.0,
         centroids=Centroids(rng.normal(size=(len(classes), width)), classes, tenth),
-        feature_shrinkage=0.3,
-        feature_centroids=Centroids(rng.normal(size=(len(classes), width)), classes, tenth),
-        feature_centre=np.zeros(CLASSES),
-        feature_scale=np.ones(CLASSES),
         class_metric=ClassMetric(
             None if own == width else directions[:, : own - 1],
             Centroids(rng.normal(size=(CLASSES, own)), np.arange(CLASSES), np.ones(CLASSES)),

@@ -30,25 +30,21 @@ def fitted():
     return fit_scoring_model(values, codes, ("a", "b", "c"), seed=0)
 
 
-def test_it_ranks_wrong_labels_and_odd_rows(fitted):
+def test_it_ranks_wrong_labels(fitted):
     values, codes = blobs(seed=1)
     wrong = np.arange(400) < 60
     given = np.where(wrong, (codes + 1) % 3, codes)
-    log_p = fitted.model.scores(values)[0]
+    log_p = fitted.model.scores(values)
     np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1.0)
     assert roc_auc_score(wrong, -log_p[np.arange(400), given]) > 0.95
-    noisy = values + 3.0 * np.random.default_rng(2).normal(size=values.shape) * wrong[:, None]
-    assert roc_auc_score(wrong, fitted.model.scores(noisy)[1]) > 0.95
 
 
 def test_out_of_fold_scores_are_those_of_new_rows(fitted):
     """Calibration rows must look like rows that the model has not seen."""
     values, codes = blobs(rows=4000, seed=3)
-    fresh = log_loss(fitted.model.scores(values)[0], codes)
+    fresh = log_loss(fitted.model.scores(values), codes)
     held_out = log_loss(fitted.log_probabilities, blobs()[1])
     assert held_out == pytest.approx(fresh, abs=0.06)
-    new = fitted.model.scores(values)[1]
-    assert np.median(fitted.feature_scores) == pytest.approx(np.median(new), abs=0.1)
 
 
 def test_it_travels_as_arrays_without_loss(fitted):
@@ -56,8 +52,7 @@ def test_it_travels_as_arrays_without_loss(fitted):
     assert all(isinstance(array, np.ndarray) and array.dtype.kind in "fiu" for array in arrays.values())
     again = ScoringModel.from_arrays(arrays)
     values, _ = blobs(seed=5)
-    np.testing.assert_array_equal(again.scores(values)[0], fitted.model.scores(values)[0])
-    np.testing.assert_array_equal(again.scores(values)[1], fitted.model.scores(values)[1])
+    np.testing.assert_array_equal(again.scores(values), fitted.model.scores(values))
     assert again.classes == ("a", "b", "c")
 
 
@@ -98,7 +93,7 @@ def test_a_model_too_large_for_the_rows_is_refused_before_memory_is_asked_for(fi
     rows = np.zeros((1000, len(arrays["mean"])))
     with pytest.raises(ProtocolError, check=coded("valuation.scoring-model-too-large-for-rows")):
         model.scores(rows)
-    assert fitted.model.scores(rows)[1].shape == (1000,)
+    assert fitted.model.scores(rows).shape == (1000, 3)
 
 
 @pytest.mark.parametrize("most", [1, 3, 10, 100])
@@ -167,7 +162,7 @@ def test_centroids_of_few_rows_are_means_of_theirs():
     model = fit_scoring_model(values, codes, ("a", "b", "c"), min_group=20, seed=0).model
     means = np.array([values[codes == code].mean(axis=0) for code in range(3)])
     np.testing.assert_allclose(model.centroids.points, model.metric.whiten(means, model.shrinkage), atol=1e-8)
-    assert (model.scores(means)[0].argmax(axis=1) == np.arange(3)).all()
+    assert (model.scores(means).argmax(axis=1) == np.arange(3)).all()
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -428,12 +428,8 @@ def test_no_centroid_of_the_scoring_model_is_one_row_copied():
 
     model = ScoringModel.from_arrays({k.removeprefix("model."): a for k, a in arrays.items() if k[:6] == "model."})
     lone = encode(fb.Table.from_arrays(np.array([row]), ["a"]), server._schema)
-    for shrinkage, centroids in (
-        (model.shrinkage, model.centroids),
-        (model.feature_shrinkage, model.feature_centroids),
-    ):
-        place = model.metric.rescale(model.metric.rotate(lone), shrinkage)
-        assert cost_matrix(place, centroids.points, 2).min() > 1e-3
+    place = model.metric.rescale(model.metric.rotate(lone), model.shrinkage)
+    assert cost_matrix(place, model.centroids.points, 2).min() > 1e-3
     assert cost_matrix(fb.embed(fb.Table.from_arrays(np.array([row]), ["a"]), server._schema).points,
                        arrays["points"], 2).min() > 1e-3  # fmt: skip
 

@@ -544,7 +544,7 @@ class _ByReference:
         found = []
         for points, base, says in ((rows, by_others[0], near), (self._moved(rows), by_others[1], np.ones(len(rows)))):
             values = points * self._others.scale + self._others.centre
-            logs = self._scorer(values.astype(rows.dtype))[0] - self._before
+            logs = self._scorer(values.astype(rows.dtype)) - self._before
             found.append(with_classes(says[:, None] * logs + self._prior[self._known], self._known, base))
         return found
 

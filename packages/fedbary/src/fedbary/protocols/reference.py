@@ -151,7 +151,7 @@ class Reference:
             return None
         if isinstance(self._fit, FittedLine):
             return self._fit.predicted
-        found = self._fit.model.scores(self.values)[0]
+        found = self._fit.model.scores(self.values)
         found[self._modelled] = self._fit.log_probabilities
         return found
 

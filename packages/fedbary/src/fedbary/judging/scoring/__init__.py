@@ -1,4 +1,4 @@
-"""The scoring model: p(label | features) and a feature score, fitted by the server, used by the clients."""
+"""The scoring model: p(label | features), fitted by the server, used by the clients."""
 
 from fedbary.judging.scoring.fit import Fitted, fit_scoring_model
 from fedbary.judging.scoring.model import ScoringModel

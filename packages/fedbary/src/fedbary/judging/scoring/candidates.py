@@ -21,7 +21,6 @@ from fedbary.judging.scoring.components import (
     whitened_variances,
 )
 from fedbary.judging.scoring.mixture import Centroids, groupings_by_class, soft_minima
-from fedbary.judging.scoring.model import feature_potential
 from fedbary.space.points import project
 from fedbary.transport.cost import cost_matrix
 
@@ -33,8 +32,6 @@ _CENTROIDS = (1, 3, 10, 20)
 _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _CLASS_CENTROIDS = (1, 3)
 _CLASS_SHARES = (0.1, 0.3, 0.6)
-_FEATURE_SHRINKAGES = (0.02, 0.05, 0.1, 0.3)
-FEATURE_CENTROIDS = 10
 _WIDE = 128
 # Numbers from which on folds are tried beside each other: with fewer, threads wait for Python's lock.
 _LARGE = 2**17
@@ -116,13 +113,10 @@ class OutOfFold:
     classes: int
     shared: dict[tuple[int, float, float], Floats] = field(default_factory=dict)
     by_class: dict[tuple[int, float], Floats] = field(default_factory=dict)
-    feature: dict[float, Floats] = field(default_factory=dict)
-    feature_density: dict[float, Floats] = field(default_factory=dict)
 
     def put(self, where: dict[Any, Floats], key: object, rows: Integers, values: Floats) -> None:
         """Keep what a fold says of its rows."""
-        shape = (self.rows,) if values.ndim == 1 else (self.rows, self.classes)
-        where.setdefault(key, np.zeros(shape))[rows] = values
+        where.setdefault(key, np.zeros((self.rows, self.classes)))[rows] = values
 
 
 def try_everything(
@@ -183,10 +177,6 @@ class _Fold:
         """Standard deviations along the directions, shrunk."""
         return shrunk(self.variances, self.level, a)
 
-    def log_volume(self, a: float) -> float:
-        """Logarithm of the shrunk covariance's determinant, over all features."""
-        return float(2.0 * np.log(self.spreads(a)).sum() + self.off * np.log(a * self.level))
-
 
 def _try_shared(found: OutOfFold, fold: _Fold, groups: Mapping[int, Integers]) -> None:
     """Centroids in one metric: the distances to all of them are one product for each shrinkage."""
@@ -201,13 +191,6 @@ def _try_shared(found: OutOfFold, fold: _Fold, groups: Mapping[int, Integers]) -
             minima = soft_minima(part, centroids[most], epsilons[::-1], found.classes)
             for epsilon, potentials in zip(epsilons, minima[::-1], strict=True):
                 found.put(found.shared, (most, a, epsilon), fold.outside, potentials)
-    log_prior = np.log(np.bincount(fold.labels, minlength=found.classes) / len(fold.labels))
-    dense = centroids[FEATURE_CENTROIDS].weighted(log_prior)
-    for a in _FEATURE_SHRINKAGES:
-        scores = feature_potential(other / fold.spreads(a), replace(dense, points=dense.points / fold.spreads(a)))
-        found.put(found.feature, a, fold.outside, scores)
-        # The density of held-out rows, whose volume term the score itself does not need.
-        found.put(found.feature_density, a, fold.outside, scores + fold.log_volume(a))
 
 
 def _try_by_class(found: OutOfFold, fold: _Fold, groups: Mapping[int, Integers], *, min_group: int, seed: int) -> None:

@@ -17,7 +17,7 @@ from fedbary.judging.scoring.calibration import (
     fit_temperature,
     log_loss,
 )
-from fedbary.judging.scoring.candidates import FEATURE_CENTROIDS, OutOfFold, TrainingRows, try_everything
+from fedbary.judging.scoring.candidates import OutOfFold, TrainingRows, try_everything
 from fedbary.judging.scoring.components import (
     CLASS_SHRINKAGE,
     ClassCovariances,
@@ -34,7 +34,6 @@ Integers = NDArray[np.int64]
 
 _FOLDS = 5
 _STRENGTHS = tuple(10.0 ** np.arange(-4, 2))
-_ENOUGH_TO_SCALE = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,6 @@ class Fitted:
 
     model: ScoringModel
     log_probabilities: Floats
-    feature_scores: Floats
     linear_votes: Integers
 
 
@@ -79,18 +77,11 @@ def fit_scoring_model(
     linear = best_linear(regressions, _STRENGTHS, lambda potentials: log_loss(log_softmax(-potentials, axis=1), codes))
 
     chosen = _choose(found, linear.potentials, log_prior, codes)
-    looks = chosen.log_probabilities.argmax(axis=1)
-    centre, scale = class_spread(found.feature[chosen.feature], looks, len(classes))
     busy("fitting the scoring model, all rows")
     (per_class, a, epsilon), (class_count, b) = chosen.shared, chosen.by_class
     grouping = partial(grouped_by_class, codes=codes, copies=copies, min_group=min_group, seed=seed)
-    centroids, feature_centroids = (
-        Centroids.of(rows.padded(space), codes, grouping(space, most=most))
-        for space, most in (
-            (rows.whitened(a), per_class),
-            (rows.whitened(chosen.feature), FEATURE_CENTROIDS),
-        )
-    )
+    shared = rows.whitened(a)
+    centroids = Centroids.of(rows.padded(shared), codes, grouping(shared, most=per_class))
     metric, whitened = rows.metric, rows.whitened(CLASS_SHRINKAGE)
     directions = class_directions(whitened, codes, whitened_variances(rows.variances, metric.level), rows.width)
     projected = rows.padded(whitened)
@@ -106,10 +97,6 @@ def fit_scoring_model(
         shrinkage=a,
         epsilon=epsilon,
         centroids=centroids,
-        feature_shrinkage=chosen.feature,
-        feature_centroids=feature_centroids.weighted(log_prior),
-        feature_centre=centre,
-        feature_scale=scale,
         class_metric=by_class.metric(b),
         coefficients=coefficients,
         offsets=linear.offsets - coefficients @ metric.mean,
@@ -117,8 +104,7 @@ def fit_scoring_model(
         biases=np.array([bias for _, bias in chosen.calibrations]),
         blend=chosen.blend,
     )
-    features = (found.feature[chosen.feature] - centre[looks]) / scale[looks]
-    return Fitted(model, chosen.log_probabilities, features, np.argmin(linear.potentials, axis=1))
+    return Fitted(model, chosen.log_probabilities, np.argmin(linear.potentials, axis=1))
 
 
 def stratified_folds(codes: Integers, count: int, *, seed: int) -> Integers:
@@ -141,23 +127,10 @@ def stratified_folds(codes: Integers, count: int, *, seed: int) -> Integers:
     return folds
 
 
-def class_spread(potentials: Floats, codes: Integers, classes: int) -> tuple[Floats, Floats]:
-    """Median and upper spread of potentials in each class; classes with few rows take those of all rows."""
-    middle, high = np.quantile(potentials, [0.5, 0.9])
-    centre, scale = np.full(classes, middle), np.full(classes, high - middle)
-    for code in range(classes):
-        mine = potentials[codes == code]
-        if len(mine) >= _ENOUGH_TO_SCALE:
-            centre[code], top = np.quantile(mine, [0.5, 0.9])
-            scale[code] = top - centre[code]
-    return centre, np.maximum(scale, 1e-9 * max(float(high - middle), 1e-12))
-
-
 @dataclass(frozen=True, eq=False)
 class _Chosen:
     shared: tuple[int, float, float]
     by_class: tuple[int, float]
-    feature: float
     calibrations: list[tuple[Floats, Floats]]
     blend: Floats
     log_probabilities: Floats
@@ -179,8 +152,7 @@ def _choose(found: OutOfFold, linear: Floats, log_prior: Floats, codes: Integers
         parts.append(log_softmax(-scale * potentials + prior + bias, axis=1))
     blend = fit_blend(parts, codes)
     blended = log_softmax(np.sum([a * part for a, part in zip(blend, parts, strict=True)], axis=0), axis=1)
-    feature = min(found.feature_density, key=lambda a: float(found.feature_density[a].mean()))
-    return _Chosen(shared, by_class, feature, calibrations, blend, blended)
+    return _Chosen(shared, by_class, calibrations, blend, blended)
 
 
 def _best(candidates: dict, log_prior: Floats, codes: Integers) -> tuple:  # type: ignore[type-arg]

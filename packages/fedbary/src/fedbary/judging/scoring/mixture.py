@@ -33,10 +33,6 @@ class Centroids:
         classes[groups] = codes
         return cls(sums / sizes[:, None], classes, sizes / np.bincount(codes)[classes])
 
-    def weighted(self, log_prior: Floats) -> Centroids:
-        """The same centroids with the share of all rows that each holds."""
-        return Centroids(self.points, self.classes, self.weights * np.exp(log_prior)[self.classes])
-
 
 def grouped_by_class(
     values: Floats,

@@ -13,7 +13,7 @@ from fedbary.compute import NUMPY
 from fedbary.compute.cores import found_by_all_cores
 from fedbary.errors import ProtocolError
 from fedbary.judging.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
-from fedbary.judging.scoring.mixture import Centroids, soft_minimum, soft_minimum_of_one
+from fedbary.judging.scoring.mixture import Centroids, soft_minimum
 from fedbary.strict_json import read_json
 from fedbary.transport.cost import cost_matrix
 
@@ -30,13 +30,11 @@ _PART, _MOST_IN_MEMORY, _MOST_NUMBERS = 65_536, 2**29, 2**33
 
 @dataclass(frozen=True, eq=False)
 class ScoringModel:
-    """Class probabilities p(c|x) and a feature score from centroids, covariances and a linear model.
+    """Class probabilities p(c|x) from centroids, covariances and a linear model.
 
     log p(c|x) is the normalised sum Σ_r α_r·log p_r over up to three parts (DESIGN 2.6): *shared* (soft minimum
     of the distance to centroids in one metric), *class* (a metric per class) and *linear*; each is calibrated as
-    −scale_c·potential_c + log π_c + offset_c. The feature score is the soft minimum over all centroids, centred and
-    scaled by clean rows that look like the same class: classes differ in spread, and a client's class mix must not
-    decide which of its rows stand out.
+    −scale_c·potential_c + log π_c + offset_c.
 
     Everything is arrays: no code and no pickle travels.
     """
@@ -47,10 +45,6 @@ class ScoringModel:
     shrinkage: float
     epsilon: float
     centroids: Centroids
-    feature_shrinkage: float
-    feature_centroids: Centroids
-    feature_centre: Floats
-    feature_scale: Floats
     class_metric: ClassMetric | None
     coefficients: Floats
     offsets: Floats
@@ -58,22 +52,16 @@ class ScoringModel:
     biases: Floats
     blend: Floats
 
-    def scores(self, values: Floats, rotated: Floats | None = None) -> tuple[Floats, Floats]:
-        """Log-probabilities log p(c|x), one column per class, and feature scores, for rows of scaled features.
-
-        A feature score says how far a row is from all centroids, relative to clean rows of the class that it looks
-        like most. ``rotated`` are the rows along the metric's directions, where they are at hand.
-        """
+    def scores(self, values: Floats) -> Floats:
+        """Log-probabilities log p(c|x), one column per class, for rows of scaled features."""
         self.require_affordable(len(values))
-        along = self.metric.rotate(values) if rotated is None else rotated
 
-        def scored(start: int) -> tuple[Floats, Floats]:
-            return self._scores(values[start : start + _BLOCK], along[start : start + _BLOCK])
+        def scored(start: int) -> Floats:
+            rows = values[start : start + _BLOCK]
+            return self._scores(rows, self.metric.rotate(rows))
 
         found = found_by_all_cores(scored, range(0, max(len(values), 1), _BLOCK))
-        if len(found) == 1:
-            return found[0]
-        return np.concatenate([logs for logs, _ in found]), np.concatenate([feature for _, feature in found])
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def in_single(self) -> ScoringModel:
         """The same model in single precision: in half the time it gives scores that are off by some 1e-5."""
@@ -85,24 +73,21 @@ class ScoringModel:
             }
         )
 
-    def _scores(self, values: Floats, rotated: Floats) -> tuple[Floats, Floats]:
+    def _scores(self, values: Floats, rotated: Floats) -> Floats:
         parts = [
             NUMPY.log_softmax(-scale * potential + prior + bias)
             for (potential, prior), scale, bias in zip(
                 self._potentials(values, rotated), self.scales, self.biases, strict=True
             )
         ]
-        logs = NUMPY.log_softmax(np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0))
-        potentials = feature_potential(self.metric.rescale(rotated, self.feature_shrinkage), self.feature_centroids)
-        looks = logs.argmax(axis=1)
-        return logs, np.asarray((potentials - self.feature_centre[looks]) / self.feature_scale[looks])
+        blended = np.sum([a * part for a, part in zip(self.blend, parts, strict=True)], axis=0)
+        return np.asarray(NUMPY.log_softmax(blended))
 
     @property
     def products(self) -> int:
         """Multiplications that a row takes, about."""
         own = 0 if self.class_metric is None else self.class_metric.roots.size + self.class_metric.centroids.points.size
-        shared = self.centroids.points.size + self.feature_centroids.points.size
-        return int(self.metric.directions.size + shared + own + self.coefficients.size)
+        return int(self.metric.directions.size + self.centroids.points.size + own + self.coefficients.size)
 
     def require_affordable(self, rows: int) -> None:
         """Refuse a model that is too large for so many rows: for the memory, or for the time and the disk."""
@@ -114,7 +99,7 @@ class ScoringModel:
         """The model as named arrays, for a message."""
         arrays = {
             "classes": np.frombuffer(json.dumps(self.classes).encode("utf-8"), dtype=np.uint8).copy(),
-            "numbers": np.array([self.shrinkage, self.epsilon, self.feature_shrinkage, self.metric.level]),
+            "numbers": np.array([self.shrinkage, self.epsilon, self.metric.level]),
             "log_prior": self.log_prior,
             "mean": self.metric.mean,
             "directions": self.metric.directions,
@@ -124,10 +109,7 @@ class ScoringModel:
             "scales": self.scales,
             "biases": self.biases,
             "blend": self.blend,
-            "feature.centre": self.feature_centre,
-            "feature.scale": self.feature_scale,
             **_centroid_arrays("shared", self.centroids),
-            **_centroid_arrays("feature", self.feature_centroids),
         }
         if self.class_metric is not None:
             arrays |= _centroid_arrays("class", self.class_metric.centroids)
@@ -163,14 +145,10 @@ class ScoringModel:
             model = cls(
                 classes=tuple(names),
                 log_prior=arrays["log_prior"],
-                metric=SharedMetric(arrays["mean"], arrays["directions"], arrays["variances"], numbers[3]),
+                metric=SharedMetric(arrays["mean"], arrays["directions"], arrays["variances"], numbers[2]),
                 shrinkage=numbers[0],
                 epsilon=numbers[1],
                 centroids=_centroids("shared", arrays),
-                feature_shrinkage=numbers[2],
-                feature_centroids=_centroids("feature", arrays),
-                feature_centre=arrays["feature.centre"],
-                feature_scale=arrays["feature.scale"],
                 class_metric=class_metric,
                 coefficients=arrays["coefficients"],
                 offsets=arrays["offsets"],
@@ -178,8 +156,7 @@ class ScoringModel:
                 biases=arrays["biases"],
                 blend=arrays["blend"],
             )
-            logs, feature = model.scores(model.metric.mean[None])
-            if logs.shape != (1, len(names)) or feature.shape != (1,):
+            if model.scores(model.metric.mean[None]).shape != (1, len(names)):
                 raise ValueError("a row does not get one number for each class")
         except (KeyError, ValueError, IndexError, TypeError, RecursionError) as error:
             raise ProtocolError("valuation.scoring-model-incoherent", why=str(error)) from error
@@ -188,8 +165,7 @@ class ScoringModel:
     @property
     def _widest(self) -> int:
         """Most numbers that a row becomes on the way to its scores."""
-        centroids = [self.centroids, self.feature_centroids]
-        centroids += [] if self.class_metric is None else [self.class_metric.centroids]
+        centroids = [self.centroids] if self.class_metric is None else [self.centroids, self.class_metric.centroids]
         return max(len(self.classes), int(self.metric.directions.shape[-1]), *(len(one.points) for one in centroids))
 
     def _potentials(self, values: Floats, rotated: Floats) -> list[tuple[Floats, Floats]]:
@@ -202,11 +178,6 @@ class ScoringModel:
         if len(self.coefficients):
             found.append((-(values @ self.coefficients.T + self.offsets), np.zeros_like(self.log_prior)))
         return found
-
-
-def feature_potential(whitened: Floats, centroids: Centroids) -> Floats:
-    """Soft minimum of the squared distance to all centroids, whatever their class."""
-    return soft_minimum_of_one(cost_matrix(whitened, centroids.points, 2), centroids.weights, 2.0)
 
 
 def _centroid_arrays(name: str, centroids: Centroids) -> dict[str, np.ndarray]:

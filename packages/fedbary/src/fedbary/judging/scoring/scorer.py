@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Scorer:
-    """Log-probabilities and feature scores of many rows, see `ScoringModel.scores`; in the model's own precision.
+    """Log-probabilities of many rows, see `ScoringModel.scores`; in the model's own precision.
 
     Parameters
     ----------
@@ -31,17 +31,15 @@ class Scorer:
         self._xp = arrays_for(float(rows) * model.products)
         self._moved = moved(model, self._xp)
 
-    def __call__(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Log p(c|x), feature scores, and the rows along the metric's directions, of the rows of a part."""
+    def __call__(self, values: Floats) -> Floats:
+        """Log p(c|x) of the rows of a part."""
         if self._xp is NUMPY:
-            rotated = self.model.metric.rotate(values)
-            return *self.model.scores(values, rotated), rotated
+            return self.model.scores(values)
         rows = self._xp.asarray(values, self.model.metric.mean.dtype.type)
-        logs, feature, rotated = scores_on(self._xp, self._moved, rows)
-        return self._xp.numpy(logs), self._xp.numpy(feature), self._xp.numpy(rotated)
+        return self._xp.numpy(scores_on(self._xp, self._moved, rows))
 
 
-def scores_on(xp: Arrays, model: ScoringModel, values: Array) -> tuple[Array, Array, Array]:
+def scores_on(xp: Arrays, model: ScoringModel, values: Array) -> Array:
     """What `Scorer` gives, where the model's arrays and the rows are of the library ``xp``."""
     rotated = _rotated(xp, model.metric, values)
     found = [(_shared_potentials(xp, model, rotated), model.log_prior)]
@@ -53,11 +51,7 @@ def scores_on(xp: Arrays, model: ScoringModel, values: Array) -> tuple[Array, Ar
     blended = 0.0
     for (potential, prior), scale, bias, share in zip(found, model.scales, model.biases, model.blend, strict=True):
         blended = blended + share * xp.log_softmax(-scale * potential + prior + bias)
-    logs = xp.log_softmax(blended)
-    whitened = rotated / _spreads(xp, model.metric, model.feature_shrinkage)
-    potential = _soft_minimum(xp, whitened, model.feature_centroids.points, model.feature_centroids.weights, 2.0)
-    looks = logs.argmax(axis=1)
-    return logs, (potential - model.feature_centre[looks]) / model.feature_scale[looks], rotated
+    return xp.log_softmax(blended)
 
 
 def _rotated(xp: Arrays, metric: SharedMetric, values: Array) -> Array:

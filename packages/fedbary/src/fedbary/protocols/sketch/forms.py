@@ -18,7 +18,7 @@ CAP = Number(sys.float_info.min, 1e30)
 # What `fedbary.judging.scoring.ScoringModel.to_arrays` makes; the model itself checks how its parts fit together.
 _MODEL_SHAPES: dict[str, tuple[str | int, ...]] = {
     "classes": ("letters",),
-    "numbers": (4,),
+    "numbers": (3,),
     "log_prior": ("classes",),
     "mean": ("features",),
     "directions": ("features", "directions"),
@@ -28,14 +28,9 @@ _MODEL_SHAPES: dict[str, tuple[str | int, ...]] = {
     "scales": ("parts", "classes"),
     "biases": ("parts", "classes"),
     "blend": ("parts",),
-    "feature.centre": ("classes",),
-    "feature.scale": ("classes",),
     "shared.points": ("shared", "directions"),
     "shared.classes": ("shared",),
     "shared.weights": ("shared",),
-    "feature.points": ("centroids", "directions"),
-    "feature.classes": ("centroids",),
-    "feature.weights": ("centroids",),
     "class.points": ("class points", "class directions"),
     "class.classes": ("class points",),
     "class.weights": ("class points",),
