@@ -85,10 +85,6 @@ class Discriminant:
         """Rows in the discriminant's coordinates."""
         return np.asarray((values - self.centre) / self.scale)
 
-    def restored(self, standardised: Floats) -> Floats:
-        """The rows that `standardised` came from."""
-        return np.asarray(standardised * self.scale + self.centre)
-
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a message."""
         return {name: getattr(self, name) for name in ("centre", "scale", "counts", "means", "covariance")}

@@ -18,7 +18,7 @@ _CONTAMINATION = 0.05  # the share of wrong labels that "as stated" allows for
 
 @dataclass(frozen=True)
 class LabelEvidence:
-    """What a client sends about its labels: K × K shares, 3 K numbers and four scalars, of all its rows together.
+    """What a client sends about its labels: K × K shares, 3 K numbers and two scalars, of all its rows together.
 
     Attributes
     ----------
@@ -33,8 +33,6 @@ class LabelEvidence:
         The same for all rows together, less the cost of the shifts that each needs.
     slope : float
         λ = Σ_c n_c ⟨x̄_c − x̄, μ_c − μ̄⟩ / Σ_c n_c ‖μ_c − μ̄‖²; not a number with less than two classes of five rows.
-    shift, class_shift : float
-        The site's shift, and that of its single classes, per whitened coordinate beside the class means' span.
     """
 
     counts: Array
@@ -43,12 +41,10 @@ class LabelEvidence:
     gain: Array
     nats: float
     slope: float
-    shift: float
-    class_shift: float
 
     def to_arrays(self) -> dict[str, Array]:
         """For a reply."""
-        numbers = np.array([self.nats, self.slope, self.shift, self.class_shift])
+        numbers = np.array([self.nats, self.slope])
         return {
             "label.counts": self.counts,
             "label.judged": self.judged,
@@ -62,13 +58,13 @@ class LabelEvidence:
         """What `to_arrays` gave, as a client sent it; None where that is not about these classes."""
         parts = [arrays.get(f"label.{name}") for name in ("counts", "judged", "looks", "gain", "numbers")]
         shapes = [None if part is None else part.shape for part in parts]
-        if shapes != [(classes,), (classes,), (classes, classes), (classes,), (4,)]:
+        if shapes != [(classes,), (classes,), (classes, classes), (classes,), (2,)]:
             return None
         counts, judged, looks, gain, numbers = (np.asarray(part, dtype=np.float64) for part in parts)
         if not np.allclose(looks.sum(axis=1), 1.0, atol=1e-3):
             return None
-        nats, slope, shift, class_shift = np.where(numbers <= _UNKNOWN, np.nan, numbers).tolist()
-        return cls(counts, judged, looks, gain, nats, slope, shift, class_shift)
+        nats, slope = np.where(numbers <= _UNKNOWN, np.nan, numbers).tolist()
+        return cls(counts, judged, looks, gain, nats, slope)
 
     @property
     def stated(self) -> Array:
@@ -89,12 +85,6 @@ class LabelEvidence:
     def gap(self) -> float:
         """Total variation between the stated and the fitted shares."""
         return float(0.5 * np.abs(self.stated - self.fitted).sum())
-
-    @property
-    def missing(self) -> Array:
-        """Of the rows that look like class k, the share that carries another label."""
-        joint = self.stated[:, None] * self.looks
-        return np.asarray(1 - np.diag(joint) / np.maximum(joint.sum(0), 1e-12))
 
 
 def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, least: int = 1) -> LabelEvidence:
@@ -140,7 +130,7 @@ def _of_groups(found: LabelEvidence, least: int) -> LabelEvidence:
     looks[own, top] += 1.0 - looks.sum(axis=1)
     counts, judged = (np.where(found.counts < least, 0.0, rows) for rows in (found.counts, found.judged))
     nats, slope = round(found.nats), round(found.slope, 2)
-    return LabelEvidence(counts, judged, looks, np.round(found.gain, 2), nats, slope, np.nan, np.nan)
+    return LabelEvidence(counts, judged, looks, np.round(found.gain, 2), nats, slope)
 
 
 def _within_groups(X: Array, least: int) -> Array:
@@ -153,7 +143,7 @@ def _label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, least
     counts = np.bincount(codes, minlength=K).astype(float)
     known = model_counts > 0
     if known.sum() < 2 or not len(codes):
-        return LabelEvidence(counts, counts, np.eye(K), np.zeros(K), 0.0, np.nan, np.nan, np.nan)
+        return LabelEvidence(counts, counts, np.eye(K), np.zeros(K), 0.0, np.nan)
     rows, weight = _sample(codes, counts)
     labels, judged = codes[rows], np.bincount(codes[rows], minlength=K).astype(float)
     others = model_counts / model_counts.sum()
@@ -190,8 +180,7 @@ def _label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, least
     few = judged < max(least, _LEAST_ROWS)
     looks[few], gain[few] = np.eye(K)[few], 0.0  # a share of one row would be that row
     slope = _slope(X, labels, mu, judged * (model_counts >= _LEAST_ROWS))
-    shifts = float(np.sqrt(site.shift2)), float(np.sqrt(site.class_shift2))
-    return LabelEvidence(counts, judged, looks, gain, free.objective - stated.objective, slope, *shifts)
+    return LabelEvidence(counts, judged, looks, gain, free.objective - stated.objective, slope)
 
 
 def _sample(codes: Codes, counts: Array) -> tuple[Codes, Array]:

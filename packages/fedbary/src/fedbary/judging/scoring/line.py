@@ -28,14 +28,6 @@ class Line:
         """The labels that rows of scaled features should have."""
         return np.asarray(values @ self.coefficients + self.offset)
 
-    def scores(self, values: Floats, labels: Floats) -> Floats:
-        """How far each label is from what it should be, in spreads."""
-        return self.off(self.predicted(values), labels)
-
-    def off(self, predicted: Floats, labels: Floats) -> Floats:
-        """The same by what was predicted."""
-        return np.asarray(np.abs(labels - predicted) / self.spread)
-
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a message."""
         return {"line.coefficients": self.coefficients, "line.numbers": np.array([self.offset, self.spread])}

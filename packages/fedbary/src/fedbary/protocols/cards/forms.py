@@ -21,7 +21,7 @@ _EVIDENCE = {
     "label.judged": Numbers(("all classes",), 0.0, 1e9, optional=True),
     "label.looks": Numbers(("all classes", "all classes"), 0.0, 1.0 + 1e-9, optional=True),
     "label.gain": Numbers(("all classes",), -1e6, 1e6, optional=True),
-    "label.numbers": Numbers((4,), -1e12, 1e12, optional=True),
+    "label.numbers": Numbers((2,), -1e12, 1e12, optional=True),
 }
 
 EXCHANGES = {
