@@ -224,6 +224,8 @@ def _groups(one: Evidence, others: Sequence[tuple[float, float]], clean: tuple[f
     spoilt = _normalised(_WIDTHS * (base < SHARES) * np.exp(-(SHARES - base) / _BEYOND))
     for_clean, for_bad = (1.0 - _BAD) * float(likelihood @ usual), _BAD * float(likelihood @ spoilt)
     bad = for_bad / max(for_clean + for_bad, 1e-300)
+    if len(others) == 1 and clean is None:  # of two clients nobody can say which one is wrong
+        bad = min(bad, 0.5)
     posterior = _normalised(likelihood * spoilt)
     x = float(posterior @ beyond)
     kernel = np.exp(-0.5 * ((SHARES[:, None] - SHARES) / tau) ** 2) * _WIDTHS

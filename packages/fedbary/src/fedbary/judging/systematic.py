@@ -53,7 +53,8 @@ class LabelRules:
         For a single label: its rows, the share of them that looks like another class beyond the others', its z-value,
         the gain in nats per row of the label, and how far all of the client's evidence lies from the others'.
     rare_z : float
-        The z-value that is asked for where the evidence of all rows is no further than that from the others'.
+        The z-value that is asked for where the evidence of all rows is no further than that from the others', or the
+        label has few rows.
     model_rows, model_sites : float
         Rows and (effective) clients that must stand behind a class before anybody is judged by it.
     covered : float
@@ -149,7 +150,8 @@ def _findings(own: LabelEvidence, others: Sequence[LabelEvidence], rules: LabelR
         excess = {k: _compare(own, others, c, k) for k in map(int, np.flatnonzero(judgeable)) if k != c}
         every, _ = _compare(own, others, c, None)
         # A rare label hardly shows in the evidence of all rows: there its own has to be the clearer.
-        least = rules.class_z if spreads > rules.class_spreads else rules.rare_z
+        rare = spreads <= rules.class_spreads or own.judged[c] < rules.model_rows
+        least = rules.rare_z if rare else rules.class_z
         if any(e > rules.class_excess and z > least for e, z in excess.values()):
             k = max(excess, key=lambda k: excess[k][0])
             wrong = 1 - float(own.looks[c, c])

@@ -164,8 +164,8 @@ class _Beside:
             shared_rows += np.where(shared.any(axis=1, keepdims=True), number, 0.0)
         away = np.nan_to_num(apart / np.maximum(shared_rows, 1e-12) / usual)
         times = spread / usual
-        mean = np.einsum("nk,nkd->nd", counts, means) / rows
-        second = variances + np.einsum("nk,nkd->nd", counts, (means - mean[:, None]) ** 2) / rows
+        mean = np.einsum("ik,ikj->ij", counts, means) / rows
+        second = variances + np.einsum("ik,ikj->ij", counts, (means - mean[:, None]) ** 2) / rows
         mean = mean - _zeros(schema, means.shape[2])
         second = second + mean**2
         there = second > 0
