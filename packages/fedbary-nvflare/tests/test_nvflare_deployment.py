@@ -134,7 +134,7 @@ def test_a_refused_question_and_a_refused_job_are_named_and_the_others_are_value
     restart(federation, "south", rights, usual.replace('"submit_job": "any"', '"submit_job": "none"'))
     output = federation.home / "refused"
     asked = str(federation.home / "reference.parquet")
-    found = federation.value(output, reference=asked, policy="coarsen", min_group=9)
+    found = federation.value(output, reference=asked, protocol="sketch", policy="coarsen", min_group=9)
     policy.write_text(POLICY)
     restart(federation, "south", rights, usual)
     assert list(found.failed) == ["east"]
