@@ -5,9 +5,11 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fedbary.judging import judge as judging
+from fedbary.judging.by_reference import with_classes
 from fedbary.judging.discriminant import Discriminant, standardising
 from fedbary.judging.groups import Groups
-from fedbary.judging.judge import Judge, held_out_judge, middle, one_row_decides, shared_odds, with_classes
+from fedbary.judging.guarded_likelihood import one_row_decides, shared_odds
+from fedbary.judging.judge import Judge, held_out_judge, middle
 from fedbary.judging.labels import SHARES, share_likelihood
 from fedbary.judging.model import JudgingModel, ReferenceModel
 from fedbary.judging.scoring import fit_scoring_model

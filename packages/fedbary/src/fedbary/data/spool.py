@@ -89,6 +89,21 @@ class Spool:
             yield slice(start, start + len(rows)), rows
             start += len(rows)
 
+    def take(self, chosen: NDArray[np.integer]) -> NDArray[Any]:
+        """Some rows, whose places are given in order.
+
+        Examples
+        --------
+        >>> Spool.of(np.eye(3)).take(np.array([0, 2]))
+        array([[1., 0., 0.],
+               [0., 0., 1.]])
+        """
+        parts = [np.zeros((0, self._width), self._dtype)]
+        for place, rows in self.placed():
+            first, last = np.searchsorted(chosen, (place.start, place.stop))
+            parts.append(rows[chosen[first:last] - place.start])
+        return np.concatenate(parts)
+
     def array(self) -> NDArray[Any]:
         """All rows at once."""
         return np.concatenate([np.zeros((0, self._width), self._dtype), *self.parts()])

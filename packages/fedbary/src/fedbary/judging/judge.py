@@ -15,20 +15,22 @@ from scipy.special import log_softmax
 
 from fedbary.compute.cores import found_by_all_cores
 from fedbary.data.spool import Spool
+from fedbary.judging.by_reference import ByReference, moved_to, with_classes
 from fedbary.judging.candidates import Candidates, OwnRows
 from fedbary.judging.competition import MOST_ROWS, coarse, joint, own_weights, with_others
-from fedbary.judging.counts import EDGES, STEP, counted
+from fedbary.judging.counts import counted
 from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.federation import Evidence
 from fedbary.judging.groups import Groups
+from fedbary.judging.guarded_likelihood import one_row_decides, shared_odds
 from fedbary.judging.label_evidence import LabelEvidence, label_evidence
 from fedbary.judging.labels import SHARES, JudgedLabels, judged_labels, share_likelihood
 from fedbary.judging.lines import Lines, judged_numbers, line_weights
-from fedbary.judging.model import JudgingModel, ReferenceModel
+from fedbary.judging.model import JudgingModel
 from fedbary.judging.moving import Moved
+from fedbary.judging.odd_columns import named
 from fedbary.judging.scoring import ScoringModel
 from fedbary.judging.scoring.line import Line
-from fedbary.judging.scoring.scorer import Scorer
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -49,10 +51,6 @@ _MOST_LOOKED_AT, _FAR_OUT = 20_000, 100.0
 _MIDDLE = (0.45, 0.55)
 # A client's own moments are of cells not farther out than so many robust deviations.
 _REACH, _MAD = 6.0, 1.4826
-# Fisher's information of a row about the share of wrong labels, below which a guarded likelihood says nothing.
-_LEAST_INFORMATION = 0.8
-# Log-odds of labels in a guarded likelihood, at most; the grid of counts goes down from here.
-_MOST_ODDS = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +115,11 @@ class Judge:
     @cached_property
     def _limits(self) -> tuple[Floats, Floats]:
         """Where the client's own moments are cut off: a broken cell would move all its rows."""
-        step = max(1, -(-self._total // MOST_ROWS))
-        rows = np.concatenate([part[::step] for part in self._values.parts()])
-        width = self.model.features
+        chosen = np.arange(0, self._total, max(1, -(-self._total // MOST_ROWS)))
+        rows, width = self._values.take(chosen), self.model.features
         usual = np.sqrt(self.model.others.variances[:width] + self.model.others.means[:, :width].var(axis=0))
         if self._groups is None:
             return limits(rows, usual)
-        chosen = np.concatenate([np.arange(self._total)[place][::step] for place, _ in self._values.placed()])
         return limits(rows, usual, self._groups.first()[chosen], self._groups.least)
 
     def _usable(self, rows: Floats) -> Bools:
@@ -180,8 +176,8 @@ class Judge:
         found = Candidates(self.model.others.first(self.model.features), self.own)
         if self._groups is not None:  # nothing but groups decides where rows are looked at
             return found
-        step = max(1, self._total // MOST_ROWS)
-        some = self._filled(np.concatenate([part[::step] for part in self._values.parts()])).astype(np.float64)
+        chosen = np.arange(0, self._total, max(1, self._total // MOST_ROWS))
+        some = self._filled(self._values.take(chosen)).astype(np.float64)
         return found.staying() if found.nearer_unmoved(some) else found
 
     @property
@@ -244,8 +240,10 @@ class Judge:
         return said, np.concatenate([one[1] for one in found])
 
     @cached_property
-    def _by_reference(self) -> _ByReference | None:
-        return None if self.model.reference is None else _ByReference(self.model, self.own, self._total)
+    def _by_reference(self) -> ByReference | None:
+        if self.model.reference is None:
+            return None
+        return ByReference(self.model, self.own, self._total, single=self._dtype == np.float32)
 
     @cached_property
     def _lines(self) -> Lines:
@@ -265,7 +263,7 @@ class Judge:
         moved = features.moved(rows)
         said = self._lines(rows, moved, labels)
         if reference is not None:
-            theirs = _moved_to(self.own, reference)(rows)
+            theirs = moved_to(self.own, reference)(rows)
             said += [self._by_line(reference.scoring, points) for points in (rows, theirs)]
         found = np.nan_to_num(np.column_stack(said), posinf=_FAR, neginf=-_FAR)
         return found, features(rows, np.zeros(len(rows), dtype=np.int64))[1]
@@ -329,12 +327,7 @@ class Judge:
         chosen = chosen[:: max(1, -(-len(chosen) // MOST_ROWS))]
         if not len(chosen):
             return np.ones(self.model.candidates + self.model.numeric) / self.model.candidates
-        spool = self._seen[0]
-        parts = []
-        for place, part in spool.placed():
-            first, last = np.searchsorted(chosen, (place.start, place.stop))
-            parts.append(part[chosen[first:last] - place.start])
-        some = np.concatenate(parts)
+        some = self._seen[0].take(chosen)
         if self.model.numeric:
             return line_weights(some.T, self._numbers[chosen], least=1 if groups is None else groups.least)
         candidates = self._candidates(some, chosen)
@@ -397,11 +390,8 @@ class Judge:
         some = np.arange(0, len(codes), max(1, len(codes) // _MOST_LOOKED_AT))
         told = codes >= 0 if groups is None else (codes >= 0) & groups.first()
         some = some[told[some]]
-        rows = [
-            self._filled(part[some[slice(*np.searchsorted(some, (place.start, place.stop)))] - place.start])
-            for place, part in self._values.placed()
-        ]
-        white = np.clip(np.concatenate(rows).astype(np.float64), -_FAR_OUT, _FAR_OUT) @ self.features_model.model.root
+        rows = self._filled(self._values.take(some)).astype(np.float64)
+        white = np.clip(rows, -_FAR_OUT, _FAR_OUT) @ self.features_model.model.root
         least = 1 if groups is None else groups.least
         return label_evidence(white, codes[some], means, counts, least=least)
 
@@ -411,19 +401,10 @@ class Judge:
         The squared distance rᵀPr = Σ_j r_j·(Pr)_j, r the moved row's deviation from the nearest class mean, so that
         each coordinate has its part; ``edges`` are where columns begin.
         """
-        from fedbary.judging.odd_columns import named
-
         features = self.features_model
-        precision = features.model.root @ features.model.root.T
-        found: list[str | None] = []
-        for place, part in self._values.placed():
-            first, last = np.searchsorted(chosen, (place.start, place.stop))
-            if first == last:
-                continue
-            away = features.deviations(self._filled(part[chosen[first:last] - place.start]).astype(np.float64))
-            parts = away * (away @ precision)
-            found += named(np.maximum(np.add.reduceat(parts, edges, axis=1), 0.0), names)
-        return found
+        away = features.deviations(self._filled(self._values.take(chosen)).astype(np.float64))
+        parts = away * (away @ (features.model.root @ features.model.root.T))
+        return named(np.maximum(np.add.reduceat(parts, edges, axis=1), 0.0), names)
 
 
 def held_out_judge(
@@ -495,70 +476,3 @@ def middle(distances: Floats, *, least: int = 1) -> float:
     first, last = (int(place * (len(ordered) - 1)) for place in _MIDDLE)
     more = max(0, -(-(least - (last - first + 1)) // 2))
     return max(float(np.exp(np.log(ordered[max(first - more, 0) : last + more + 1]).mean())), 1e-12)
-
-
-def shared_odds(right: Floats, wrong: Floats, groups: Groups) -> tuple[Floats, Floats]:
-    """Labels' odds on a public grid, none of fewer different rows than a group; of a likelihood only odds matter.
-
-    A mean of a few rows would tell of one among them wherever a server's model makes the others alike.
-    """
-    counts = counted(_MOST_ODDS - np.log(right / wrong), groups=groups)
-    odds = np.exp(_MOST_ODDS - EDGES[:-1] - 0.5 * STEP)
-    return np.repeat(odds, counts.astype(np.int64)), np.ones(len(right))
-
-
-def one_row_decides(right: Floats, wrong: Floats, least: int, classes: int = 2) -> bool:
-    """Whether one row can move the likeliest share as much as a group should: the model says nothing of most others.
-
-    Near the likeliest share a row moves it by its score over Fisher's information. A row that is plainly wrong among
-    plainly right ones moves it by 1/n; where most rows are as likely right as wrong, a single one decides. So a row
-    must tell as much as one of a model that is right two times in three.
-    """
-    rows = len(right)
-    if rows < 2 * least:
-        return True
-    share = float(np.clip(SHARES[share_likelihood(right, wrong).argmax()], least / rows, 1.0 - 1e-9))
-    scores = (wrong - right) / np.maximum((1.0 - share) * right + share * wrong, 1e-300)
-    information = float((scores**2).mean())
-    # Of a label that is right for sure a row tells (1 − 1/K)² at most.
-    enough = _LEAST_INFORMATION * (1.0 - 1.0 / max(classes, 2)) ** 2
-    return information < enough or float(np.abs(scores).max()) >= max(least, np.sqrt(rows)) * information
-
-
-class _ByReference:
-    """The reference's model on a client's rows, as they are and moved, with the client's class shares as prior."""
-
-    def __init__(self, model: JudgingModel, own: OwnRows, rows: int) -> None:
-        assert model.reference is not None
-        scoring = model.reference.scoring
-        assert isinstance(scoring, ScoringModel)
-        scoring.require_affordable(rows)
-        self._scorer = Scorer(scoring if rows < _MANY_ROWS else scoring.in_single(), rows)
-        self._moved, self._others = _moved_to(own, model.reference), model.others
-        self._known = np.array([model.classes.index(name) for name in scoring.classes])
-        self._prior = np.log(own.shares)
-        self._before = scoring.log_prior
-
-    def __call__(self, rows: Floats, by_others: list[Floats], near: Floats) -> list[Floats]:
-        """Of classes that the reference does not know, the others say how likely they are."""
-        found = []
-        for points, base, says in ((rows, by_others[0], near), (self._moved(rows), by_others[1], np.ones(len(rows)))):
-            values = points * self._others.scale + self._others.centre
-            logs = self._scorer(values.astype(rows.dtype)) - self._before
-            found.append(with_classes(says[:, None] * logs + self._prior[self._known], self._known, base))
-        return found
-
-
-def with_classes(logs: Floats, known: Integers, by_others: Floats) -> Floats:
-    """Log-probabilities of all classes, from unnormalised ones of the ``known`` and from others' of all."""
-    own = log_softmax(logs, axis=1)
-    if own.shape[1] == by_others.shape[1]:
-        return np.asarray(own[:, np.argsort(known)])
-    found = np.array(by_others, dtype=own.dtype)
-    left = 1.0 - np.delete(np.exp(by_others), known, axis=1).sum(axis=1)
-    found[:, known] = own + np.log(np.maximum(left, 1e-12))[:, None]
-    return found
-
-
-def _moved_to(own: OwnRows, reference: ReferenceModel) -> Moved:
-    return Moved.of(own.mean, own.variance, own.stated, own.rows, means=reference.means, variances=reference.variances)
