@@ -18,7 +18,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.data import Table
-from fedbary.protocols.cards.client import CardsClient, card_of, card_reply
+from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.messages import Reply
 from fedbary.space.public_schema import public_schema
 from fedbary.valuation.rules import RowRules
@@ -182,7 +182,7 @@ def _sent(clients: Mapping[str, Spoilt], settings: fb.Cards, forgers: set[str]) 
     names = list(clients)
     question = settings.server(names, None, settings.space(None), rules=RowRules(), seed=0).tasks()
     replies = {
-        name: CardsClient(settings, client.table, rules=RowRules()).answer(question[name])
+        name: settings.client(client.table, rules=RowRules(), seed=0).answer(question[name])
         for name, client in clients.items()
     }
     return {name: _forged(reply) if name in forgers else reply for name, reply in replies.items()}
@@ -190,7 +190,7 @@ def _sent(clients: Mapping[str, Spoilt], settings: fb.Cards, forgers: set[str]) 
 
 def _found(names: list[str], sent: Mapping[str, Reply], settings: fb.Cards, honest: Mapping[str, Spoilt]) -> float:
     """The mean AUROC of the honest clients, in a federation of these; only they answer the model."""
-    halves = {name: CardsClient(settings, client.table, rules=RowRules()) for name, client in honest.items()}
+    halves = {name: settings.client(client.table, rules=RowRules(), seed=0) for name, client in honest.items()}
     server = settings.server(names, None, settings.space(None), rules=RowRules(), seed=0)
     while tasks := server.tasks():
         server.absorb(

@@ -16,13 +16,15 @@ from fedbary.data import Table
 from fedbary.errors import DataError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.exact_card import exact_card
+from fedbary.protocols.cards.exact_card import card_of_rows, exact_card
 from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.placing import agreed_schema, placed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.cards.worth import Judge, play_worth, public_directions, reference_judge
+from fedbary.protocols.released_table import ReleasedTable
 from fedbary.space.encode import encode
-from fedbary.space.labels import class_names
+from fedbary.space.k_anonymous import RARE
+from fedbary.space.labels import class_names, label_kind
 from fedbary.space.points import place
 from fedbary.space.public_schema import public_schema
 from fedbary.space.schema import Schema
@@ -164,9 +166,14 @@ def _card(variant: Variant, rows: Table, min_group: int) -> Card | None:
     if not variant.guarded:
         return exact_card(rows)
     try:
-        return guarded_card(rows, min_group=min_group, trust_server=variant.trust_server)
+        released = ReleasedTable.guarded(rows, label_kind(rows.labels), min_group)
     except DataError:
         return None
+    card = guarded_card(released)
+    if not variant.trust_server:
+        return card
+    told = card_of_rows(released.as_a_card(released.rows), released.kind, unnamed=RARE)
+    return replace(card, second=told.second)
 
 
 def _judge(test: Table, schema: Schema, *, seed: int) -> Judge:

@@ -15,6 +15,7 @@ from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
+    from fedbary.protocols.released_table import Release
     from fedbary_lab.paper.client import PaperClient
     from fedbary_lab.paper.server import PaperServer
 
@@ -94,7 +95,14 @@ class PaperInterpolation(Interpolation):
             raise SettingsError("research.gradient-without-reference", gradient=self.gradient)
         return PaperServer(self, clients, reference, space, seed=seed, host=host)
 
-    def client(self, table: Table, *, rules: RowRules, seed: int) -> PaperClient:
+    def client(
+        self,
+        table: Table,
+        *,
+        rules: RowRules,
+        seed: int,
+        release: Release | None = None,  # noqa: ARG002 - in one process nothing is guarded
+    ) -> PaperClient:
         """A data owner's half; ``seed`` is the owner's secret."""
         from fedbary_lab.paper.client import PaperClient
 

@@ -39,8 +39,8 @@ class PaperClient(InterpolationClient):
             self._measures["scores"] = sent_array(message, "scores", (len(self._measures.get("eta_p", ())),))
         return Reply(message.round)
 
-    def _allowed_points(self, asked: int, cloud: Points) -> int:
-        return len(self._table) if self._settings.point_per_row else super()._allowed_points(asked, cloud)
+    def _allowed_points(self, asked: int, cloud: Points, least: int) -> int:
+        return len(self._table) if self._settings.point_per_row else super()._allowed_points(asked, cloud, least)
 
     def _potentials(self, cloud: Points) -> Floats:
         variant, measures = self._settings.gradient, self._measures

@@ -14,6 +14,7 @@ from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
+    from fedbary.protocols.released_table import Release
     from fedbary_lab.triangle.client import TriangleClient
     from fedbary_lab.triangle.server import TriangleServer
 
@@ -89,7 +90,14 @@ class Triangle:
 
         return TriangleServer(self, clients, reference, space, seed=seed, host=host)
 
-    def client(self, table: Table, *, rules: RowRules, seed: int) -> TriangleClient:
+    def client(
+        self,
+        table: Table,
+        *,
+        rules: RowRules,
+        seed: int,
+        release: Release | None = None,  # noqa: ARG002 - in one process nothing is guarded
+    ) -> TriangleClient:
         """A data owner's half; it draws nothing at random that is not shared."""
         from fedbary_lab.triangle.client import TriangleClient
 

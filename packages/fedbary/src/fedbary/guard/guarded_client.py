@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,10 +26,11 @@ from fedbary.guard.questions import (
     settings_digest,
     tells_nothing,
 )
-from fedbary.guard.released_cards import ReleasedCards
+from fedbary.guard.released_tables import ReleasedTables, keep_reply, kept_reply
 from fedbary.guard.what_leaves import as_error, failure, refusal
 from fedbary.notes import notes_to_text
 from fedbary.protocols.cards import Cards
+from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.scored_rows import ScoredRows
 
 _GUARD = "guard"
-_CARDS = "cards"
+_CARDS, _RELEASED = "cards", "released"
 
 
 class GuardedClient:
@@ -81,8 +83,8 @@ class GuardedClient:
         What is declared of the table.
     rules : RowRules, optional
         How the server wants rows flagged; part of the question, as counts of flags may leave.
-    cards : ReleasedCards, optional
-        The table's cards that left before.
+    cards : path, optional
+        Folder of the table's cards that left before.
 
     Examples
     --------
@@ -114,7 +116,7 @@ class GuardedClient:
         data: str = "",
         declared: Declared | None = None,
         rules: RowRules | None = None,
-        cards: ReleasedCards | None = None,
+        cards: Path | None = None,
     ) -> None:
         policy.check(settings)
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
@@ -142,7 +144,8 @@ class GuardedClient:
         secret = secrets.randbits(62) if getattr(settings, "fresh_secret", False) else seed
         inner: ClientProtocol
         try:
-            inner = settings.client(table, rules=rules or RowRules(), seed=secret)
+            release = ReleasedTables(ledger.path.parent / _RELEASED, ledger, secret=seed)
+            inner = settings.client(table, rules=rules or RowRules(), seed=secret, release=release)
         except Exception as error:
             inner = UnusableClient(error)
         return cls(
@@ -154,7 +157,7 @@ class GuardedClient:
             data=content_digest(table),
             declared=Declared.of(table),
             rules=rules,
-            cards=ReleasedCards(ledger.path.parent / _CARDS, table, secret=seed),
+            cards=ledger.path.parent / _CARDS,
         )
 
     def respond(self, message: Message) -> Reply | Failure:
@@ -298,17 +301,22 @@ class GuardedClient:
         asked = asked_digest(self._settings, message)
         if self._cards is None or self._question or self._ledger.read(head_needed=True).answered(asked) is None:
             return None
-        kept = self._cards.again(self._settings, asked)
-        return None if kept is None else replace(kept, round=message.round)
+        kept = kept_reply(self._card_place(asked))
+        if kept is None:
+            return None
+        if self._settings.epsilon is None and self._settings.policy == "guarded":
+            kept = card_reply(replace(card_of(kept), shared=self._settings.shared))  # as its owner says today
+        return replace(kept, round=message.round)
 
     def _kept(self, message: Message, made: Reply) -> Reply:
-        """A card that is about to leave is kept before; where it may not, the last one leaves instead."""
-        if self._cards is None or not isinstance(self._settings, Cards) or message.kind != "card":
-            return made
-        before = [entry for entry in self._ledger.read().current if entry.what == REPLY]
-        alone = not any(entry.protocol == self._settings.name and entry.kind == message.kind for entry in before)
-        asked = asked_digest(self._settings, message)
-        return replace(self._cards.keep(self._settings, asked, made, alone=alone), round=message.round)
+        """A card that is about to leave is kept before."""
+        if self._cards is not None and isinstance(self._settings, Cards) and message.kind == "card":
+            keep_reply(self._card_place(asked_digest(self._settings, message)), made)
+        return made
+
+    def _card_place(self, asked: str) -> Path:
+        assert self._cards is not None
+        return self._cards / f"{asked}.npz"
 
     def _looked_at(self, message: Message) -> Reply:
         """Let the owner's half read a message of which nothing may leave but that it has come."""

@@ -14,7 +14,6 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
 from fedbary.protocols.agreement_forms import EXCHANGES
-from fedbary.protocols.first_message import ReleasedRows
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.messages import (
     Failure,
@@ -24,7 +23,8 @@ from fedbary.protocols.messages import (
     array_text,
     text_array,
 )
-from fedbary.space.description import Description, describe
+from fedbary.protocols.released_table import OneRelease
+from fedbary.space.description import Description, check_table, describe
 from fedbary.space.encode import column_kind
 from fedbary.space.fit import agree, needs_moments, with_moments
 from fedbary.space.moments import Moments, table_moments
@@ -108,15 +108,18 @@ def _of_some_rows(moments: Moments) -> bool:
     return bool(inside and bounded and all(np.allclose(m, m.T) for m in (moments.second, moments.between)))
 
 
-def answer_agreement(table: Table, released: ReleasedRows, message: Message, *, min_group: int) -> Reply:
-    """A client's answers to ``describe`` and ``moments``, both made from its released rows."""
+def answer_agreement(table: Table, released: OneRelease, message: Message) -> Reply:
+    """A client's answers to ``describe`` and ``moments``, both made of its released rows."""
     if message.kind == "describe":
         chosen = {key.removeprefix("space."): value for key, value in message.scalars.items()}
-        description = describe(table, Space(**chosen), min_group=min_group, released=released.of)  # type: ignore[arg-type]
+        space = Space(**chosen)  # type: ignore[arg-type]
+        told = released.of(check_table(table, space))
+        description = describe(told.rows, space, min_group=told.least)
         return Reply(message.round, {"description": description.to_json()})
     draft = Schema.from_json(str(message.scalars["schema"]))
     require_own_kinds(table, draft)
-    part = table_moments(released.of(draft.label.kind), draft, min_group=min_group)
+    told = released.of(draft.label.kind)
+    part = table_moments(told.rows, draft, min_group=told.least)
     return Reply(message.round, {}, {"mean": part.mean, "second": part.second, "between": part.between})
 
 

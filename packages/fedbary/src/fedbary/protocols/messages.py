@@ -21,6 +21,7 @@ from fedbary.wording import on_one_line
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
+    from fedbary.protocols.released_table import Release
     from fedbary.space.options import Space
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.rules import RowRules
@@ -157,8 +158,8 @@ class Settings(Protocol):
         """The coordinator's half."""
         ...
 
-    def client(self, table: Table, *, rules: RowRules, seed: int) -> ClientProtocol:
-        """A data owner's half; ``seed`` is the owner's secret."""
+    def client(self, table: Table, *, rules: RowRules, seed: int, release: Release | None = None) -> ClientProtocol:
+        """A data owner's half; ``seed`` is the owner's secret, and ``release`` says what exact answers are made of."""
         ...
 
 

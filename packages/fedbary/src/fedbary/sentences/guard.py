@@ -113,6 +113,10 @@ SENTENCES = {
         "the node could not write down its answer, so nothing left; the owner's own log says why[[: '{path}': {why}]]"
     ),
     "training-model": say("The server's model does not fit its schema."),
+    "released-label": say(
+        "Rows of this table were released with the label '{first}', and an answer with the label '{label}' could be subtracted from that; `fedbary ledger reset` begins anew.",
+        "label first",
+    ),
     "training-needs-classes": say("The server asks for a training whose label is no class."),
     "training-not-allowed": say("The owner allows no training on this node (train=true in the node config does)."),
     "training-without-epsilon": say(

@@ -86,7 +86,7 @@ SENTENCES = {
         "column kind",
     ),
     "label-kind-changed": say(
-        "The server asked for labels of kind '{kind}' after it had asked for kind '{first}'; only the first is answered in a run.",
+        "The server asked for labels of kind '{kind}' after it had asked for kind '{first}'; only the first is answered.",
         "kind first",
     ),
     "lacks-array": say("the array '{name}' is missing", "name"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +15,7 @@ from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.encode import category_texts, column_kind
-from fedbary.space.k_anonymous import refuse_few
+from fedbary.space.k_anonymous import RARE, refuse_few
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.levels import named_levels
 from fedbary.space.options import Space
@@ -136,13 +135,10 @@ def _names(values: object, longest: int) -> tuple[str, ...]:
     return tuple(values)
 
 
-def describe(
-    table: Table, settings: Space, *, min_group: int = 1, released: Callable[[str], Table] | None = None
-) -> Description:
+def describe(table: Table, settings: Space, *, min_group: int = 1) -> Description:
     """Describe a table by sums over its rows; categories and classes under ``min_group`` rows stay unnamed.
 
-    A description that leaves its owner needs ``released``, which gives the rows to sum over for the kind of the label
-    (see `fedbary.space.k_anonymous`); without it the sums are over all rows.
+    What leaves its owner is described of released rows (`fedbary.protocols.released_table`).
 
     Examples
     --------
@@ -155,19 +151,18 @@ def describe(
     refuse_few(table, min_group)
     kind = check_table(table, settings)
     different = different_rows(table) if min_group > 1 else table
-    summed = table if released is None else released(kind)
-    columns = tuple(_describe_column(summed, different, name, min_group) for name in table.columns)
+    columns = tuple(_describe_column(table, different, name, min_group) for name in table.columns)
     if kind == "number":
-        values = np.asarray(summed.labels, dtype=float)
+        values = np.asarray(table.labels, dtype=float)
         moments = float(values.mean()), float(values.var())
-        return Description(len(summed), columns, table.label_name, kind, (), *moments, stated_reading(table))
-    counts = Counter(class_names((different if released is None else summed).labels).tolist())
+        return Description(len(table), columns, table.label_name, kind, (), *moments, stated_reading(table))
+    counts = Counter(class_names(different.labels).tolist())
     classes = tuple(sorted(name for name, count in counts.items() if count >= min_group))
     if any(len(name) > LONGEST_CLASS for name in classes):
         raise DataError(
             "schema.label-looks-like-text", where=table.origin, label=table.label_name, longest=LONGEST_CLASS
         )
-    return Description(len(summed), columns, table.label_name, kind, classes, reading=stated_reading(table))
+    return Description(len(table), columns, table.label_name, kind, classes, reading=stated_reading(table))
 
 
 def stated_reading(table: Table) -> Reading:
@@ -205,15 +200,21 @@ def without_names(table: Table) -> Table:
     >>> without_names(wards).column_names
     ('age',)
     """
-    named = {name for name, values in table.head().columns.items() if values.dtype.kind == "O"}
-    named = {name for name in named if are_names(table.columns[name])}
-    if not named or len(named) == len(table.columns):
+    named = names_of_rows(table)
+    if not named:
         return table
 
     def rest(part: Table) -> Table:
         return part.replace(columns={name: values for name, values in part.columns.items() if name not in named})
 
     return changed(table, rest)
+
+
+def names_of_rows(table: Table) -> frozenset[str]:
+    """The columns whose texts name rows; none where these are all."""
+    texts = [name for name, values in table.head().columns.items() if values.dtype.kind == "O"]
+    named = frozenset(name for name in texts if are_names(table.columns[name]))
+    return named if len(named) < len(table.columns) else frozenset()
 
 
 def are_names(values: NDArray[np.generic]) -> bool:
@@ -227,7 +228,7 @@ def _describe_column(table: Table, different: Table, name: str, min_group: int) 
     kind = column_kind(values)
     lacks = int(missing_rows(different.columns[name]).sum()) >= max(min_group, 1)
     if kind == "categorical":
-        often = Counter(text for text in category_texts(different.columns[name]) if text is not None)
+        often = Counter(text for text in category_texts(different.columns[name]) if text not in (None, RARE))
         if not often or are_names(different.columns[name]):
             return ColumnDescription(name, kind, 1, lacks=lacks, unusable=True)
         return ColumnDescription(name, kind, 1, categories=named_levels(often, min_group), lacks=lacks)

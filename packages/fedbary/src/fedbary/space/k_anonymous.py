@@ -8,20 +8,21 @@ no group is small: whatever two of them differ in is then a whole class of at le
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.table import Table
+from fedbary.data.table import Table, concat
 from fedbary.errors import DataError
 from fedbary.space.encode import category_texts
 from fedbary.space.labels import class_names
 from fedbary.space.limits import limits
-from fedbary.space.row_identity import different_rows, without_rare_values
+from fedbary.space.row_identity import once, without_rare_values
 
 Floats = NDArray[np.float64]
 
+# Share of a sum that is rounding, and steps after which a centre has long settled.
+_ROUNDING, _MOST_STEPS = 1e-12, 200
 # Stands for all categories that too few rows of a class have; no description names it, so it counts as any other.
 RARE = "(rare)"
 
@@ -45,14 +46,14 @@ def k_anonymous_rows(table: Table, kind: str, *, min_group: int) -> Table:
     if min_group <= 1:
         return table
     refuse_few(table, min_group)
-    different = different_rows(table)
+    different = once(table)
     names = class_names(different.labels) if kind == "classes" else np.zeros(len(different))
     groups = [_plain(different.take(np.flatnonzero(names == name)), kind, min_group) for name in np.unique(names)]
     large = [group for group in groups if len(group) >= min_group]
     if not large:
         what = "different rows of one class" if kind == "classes" else "different rows"
         raise DataError("schema.too-few-in-a-group", where=table.origin, least=min_group, what=what)
-    return _stacked(large)
+    return concat(large)
 
 
 def refuse_few(table: Table, min_group: int) -> None:
@@ -68,7 +69,7 @@ def _plain(group: Table, kind: str, min_group: int) -> Table:
         labels = without_rare(group.labels, min_group) if kind == "number" else group.labels
         if labels is group.labels and all(columns[name] is column for name, column in group.columns.items()):
             return group
-        group = different_rows(group.replace(columns=columns, labels=labels))
+        group = once(group.replace(columns=columns, labels=labels))
     return group
 
 
@@ -105,9 +106,56 @@ def _without_rare_texts(column: NDArray[np.generic], min_group: int) -> NDArray[
     return np.array([instead if odd else text for text, odd in zip(texts, rare, strict=True)], dtype=object)
 
 
-def _stacked(groups: Sequence[Table]) -> Table:
-    first = groups[0]
-    return first.replace(
-        columns={name: np.concatenate([group.columns[name] for group in groups]) for name in first.columns},
-        labels=np.concatenate([group.labels for group in groups]),
-    )
+def winsorised(values: NDArray[np.generic], min_group: int) -> Floats:
+    """Columns in which no cell makes up more than 1/``min_group`` of the sum of squares about the mean.
+
+    Cells beyond b from the centre c are moved there, b the largest with min_group·b² ≤ Σ min((x − c)², b²), and c the
+    mean of what comes out. Of fewer than 2·``min_group`` cells each may make up 2 / cells.
+
+    Examples
+    --------
+    >>> winsorised(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1000.0]), 3).max().round(1).item()
+    9.8
+    """
+    numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+    there = np.maximum((~np.isnan(numbers)).sum(axis=0), 1)
+    fewest = np.minimum(float(min_group), there / 2.0)
+    centred = np.nan_to_num(numbers - np.nansum(numbers, axis=0) / there)
+    large = np.abs(centred).max(axis=0, initial=0.0) ** 2 * fewest > (centred**2).sum(axis=0) * (1.0 + _ROUNDING)
+    if not large.any():
+        return numbers.reshape(values.shape)
+    plain = numbers.copy()
+    plain[:, large] = _clipped(numbers[:, large], fewest[large], min_group)
+    return plain.reshape(values.shape)
+
+
+def _clipped(numbers: Floats, fewest: Floats, min_group: int) -> Floats:
+    holes = np.isnan(numbers)
+    there = (~holes).sum(axis=0)
+    centre, clipped = np.nanmedian(numbers, axis=0), numbers
+    for _ in range(_MOST_STEPS):
+        bound = _largest_deviation(np.where(holes, 0.0, np.abs(numbers - centre)), fewest, min_group)
+        clipped = np.clip(numbers, centre - bound, centre + bound)
+        moved = np.where(holes, 0.0, clipped - centre).sum(axis=0) / there
+        centre = centre + moved
+        if (np.abs(moved) <= _ROUNDING * bound).all():
+            break
+    return clipped
+
+
+def _largest_deviation(deviations: Floats, fewest: Floats, min_group: int) -> Floats:
+    """For each column the largest b with fewest·b² ≤ Σ min(deviation², b²); infinite where it cuts off nothing.
+
+    With the t largest cells cut off it is b² = (sum of the other squares) / (fewest − t), for the first t where those
+    others do not exceed it.
+    """
+    kept = min(min_group + 1, len(deviations))
+    largest = np.flip(np.sort(np.partition(deviations**2, -kept, axis=0)[-kept:], axis=0), axis=0)
+    rest = (deviations**2).sum(axis=0)
+    bound = np.full(len(rest), np.nan)
+    for cut, square in enumerate(largest):
+        share = fewest - cut
+        fits = np.isnan(bound) & ((share <= 0) | (square * share <= rest * (1.0 + _ROUNDING)))
+        bound[fits] = np.inf if cut == 0 else np.sqrt(rest[fits] / np.maximum(share[fits], _ROUNDING))
+        rest = np.maximum(rest - square, 0.0)
+    return bound

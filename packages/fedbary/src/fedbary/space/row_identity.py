@@ -173,10 +173,14 @@ def order_digest(table: Table) -> str:
 
 def different_rows(table: Table) -> Table:
     """The table with each row once: what guards count."""
+    return once(table).replace(ids=None)
+
+
+def once(table: Table) -> Table:
+    """The table with the first of each different row, with its id."""
     keys = row_keys(table) if len(table) <= PART else _Large.of(table).hashes
-    once = np.sort(np.unique(keys, return_index=True)[1])
-    nameless = table.replace(ids=None)
-    return nameless if len(once) == len(table) else nameless.take(once)
+    first = np.sort(np.unique(keys, return_index=True)[1])
+    return table if len(first) == len(table) else table.take(first)
 
 
 def without_rare_values(values: Floats, min_group: int) -> Floats:

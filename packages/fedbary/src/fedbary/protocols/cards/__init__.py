@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.protocols.cards.client import CardsClient
     from fedbary.protocols.cards.server import CardsServer
+    from fedbary.protocols.released_table import Release
 
 Policy = Literal["trusted", "guarded", "dp"]
 
@@ -120,8 +121,17 @@ class Cards:
 
         return CardsServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
 
-    def client(self, table: Table, *, rules: RowRules, seed: int) -> CardsClient:  # noqa: ARG002 - nothing is drawn
+    def client(
+        self,
+        table: Table,
+        *,
+        rules: RowRules,
+        seed: int,  # noqa: ARG002 - nothing is drawn
+        release: Release | None = None,
+    ) -> CardsClient:
         """A data owner's half."""
         from fedbary.protocols.cards.client import CardsClient
+        from fedbary.protocols.released_table import ReleasedTable
 
-        return CardsClient(self, table, rules=rules)
+        guards = ReleasedTable.whole if self.policy == "trusted" else release or ReleasedTable.guarded
+        return CardsClient(self, table, rules=rules, release=guards)

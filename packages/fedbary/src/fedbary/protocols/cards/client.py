@@ -20,12 +20,13 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import card_of_different_rows
 from fedbary.protocols.cards.guards import guarded_card
-from fedbary.protocols.cards.narrow import as_in, by_name, narrowed
+from fedbary.protocols.cards.narrow import as_in
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.judged_table import judge_of, judged_alone, label_evidence_of, row_columns
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
-from fedbary.space.description import check_table, without_names
+from fedbary.protocols.released_table import OneRelease, Release
+from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
 from fedbary.space.row_identity import row_keys
@@ -39,14 +40,16 @@ if TYPE_CHECKING:
 class CardsClient:
     """Holds the rows, and the owner's policy on what may leave."""
 
-    def __init__(self, settings: Cards, table: Table, *, rules: RowRules) -> None:
+    def __init__(self, settings: Cards, table: Table, *, rules: RowRules, release: Release) -> None:
         self._settings, self._table, self._rules = settings, table, rules
+        self._released = OneRelease(table, release, min_group=settings.min_group)
         self._first = FirstMessage()
         self._left: dict[str, Reply] = {}
         self._schema: Schema | None = None
         # What came: the model, then common weights, then the judgement.
         self._received: dict[str, np.ndarray] = {}
-        self._judge: Judge | None = None
+        # Of the released rows, and of all.
+        self._judges: dict[str, Judge] = {}
         self._scored: ScoredRows | None = None
 
     def answer(self, message: Message) -> Reply:
@@ -65,7 +68,7 @@ class CardsClient:
         # From here on even a refusal depends on the rows, so the message is counted first.
         self._first.check(message)
         if message.kind == "model":
-            self._schema, self._received, self._judge = schema, {}, None
+            self._schema, self._received, self._judges = schema, {}, {}
         if message.kind != "card":
             self._received |= under(f"{message.kind}.", message.arrays)
             self._scored = None
@@ -78,7 +81,7 @@ class CardsClient:
         if self._schema is None:
             raise ProtocolError("protocols.rows-before-model")
         if self._scored is None:
-            judge = self._rows_judged()
+            judge = self._judge(self._table)
             weights = self._received.get("evidence.weights")
             judgement = None
             if "flags.numbers" in self._received:
@@ -87,7 +90,7 @@ class CardsClient:
             self._scored = row_columns(
                 as_in(self._table, self._schema), self._schema, judge, judged, judgement, rules=self._rules
             )
-            self._judge = None
+            self._judges = {}
         return self._scored
 
     def state(self) -> State:
@@ -126,14 +129,15 @@ class CardsClient:
 
     def _told(self, message: Message) -> Mapping[str, np.ndarray]:
         """Weights that suit these rows; or, by weights that came, what they say of the rows."""
-        judge = self._rows_judged()
-        if message.kind == "model" and "alone" not in message.scalars:
-            return {"weights": judge.own_weights(self._groups)}
-        judged, _ = judged_alone(judge, message.arrays.get("weights"), None, rate=self._rules.fdr)
-        groups, schema = self._groups, self._schema
+        schema = self._schema
         assert schema is not None
+        released = self._released.of(schema.label.kind)
+        judge, groups = self._judge(released.rows), self._groups(released.rows)
+        if message.kind == "model" and "alone" not in message.scalars:
+            return {"weights": judge.own_weights(groups)}
+        judged, _ = judged_alone(judge, message.arrays.get("weights"), None, rate=self._rules.fdr)
         told = judge.evidence(judged, groups).to_arrays()
-        found = label_evidence_of(self._table, schema, judge, groups)
+        found = label_evidence_of(as_in(released.rows, schema), schema, judge, groups)
         return told if found is None else {**told, **found.to_arrays()}
 
     def _card(self, schema: Schema | None, task: Task) -> Card:
@@ -141,27 +145,31 @@ class CardsClient:
         if settings.epsilon is not None:
             assert schema is not None
             return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
-        kind, table = check_table(self._table, Space(task=task)), without_names(self._table)
-        if settings.policy == "trusted":
-            card = card_of_different_rows(table, kind, told=lambda table: narrowed(by_name(table)))
-            return replace(card, rows=len(table), shared=True)
-        return guarded_card(narrowed(by_name(table)), min_group=settings.min_group, shared=settings.shared, task=task)
+        released = self._released.of(check_table(self._table, Space(task=task)))
+        if self._trusted:
+            card = card_of_different_rows(released.rows, released.kind, told=released.as_a_card)
+            return replace(card, rows=len(self._table), shared=True)
+        return replace(guarded_card(released), rows=len(self._table), shared=settings.shared)
 
     @property
-    def _groups(self) -> Groups | None:
-        """Which rows are copies, where no fewer than some different ones may decide what leaves."""
-        if self._settings.policy == "trusted":
-            return None
-        return Groups(np.unique(row_keys(self._table), return_inverse=True)[1], self._settings.min_group)
+    def _trusted(self) -> bool:
+        return self._settings.policy == "trusted"
 
-    def _rows_judged(self) -> Judge:
-        """The received model at work on the rows, which are read once for all messages."""
-        assert self._schema is not None
-        if self._judge is None:
-            model = JudgingModel.from_arrays(below(self._received, "model."), width=self._schema.value_width)
-            table = as_in(self._table, self._schema)
-            self._judge = judge_of(table, self._schema, model, projected=True, groups=self._groups)
-        return self._judge
+    def _groups(self, rows: Table) -> Groups | None:
+        """Which rows are copies, where no fewer than some different ones may decide what leaves."""
+        if self._trusted:
+            return None
+        return Groups(np.unique(row_keys(rows), return_inverse=True)[1], self._settings.min_group)
+
+    def _judge(self, rows: Table) -> Judge:
+        """The received model at work on rows, which are read once for all messages."""
+        schema, whose = self._schema, "own" if rows is self._table else "released"
+        assert schema is not None
+        if whose not in self._judges:
+            model = JudgingModel.from_arrays(below(self._received, "model."), width=schema.value_width)
+            groups = self._groups(rows)
+            self._judges[whose] = judge_of(as_in(rows, schema), schema, model, projected=True, groups=groups)
+        return self._judges[whose]
 
 
 def card_reply(card: Card) -> Reply:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.protocols.interpolation.client import InterpolationClient
     from fedbary.protocols.interpolation.server import InterpolationServer
+    from fedbary.protocols.released_table import Release
 
 
 @dataclass(frozen=True)
@@ -131,11 +132,13 @@ class Interpolation:
 
         return InterpolationServer(self, clients, reference, space, seed=seed, host=host)
 
-    def client(self, table: Table, *, rules: RowRules, seed: int) -> InterpolationClient:
+    def client(
+        self, table: Table, *, rules: RowRules, seed: int, release: Release | None = None
+    ) -> InterpolationClient:
         """A data owner's half; ``seed`` is the owner's secret."""
         from fedbary.protocols.interpolation.client import InterpolationClient
 
-        return InterpolationClient(self, table, rules=rules, seed=seed)
+        return InterpolationClient(self, table, rules=rules, seed=seed, release=release)
 
     def _check_weights(self) -> None:
         if self.weights in ("equal", "rows"):

@@ -11,9 +11,10 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
-from fedbary.protocols.first_message import FirstMessage, ReleasedRows
+from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
+from fedbary.protocols.released_table import OneRelease, Release, ReleasedTable
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed, random_points
 from fedbary.space.schema import Schema
@@ -30,13 +31,17 @@ _FARTHEST = 1e100
 class InterpolationClient:
     """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them."""
 
-    def __init__(self, settings: Interpolation, table: Table, *, rules: RowRules, seed: int) -> None:
+    def __init__(
+        self, settings: Interpolation, table: Table, *, rules: RowRules, seed: int, release: Release | None = None
+    ) -> None:
         self._policy = settings
         self._table = table
         self._t_seed = seed
         self._rules = rules
         self._first = FirstMessage()
-        self._released = ReleasedRows(table, min_group=settings.min_group)
+        # With a reference and in one process nothing is described, and γ is of all rows.
+        self._of_all_rows = settings.allow_reconstruction or release is None
+        self._released = OneRelease(table, release or ReleasedTable.guarded, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None
@@ -56,7 +61,7 @@ class InterpolationClient:
         if message.kind != "step":
             self._first.check(message)
         if message.kind in ("describe", "moments"):
-            return answer_agreement(self._table, self._released, message, min_group=self._policy.min_group)
+            return answer_agreement(self._table, self._released, message)
         if message.kind == "start":
             return self._start(message)
         if message.kind == "step":
@@ -100,7 +105,7 @@ class InterpolationClient:
         if "schema" not in state:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
-        self._place(embed(self._released_table(self._schema), self._schema))
+        self._place(embed(self._released_table(self._schema).rows, self._schema))
         require_same_rows(state, self._data, self._table.origin)
         self._allowed, self._gamma_seed = int(state["allowed"]), int(state["gamma_seed"])
         self._start_distance = float(state["start_distance"])
@@ -120,12 +125,13 @@ class InterpolationClient:
         if len(self._table) < self._policy.min_group:
             raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
         released = self._released_table(schema)
-        cloud = embed(released, schema)
-        require_known_labels(released, schema, cloud, min_group=self._policy.min_group)
-        self._allowed, self._gamma_seed = self._allowed_points(asked, cloud), int(message.scalars["gamma_seed"])
+        cloud = embed(released.rows, schema)
+        least = max(released.least, self._policy.min_group)
+        require_known_labels(released.rows, schema, cloud, min_group=least)
+        self._allowed, self._gamma_seed = self._allowed_points(asked, cloud, least), int(message.scalars["gamma_seed"])
         self._schema, self._round = schema, 0
         self._place(cloud)
-        notes = fit_notes(released, schema, cloud, min_group=self._policy.min_group)
+        notes = fit_notes(released.rows, schema, cloud, min_group=least)
         return Reply(0, {"rows": len(self._table), "allowed": self._allowed}, notes=notes)
 
     def _begin(self, size: int) -> None:
@@ -192,14 +198,14 @@ class InterpolationClient:
         eta_q, mass = self._measures["eta_q"], self._measures["eta_q_weights"]
         return solve(cloud.points, eta_q, cloud.weights, mass, p=self._policy.p).source_potential
 
-    def _allowed_points(self, asked: int, cloud: Points) -> int:
+    def _allowed_points(self, asked: int, cloud: Points, least: int) -> int:
         if self._policy.allow_reconstruction:
             return asked
         # A point of γ takes mass 1/S: no row may make up more than 1/min_group of that.
         most = float(cloud.weights.max())
-        allowed = int(1.0 / (self._policy.min_group * most) + 1e-9)
+        allowed = int(1.0 / (least * most) + 1e-9)
         if allowed < 1:
-            raise DataError("protocols.one-row-weighs-too-much", share=float(most), least=self._policy.min_group)
+            raise DataError("protocols.one-row-weighs-too-much", share=float(most), least=least)
         return min(asked, allowed)
 
     def _incoming_measure(self, message: Message) -> tuple[Floats, Floats]:
@@ -227,10 +233,10 @@ class InterpolationClient:
     def _place(self, cloud: Points) -> None:
         self._cloud, self._rows, self._data = cloud, Target(cloud.points), _digest(cloud)
 
-    def _released_table(self, schema: Schema) -> Table:
+    def _released_table(self, schema: Schema) -> ReleasedTable:
         """The rows behind γ: those that were described, if they were, lest the two be subtracted."""
-        if not self._released.kind or self._policy.allow_reconstruction:
-            return self._table
+        if self._policy.allow_reconstruction or (self._of_all_rows and not self._released.kind):
+            return ReleasedTable.whole(self._table, schema.label.kind)
         require_own_kinds(self._table, schema)
         return self._released.of(schema.label.kind)
 
@@ -238,7 +244,7 @@ class InterpolationClient:
         """All rows as points: row values are for rows that are not released, too."""
         cloud = self._ready()
         assert self._schema is not None
-        return cloud if self._released_table(self._schema) is self._table else embed(self._table, self._schema)
+        return cloud if self._released_table(self._schema).rows is self._table else embed(self._table, self._schema)
 
     def _ready(self) -> Points:
         if self._cloud is None:

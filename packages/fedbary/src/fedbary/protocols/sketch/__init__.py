@@ -14,6 +14,7 @@ from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
+    from fedbary.protocols.released_table import Release
     from fedbary.protocols.sketch.client import SketchClient
     from fedbary.protocols.sketch.server import SketchServer
 
@@ -96,8 +97,17 @@ class Sketch:
 
         return SketchServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
 
-    def client(self, table: Table, *, rules: RowRules, seed: int) -> SketchClient:  # noqa: ARG002 - nothing is drawn
+    def client(
+        self,
+        table: Table,
+        *,
+        rules: RowRules,
+        seed: int,  # noqa: ARG002 - nothing is drawn
+        release: Release | None = None,
+    ) -> SketchClient:
         """A data owner's half."""
+        from fedbary.protocols.released_table import ReleasedTable
         from fedbary.protocols.sketch.client import SketchClient
 
-        return SketchClient(self, table, rules=rules)
+        guards = ReleasedTable.whole if self.policy == "trusted" else release or ReleasedTable.guarded
+        return SketchClient(self, table, rules=rules, release=guards)

@@ -21,6 +21,7 @@ from fedbary.notes import Note
 from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.judged_table import give, judged_alone, row_columns
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
+from fedbary.protocols.released_table import OneRelease, Release, ReleasedTable
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer
 from fedbary.protocols.sketch.numbers import about_rows
@@ -56,6 +57,7 @@ class SeenRows:
     ``judge`` is None where the server sent nothing to judge by, or, as ``problem`` says, nothing sensible.
     """
 
+    rows: Table
     cloud: Points | StoredPoints
     cells: CellCounts
     judge: Judge | None
@@ -65,9 +67,10 @@ class SeenRows:
 class SketchClient:
     """Holds the rows, and the owner's policy on what may be answered."""
 
-    def __init__(self, settings: Sketch, table: Table, *, rules: RowRules) -> None:
+    def __init__(self, settings: Sketch, table: Table, *, rules: RowRules, release: Release) -> None:
         self._policy = settings
         self._table = table
+        self._released = OneRelease(table, release, min_group=settings.min_group)
         self._rules = rules
         self._first = FirstMessage()
         self._left: Reply | None = None
@@ -115,7 +118,7 @@ class SketchClient:
         if self._schema is None:
             raise ProtocolError("protocols.rows-before-sketch")
         if self._scored is None:
-            cloud = self._rows_seen(self._schema).cloud
+            cloud = self._rows_seen(self._schema, self._table).cloud
             sketch = SketchPoints.from_arrays(self._arrays, self._cap, width=self._schema.point_width)
             if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
                 self._potentials = solve(cloud, sketch.points, b=sketch.weights).source_potential
@@ -149,46 +152,49 @@ class SketchClient:
 
     def _reply(self, schema: Schema, sketch: SketchPoints, judge: PublicJudge | None) -> Reply:
         """Everything that leaves this machine."""
-        rows, least = len(self._table), self._policy.min_group
         if self._policy.epsilon is not None:
+            rows, least = len(self._table), self._policy.min_group
             if self._policy.policy == "coarsen":
                 # By the public row count alone: what depends on the rows, epsilon would not cover.
                 sketch = coarsened(sketch, least / rows)
             made = private_answer(self._table, schema, sketch, self._policy.epsilon, judge)
             # No notes: which classes a table lacks is not covered by epsilon.
             return Reply(0, {**_scalars(rows, made.costs), "noise": made.costs.noise, **made.shares})
-        seen = self._rows_seen(schema)
+        return self._exact_reply(self._released.of(schema.label.kind), schema, sketch)
+
+    def _exact_reply(self, released: ReleasedTable, schema: Schema, sketch: SketchPoints) -> Reply:
+        rows, least = len(self._table), max(released.least, self._policy.min_group)
+        seen = self._rows_seen(schema, released.rows)
         cloud = seen.cloud
         if cloud.distinct < least:
             raise DataError("protocols.too-few-different-rows", rows=rows, least=least)
-        require_known_labels(self._table, schema, cloud, min_group=least)
+        require_known_labels(released.rows, schema, cloud, min_group=least)
         if self._policy.policy == "coarsen":
             found = guarded_answer(cloud.in_memory(), sketch, min_group=least)
         else:
             found = exact_answer(cloud, sketch, improved=self._policy.lower == "improved")
-        self._potentials = found.potentials
-        notes = fit_notes(self._table, schema, cloud, cells=seen.cells, min_group=least)
+        if released.rows is self._table:
+            self._potentials = found.potentials
+        notes = fit_notes(released.rows, schema, cloud, cells=seen.cells, min_group=least)
         if not self._policy.numbers:
             return Reply(0, _scalars(rows, found), notes=tuple(note for note in notes if note.code not in FINDINGS))
-        return Reply(0, {**_scalars(rows, found), **self._numbers(schema)}, notes=notes)
+        return Reply(0, {**_scalars(rows, found), **self._numbers(released, schema, seen)}, notes=notes)
 
-    def _numbers(self, schema: Schema) -> dict[str, Scalar]:
+    def _numbers(self, released: ReleasedTable, schema: Schema, seen: SeenRows) -> dict[str, Scalar]:
         """Estimates of how many rows are bad; none where the server's model is no use."""
-        seen, rows = self._rows_seen(schema), self._table
-        guarded = self._policy.policy == "coarsen"
-        least = self._policy.min_group if guarded else 1
         if seen.judge is None:
             logging.getLogger("fedbary.owner").warning("No numbers about the rows left: %s", seen.problem or "no model")
             return {}
         judged, judgement = judged_alone(seen.judge, None, None, rate=self._rules.fdr)
-        if guarded:
-            evidence = seen.judge.evidence(judged, Groups(seen.cloud.point_of_row, least))
+        copies, least = seen.cloud.point_of_row, released.least
+        if self._policy.policy == "coarsen":
+            evidence = seen.judge.evidence(judged, Groups(copies, least))
             judgement = judgements({"own": evidence}, seen.judge.model.held_out, rate=self._rules.fdr)["own"]
-        told = about_rows(judgement, rows, schema, cells=seen.cells, copies=seen.cloud.point_of_row, min_group=least)
+        told = about_rows(judgement, released.rows, schema, cells=seen.cells, copies=copies, min_group=least)
         return {**told, "shift": round(seen.judge.moved.shift, 2)}
 
     def _score(self, schema: Schema) -> ScoredRows:
-        seen, gradient = self._rows_seen(schema), None
+        seen, gradient = self._rows_seen(schema, self._table), None
         if self._potentials is not None:
             gradient = calibrated_gradient(self._potentials[seen.cloud.point_of_row])
         if seen.problem is not None:
@@ -205,28 +211,31 @@ class SketchClient:
         if self._scored is not None:
             self._seen = self._potentials = None
 
-    def _rows_seen(self, schema: Schema) -> SeenRows:
-        if self._seen is None:
-            self._seen = self._walk(schema)
+    def _rows_seen(self, schema: Schema, rows: Table) -> SeenRows:
+        if self._seen is None or self._seen.rows is not rows:
+            self._seen = self._walk(schema, rows)
         return self._seen
 
-    def _walk(self, schema: Schema) -> SeenRows:
+    def _walk(self, schema: Schema, rows: Table) -> SeenRows:
         """Go through the rows once, a part at a time."""
         judge, problem = None, None
         try:
             if "classes" in self._arrays:
                 model = JudgingModel.from_arrays(self._arrays, width=schema.encoded_width)
-                judge = Judge(model, len(self._table))
+                guarded = rows is not self._table or self._policy.policy == "coarsen"
+                judge = Judge(
+                    model, len(rows), Groups(np.arange(len(rows)), self._policy.min_group) if guarded else None
+                )
         except FedbaryError as error:  # the distance does not need it
             problem = error
-        points, cells = CloudMaker(self._table, schema), CellCounter(schema)
-        parts = encoded_parts(self._table, schema)
-        for part in parts if len(self._table) <= PART else ahead(parts):
+        points, cells = CloudMaker(rows, schema), CellCounter(schema)
+        parts = encoded_parts(rows, schema)
+        for part in parts if len(rows) <= PART else ahead(parts):
             points.add(part)
             cells.add(part.table, part.missing)
             if judge is not None:
                 give(judge, part, schema, projected=False)
-        return SeenRows(points.made(), cells.counted(), judge, problem)
+        return SeenRows(rows, points.made(), cells.counted(), judge, problem)
 
 
 def _scalars(rows: int, found: Answer) -> dict[str, Scalar]:

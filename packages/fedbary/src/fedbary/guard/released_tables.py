@@ -1,0 +1,182 @@
+"""`ReleasedTables`: the released rows of a table with all its versions, kept beside its ledger.
+
+Every exact answer is made of them, in whatever protocol, run or engine. So the rows that came or went between two
+versions show only as far as the released rows changed with them, and these change by whole groups.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.atomic import private_folder, read_arrays, write_arrays
+from fedbary.data.columns import kind_of
+from fedbary.data.table import Table, concat
+from fedbary.errors import DataError, PrivacyError
+from fedbary.guard.ledger import Ledger
+from fedbary.protocols.cards.guards import is_plain
+from fedbary.protocols.messages import Reply, array_text, below, text_array, under
+from fedbary.protocols.released_table import ReleasedTable
+from fedbary.space.row_identity import content_digest, row_keys
+
+_ROWS = "rows.npz"
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """Released rows, keyed hashes of the rows that they were, and a digest of the whole table then."""
+
+    released: ReleasedTable
+    keys: NDArray[np.uint64]
+    digest: str
+
+
+class ReleasedTables:
+    """What says which rows of a table may be in an exact answer: a `fedbary.protocols.released_table.Release`.
+
+    The first exact answer since the owner's last reset decides, and what it decided is kept in a folder that the owner
+    alone can read. Rows that come later are released only as a table of their own, under the same guards; released
+    rows that went stay in, until those that went could be told as a group by themselves. Products of columns are told
+    of a later version only where they could be of what came. With persons, or other columns, nothing changes until a
+    reset: who is who is not kept.
+
+    Parameters
+    ----------
+    folder : path
+        Where they are kept.
+    ledger : Ledger
+        The table's.
+    secret : int
+        What the owner alone knows.
+    """
+
+    def __init__(self, folder: Path, ledger: Ledger, *, secret: int) -> None:
+        self._place, self._ledger, self._secret = folder / _ROWS, ledger, secret
+
+    def __call__(self, table: Table, kind: str, min_group: int) -> ReleasedTable:
+        """The released rows of the table as it is now."""
+        before = self._kept()
+        if before is None:
+            now = self._after(ReleasedTable.guarded(table, kind, min_group), table)
+        else:
+            now = self._next(before, table, kind)
+        if now is not before:
+            private_folder(self._place.parent)
+            write_arrays(self._place, _to_arrays(now), mode=0o600)
+        return now.released
+
+    def _kept(self) -> _Kept | None:
+        if not self._ledger.read().exact_answers():
+            return None
+        arrays = read_arrays(self._place)
+        return _from_arrays(arrays) if arrays else None
+
+    def _after(self, released: ReleasedTable, table: Table) -> _Kept:
+        return _Kept(released, self._hashes(table)[released.places], content_digest(table))
+
+    def _next(self, before: _Kept, table: Table, kind: str) -> _Kept:
+        old = before.released
+        if table.label_name != old.rows.label_name:
+            raise PrivacyError("guard.released-label", label=table.label_name, first=old.rows.label_name)
+        if kind != old.kind:
+            raise PrivacyError("protocols.label-kind-changed", kind=kind, first=old.kind)
+        digest = content_digest(table)
+        if digest == before.digest:
+            return before
+        if _layout(table) != _layout(old.rows):
+            logging.getLogger("fedbary.owner").warning(
+                "The columns are not those of the rows that answers are made of; `fedbary ledger reset` begins anew."
+            )
+            return before
+        hashes = self._hashes(table)
+        rows, keys = old.rows, before.keys
+        went = ~np.isin(keys, hashes)
+        if went.any() and not went.all() and _is_group(rows.take(went), old):
+            rows, keys = rows.take(~went), keys[~went]
+        came = np.flatnonzero(~np.isin(hashes, keys))
+        products = old.products
+        try:
+            new = ReleasedTable.guarded(table.take(came), kind, old.least)
+        except DataError:
+            new = None  # too few to be a group
+        if new is not None:
+            rows, keys = concat([rows, new.rows.replace(ids=None)]), np.append(keys, hashes[came[new.places]])
+            products = products and is_plain(new)
+        if len(keys) == len(before.keys) and new is None:
+            return replace(before, digest=digest)
+        now = replace(old, rows=rows, places=np.arange(len(rows)), products=products)
+        return _Kept(now, keys, digest)
+
+    def _hashes(self, table: Table) -> NDArray[np.uint64]:
+        return np.asarray(row_keys(table, seed=self._secret).view(np.uint64).reshape(len(table), -1)[:, 0])
+
+
+def keep_reply(place: Path, reply: Reply) -> None:
+    """Keep a card that is about to leave, so that it can leave again."""
+    private_folder(place.parent)
+    scalars = text_array(json.dumps(dict(reply.scalars)))
+    write_arrays(place, {"scalars": scalars, **under("array.", reply.arrays)}, mode=0o600)
+
+
+def kept_reply(place: Path) -> Reply | None:
+    """What `keep_reply` kept; None where nothing is."""
+    arrays = read_arrays(place)
+    return Reply(0, json.loads(array_text(arrays["scalars"])), below(arrays, "array.")) if arrays else None
+
+
+def _is_group(rows: Table, old: ReleasedTable) -> bool:
+    """Whether rows could be told as they are, and without any other."""
+    try:
+        alone = ReleasedTable.guarded(rows, old.kind, old.least)
+    except DataError:
+        return False
+    return alone.rows is rows and is_plain(alone)
+
+
+def _layout(table: Table) -> dict[str, tuple[str, int]]:
+    head = table.head()
+    return {name: (kind_of(values), values.size // len(head)) for name, values in head.columns.items()}
+
+
+def _to_arrays(kept: _Kept) -> dict[str, np.ndarray]:
+    released, arrays = kept.released, {"keys": kept.keys}
+    columns = {**released.rows.columns, "": released.rows.labels}
+    texts: list[list[str | None] | None] = []
+    for place, values in enumerate(columns.values()):
+        if values.dtype.kind == "O":
+            different = {text: code for code, text in enumerate(dict.fromkeys(values.tolist()))}
+            texts.append(list(different))
+            arrays[f"column.{place}"] = np.array([different[text] for text in values.tolist()], dtype=np.int64)
+        else:
+            texts.append(None)
+            arrays[f"column.{place}"] = values
+    about = {
+        "columns": list(released.rows.columns),
+        "texts": texts,
+        "label": released.rows.label_name,
+        "kind": released.kind,
+        "least": released.least,
+        "naming": sorted(released.naming),
+        "products": released.products,
+        "digest": kept.digest,
+    }
+    return {**arrays, "about": text_array(json.dumps(about))}
+
+
+def _from_arrays(arrays: dict[str, np.ndarray]) -> _Kept:
+    about = json.loads(array_text(arrays["about"]))
+    columns = []
+    for place, texts in enumerate(about["texts"]):
+        values = arrays[f"column.{place}"]
+        columns.append(values if texts is None else np.array(texts, dtype=object)[values])
+    *features, labels = columns
+    rows = Table(dict(zip(about["columns"], features, strict=True)), labels, label_name=about["label"])
+    released = ReleasedTable(
+        rows, about["kind"], about["least"], np.arange(len(rows)), frozenset(about["naming"]), about["products"]
+    )
+    return _Kept(released, arrays["keys"], about["digest"])
