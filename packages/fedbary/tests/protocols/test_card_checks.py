@@ -13,9 +13,9 @@ from fedbary.errors import ProtocolError
 from fedbary.protocols.cards.card import Release
 from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.cards.exact_card import exact_card
-from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.space.public_schema import public_schema
+from guarded_cards import guarded_card
 
 
 def table(rows, seed, *, scale=1.0, centre=0.0):

@@ -220,12 +220,10 @@ def test_a_schema_that_weighs_a_rare_value_reads_its_row(policy):
     schema = replace(schema, label=replace(schema.label, weight=1e-30), whitening=np.array([[loud, 1.0], [1.0, 1.0]]))
     client = client_of(table, policy=policy)
     question = message(schema, np.zeros(2), [1.0], cap=1e30)
-    if policy == "trusted":
-        cost = client.answer(question).scalars["cost"]
-        assert (ROWS * cost - loud**2) / (2 * loud) == pytest.approx(X[17, 1], abs=1e-3)
-    else:
-        with pytest.raises(PrivacyError, check=coded("protocols.answer-shows-rows")):
-            client.answer(question)
+    cost = client.answer(question).scalars["cost"]
+    read = (ROWS * cost - loud**2) / (2 * loud)
+    assert (read == pytest.approx(X[17, 1], abs=1e-3)) == (policy == "trusted")
+    assert policy == "trusted" or cost < 10.0  # as if it were like the others
 
 
 # --- copies -------------------------------------------------------------------------------------------
@@ -257,7 +255,7 @@ def test_a_table_of_copies_is_refused(digits):
     schema = fb.fit_schema(digits, fb.Sketch().space(None))
     question = message(schema, np.zeros(schema.point_width), [1.0])
     for policy in ("trusted", "coarsen"):
-        with pytest.raises(DataError, check=coded("protocols.too-few-different-rows")):
+        with pytest.raises(DataError, check=coded("protocols.too-few-different-rows", "schema.too-few-in-a-group")):
             client_of(digits.take([3] * 50), policy=policy).answer(question)
     # With epsilon a refusal would tell what epsilon does not cover.
     assert client_of(digits.take([3] * 50), epsilon=1.0).answer(question).scalars["rows"] == 50
@@ -362,7 +360,7 @@ def test_a_refusal_counts_and_a_malformed_message_does_not(victim):
     client = client_of(table.take([0] * 50), policy="coarsen")
     with pytest.raises(ProtocolError):
         ask(client, schema, np.zeros(WIDTH), [0.5])
-    with pytest.raises(DataError, check=coded("protocols.too-few-different-rows")):
+    with pytest.raises(DataError, check=coded("schema.too-few-in-a-group")):
         ask(client, schema, np.zeros(WIDTH), [1.0])
     again = client_of(table.take([0] * 50), policy="coarsen")
     again.restore(client.state())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.atomic import private_folder, read_arrays, write_arrays
 from fedbary.data.columns import kind_of
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table, concat
 from fedbary.errors import DataError, PrivacyError
 from fedbary.guard.ledger import Ledger
@@ -29,10 +31,14 @@ _ROWS = "rows.npz"
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """Released rows, keyed hashes of the rows that they were, and a digest of the whole table then."""
+    """Released rows, keyed hashes of the rows that they were, and a digest of the whole table then.
+
+    ``since`` marks those that came after the last version whose products could be told.
+    """
 
     released: ReleasedTable
     keys: NDArray[np.uint64]
+    since: NDArray[np.bool_]
     digest: str
 
 
@@ -77,7 +83,8 @@ class ReleasedTables:
         return _from_arrays(arrays) if arrays else None
 
     def _after(self, released: ReleasedTable, table: Table) -> _Kept:
-        return _Kept(released, self._hashes(table)[released.places], content_digest(table))
+        keys = self._hashes(table)[released.places]
+        return _Kept(released, keys, np.zeros(len(keys), dtype=bool), content_digest(table))
 
     def _next(self, before: _Kept, table: Table, kind: str) -> _Kept:
         old = before.released
@@ -94,23 +101,22 @@ class ReleasedTables:
             )
             return before
         hashes = self._hashes(table)
-        rows, keys = old.rows, before.keys
-        went = ~np.isin(keys, hashes)
-        if went.any() and not went.all() and _is_group(rows.take(went), old):
-            rows, keys = rows.take(~went), keys[~went]
+        rows, keys, since = old.rows, before.keys, before.since
+        stays = np.ones(len(keys), dtype=bool)
+        stays[_told_alone(old, np.flatnonzero(~np.isin(keys, hashes)))] = False
+        rows, keys, since = rows.take(stays), keys[stays], since[stays]
         came = np.flatnonzero(~np.isin(hashes, keys))
-        products = old.products
         try:
             new = ReleasedTable.guarded(table.take(came), kind, old.least)
-        except DataError:
-            new = None  # too few to be a group
-        if new is not None:
+        except DataError:  # too few to be a group
+            if len(keys) == len(before.keys):
+                return replace(before, digest=digest)
+        else:
             rows, keys = concat([rows, new.rows.replace(ids=None)]), np.append(keys, hashes[came[new.places]])
-            products = products and is_plain(new)
-        if len(keys) == len(before.keys) and new is None:
-            return replace(before, digest=digest)
-        now = replace(old, rows=rows, places=np.arange(len(rows)), products=products)
-        return _Kept(now, keys, digest)
+            since = np.append(since, np.ones(len(new.places), dtype=bool))
+        products = not since.any() or is_plain(replace(old, rows=rows.take(since)))
+        now = replace(old, rows=rows, places=np.arange(len(rows)), declared=len(table), products=products)
+        return _Kept(now, keys, since & (not products), digest)
 
     def _hashes(self, table: Table) -> NDArray[np.uint64]:
         return np.asarray(row_keys(table, seed=self._secret).view(np.uint64).reshape(len(table), -1)[:, 0])
@@ -129,22 +135,29 @@ def kept_reply(place: Path) -> Reply | None:
     return Reply(0, json.loads(array_text(arrays["scalars"])), below(arrays, "array.")) if arrays else None
 
 
-def _is_group(rows: Table, old: ReleasedTable) -> bool:
-    """Whether rows could be told as they are, and without any other."""
-    try:
-        alone = ReleasedTable.guarded(rows, old.kind, old.least)
-    except DataError:
-        return False
-    return alone.rows is rows and is_plain(alone)
+def _told_alone(old: ReleasedTable, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of the released rows at some places that could be told as they are, and without any other."""
+    while len(places):
+        rows = old.rows.take(places)
+        try:
+            alone = ReleasedTable.guarded(rows, old.kind, old.least)
+        except DataError:
+            break
+        if alone.rows is rows:
+            return places if is_plain(alone) else places[:0]
+        same = row_keys(rows)[alone.places] == row_keys(alone.rows)
+        places = places[alone.places[same]]
+    return places[:0]
 
 
-def _layout(table: Table) -> dict[str, tuple[str, int]]:
+def _layout(table: Table) -> tuple[Mapping[str, tuple[str, int]], bool]:
     head = table.head()
-    return {name: (kind_of(values), values.size // len(head)) for name, values in head.columns.items()}
+    columns = {name: (str(kind_of(values)), values.size // len(head)) for name, values in head.columns.items()}
+    return columns, table.labels.dtype.kind == "O"
 
 
 def _to_arrays(kept: _Kept) -> dict[str, np.ndarray]:
-    released, arrays = kept.released, {"keys": kept.keys}
+    released, arrays = kept.released, {"keys": kept.keys, "since": kept.since}
     columns = {**released.rows.columns, "": released.rows.labels}
     texts: list[list[str | None] | None] = []
     for place, values in enumerate(columns.values()):
@@ -159,8 +172,10 @@ def _to_arrays(kept: _Kept) -> dict[str, np.ndarray]:
         "columns": list(released.rows.columns),
         "texts": texts,
         "label": released.rows.label_name,
+        "reading": released.rows.reading.to_json(),
         "kind": released.kind,
         "least": released.least,
+        "declared": released.declared,
         "naming": sorted(released.naming),
         "products": released.products,
         "digest": kept.digest,
@@ -175,8 +190,19 @@ def _from_arrays(arrays: dict[str, np.ndarray]) -> _Kept:
         values = arrays[f"column.{place}"]
         columns.append(values if texts is None else np.array(texts, dtype=object)[values])
     *features, labels = columns
-    rows = Table(dict(zip(about["columns"], features, strict=True)), labels, label_name=about["label"])
-    released = ReleasedTable(
-        rows, about["kind"], about["least"], np.arange(len(rows)), frozenset(about["naming"]), about["products"]
+    rows = Table(
+        dict(zip(about["columns"], features, strict=True)),
+        labels,
+        label_name=about["label"],
+        reading=Reading.from_json(about["reading"]),
     )
-    return _Kept(released, arrays["keys"], about["digest"])
+    released = ReleasedTable(
+        rows,
+        about["kind"],
+        about["least"],
+        np.arange(len(rows)),
+        about["declared"],
+        frozenset(about["naming"]),
+        about["products"],
+    )
+    return _Kept(released, arrays["keys"], arrays["since"], about["digest"])

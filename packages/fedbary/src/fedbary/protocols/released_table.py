@@ -49,6 +49,8 @@ class ReleasedTable:
         Fewest of them behind anything that leaves; 1 where the server is trusted.
     places : array of int
         Which rows of the owner's table they are.
+    declared : int
+        How many rows the owner's table had when they were chosen.
     naming : frozenset of str
         Columns of texts that name rows: nothing but that they exist is in ``rows``, and no card has them.
     products : bool
@@ -59,13 +61,14 @@ class ReleasedTable:
     kind: str
     least: int
     places: NDArray[np.int64]
+    declared: int
     naming: frozenset[str] = frozenset()
     products: bool = True
 
     @classmethod
     def whole(cls, table: Table, kind: str, min_group: int = 1) -> ReleasedTable:  # noqa: ARG003 - a `Release`
         """All rows as they are, for a server that is trusted."""
-        return cls(table, kind, 1, np.arange(len(table)), names_of_rows(table))
+        return cls(table, kind, 1, np.arange(len(table)), len(table), names_of_rows(table))
 
     @classmethod
     def guarded(cls, table: Table, kind: str, min_group: int) -> ReleasedTable:
@@ -103,7 +106,7 @@ class ReleasedTable:
             for name, values in table.columns.items()
         )
         same = same and np.array_equal(rows.labels, table.labels)
-        return cls(table if same else rows.replace(ids=None), kind, min_group, places, naming)
+        return cls(table if same else rows.replace(ids=None), kind, min_group, places, len(table), naming)
 
     def as_a_card(self, part: Table) -> Table:
         """Some of the rows as a card has them: columns in the order of their names, very wide blocks narrowed."""

@@ -148,8 +148,8 @@ class CardsClient:
         released = self._released.of(check_table(self._table, Space(task=task)))
         if self._trusted:
             card = card_of_different_rows(released.rows, released.kind, told=released.as_a_card)
-            return replace(card, rows=len(self._table), shared=True)
-        return replace(guarded_card(released), rows=len(self._table), shared=settings.shared)
+            return replace(card, rows=released.declared, shared=True)
+        return replace(guarded_card(released), rows=released.declared, shared=settings.shared)
 
     @property
     def _trusted(self) -> bool:

@@ -132,7 +132,7 @@ class InterpolationClient:
         self._schema, self._round = schema, 0
         self._place(cloud)
         notes = fit_notes(released.rows, schema, cloud, min_group=least)
-        return Reply(0, {"rows": len(self._table), "allowed": self._allowed}, notes=notes)
+        return Reply(0, {"rows": released.declared, "allowed": self._allowed}, notes=notes)
 
     def _begin(self, size: int) -> None:
         """Draw the γ that all clients begin with; no more points than the guard allows."""

@@ -163,7 +163,7 @@ class SketchClient:
         return self._exact_reply(self._released.of(schema.label.kind), schema, sketch)
 
     def _exact_reply(self, released: ReleasedTable, schema: Schema, sketch: SketchPoints) -> Reply:
-        rows, least = len(self._table), max(released.least, self._policy.min_group)
+        rows, least = released.declared, max(released.least, self._policy.min_group)
         seen = self._rows_seen(schema, released.rows)
         cloud = seen.cloud
         if cloud.distinct < least:
