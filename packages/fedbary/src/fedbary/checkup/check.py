@@ -23,6 +23,7 @@ from fedbary.data.formats import opened
 from fedbary.data.frames import WITHOUT_LABEL
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
+from fedbary.data.persons import persons_if_there
 from fedbary.data.places import AnyPath, file_name
 from fedbary.data.read_columns import UNREAD, UNREAD_CELLS
 from fedbary.data.reading import Reading
@@ -85,7 +86,7 @@ def check(
     if reference is not None:
         # A query is that of one database, and whose row it is says nothing about a row of the reference.
         asked = None if options is None else replace(options, query=None, client_column=None)
-        other, _ = _table(reference, name, id=id, options=asked, reading=None)
+        other, _ = persons_if_there(lambda own: _table(reference, name, id=id, options=own, reading=None), asked)
         other = other.replace(origin=other.origin or "the reference")
         agreed, reading = fit_schema(other, Sketch().space(None)), other.reading
     table, refusals = _table(data, name, id=id, options=options, reading=reading)

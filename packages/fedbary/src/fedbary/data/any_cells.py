@@ -17,8 +17,9 @@ import numpy as np
 from fedbary.data.column_cells import ColumnCells, TextCells, any_cells_of
 from fedbary.data.columns import LARGEST, Array, as_ids, naming
 from fedbary.data.formats import opened
-from fedbary.data.frames import label_names, require_column, require_unique, texts
+from fedbary.data.frames import check_roles, label_names, require_unique, texts, with_index
 from fedbary.data.options import ReadOptions
+from fedbary.data.persons import person_codes
 from fedbary.data.places import AnyPath, file_name
 from fedbary.data.read_columns import category_texts, columns_of
 from fedbary.data.reading import LEFT_OUT, Reading
@@ -73,17 +74,19 @@ def table_of_any_cells(
     reading: Reading | None,
 ) -> Table:
     """The table of a frame, as `read_any_cells` reads that of a file."""
+    frame = with_index(frame, options.person)
     names = [str(name) for name in frame.columns]
     require_unique(names)
     frame = frame.set_axis(names, axis=1)
-    require_column(names, label, role="label")
+    check_roles(names, label, None, options.person)
     if len(frame) == 0:
         raise DataError("data.header-only", columns=len(names))
     labels = _labels(frame[label], options.decimal or "")
-    others = [name for name in (label, id) if name in names]
+    others = list(dict.fromkeys(name for name in (label, id, options.person) if name in names))
     features, stated = _features(frame.drop(columns=others), options, reading, others)
     ids = None if id not in names else _ids(str(id), frame)
-    return Table(features, labels, ids=ids, label_name=label, id_name=id or "row", reading=stated)
+    persons = None if options.person is None else person_codes(frame[options.person])
+    return Table(features, labels, ids=ids, label_name=label, id_name=id or "row", reading=stated, persons=persons)
 
 
 def _ids(name: str, frame: pd.DataFrame) -> Array | None:

@@ -232,6 +232,26 @@ def require_column(names: Sequence[str], wanted: str, *, role: str) -> None:
     )
 
 
+def with_index(frame: pd.DataFrame, *wanted: str | None) -> pd.DataFrame:
+    """A frame with its index as columns, where one of these is there and no column is called so."""
+    missed = [name for name in wanted if name is not None and name not in frame.columns and name in frame.index.names]
+    return frame.reset_index() if missed else frame
+
+
+def check_roles(names: Sequence[str], label: str, id: str | None, person: str | None) -> list[str]:  # noqa: A002
+    """Raise a DataError unless the columns of these roles are there, and neither id nor person is the label.
+
+    Returns the columns that are no features.
+    """
+    require_column(names, label, role="label")
+    for role, wanted in (("id", id), ("person", person)):
+        if wanted is not None:
+            require_column(names, wanted, role=role)
+            if wanted == label:
+                raise DataError("data.label-is-id", column=wanted, role=role)
+    return list(dict.fromkeys(name for name in (label, id, person) if name is not None))
+
+
 def texts(values: Sequence[str | None]) -> Array:
     """A column of texts, None where one is missing.
 

@@ -19,6 +19,11 @@ _THINGS = {
     "invoice", "ticket", "user", "member", "employee", "student", "policy", "serial", "registration", "passport",
     "phone", "telephone", "line", "sequence", "participant", "specimen", "admission", "visit", "transaction", "booking",
 }  # fmt: skip
+# What a person may have several of, and numbers of rows.
+_EVENTS = {
+    "sample", "record", "row", "order", "invoice", "ticket", "line", "sequence", "specimen", "admission", "visit",
+    "transaction", "booking", "serial", "case", "unnamed", "rowid", "rownum",
+}  # fmt: skip
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 
@@ -38,6 +43,17 @@ def is_named_like_an_id(name: str) -> bool:
     if words[0] in _IDS or words[-1] in _IDS:
         return True
     return words[-1] in _NUMBERS and any(word in _THINGS for word in words[:-1])
+
+
+def may_name_persons(name: str) -> bool:
+    """Whether a column of such a name may say whose a row is.
+
+    Examples
+    --------
+    >>> [may_name_persons(name) for name in ("patient_id", "ID", "Individual ID", "Sample Number", "age")]
+    [True, True, True, False, False]
+    """
+    return is_named_like_an_id(name) and not _EVENTS.intersection(word.lower() for word in _WORD.findall(name))
 
 
 def are_row_numbers(cells: Array) -> bool:

@@ -46,6 +46,9 @@ class ReadOptions:
         SQL query, where the data is a database (postgresql://…, sqlite:///…). Default: its only table.
     client_column : str, optional
         Column that says whose row it is, where one file holds the rows of many clients.
+    person : str, optional
+        Column that says which person a row is about, where one has several: guards then count persons, and it is no
+        feature. Default: each different row is a person.
     encoder : str, optional
         What turns images and free text into numbers (pixels, hashing, timm:NAME, sentence-transformers:NAME); in
         Python also a function. Default: pixels for images, none for text.
@@ -69,6 +72,7 @@ class ReadOptions:
     sheet: str | None = None
     query: str | None = None
     client_column: str | None = None
+    person: str | None = None
     encoder: Encoder = None
 
     def __post_init__(self) -> None:

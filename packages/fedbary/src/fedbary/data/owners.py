@@ -9,6 +9,7 @@ import numpy as np
 
 from fedbary.checks import did_you_mean
 from fedbary.data.formats.cells import Cells
+from fedbary.data.persons import named_codes
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
@@ -41,7 +42,7 @@ class OwnedRows:
         if column not in columns:
             guess = did_you_mean(column, columns)
             raise DataError("formats.no-client-column", column=column, guess=guess, names=tuple(columns))
-        names, codes = _owners(cells.frame.iloc[:, columns.index(column)])
+        names, codes = named_codes(cells.frame.iloc[:, columns.index(column)])
         if not names:
             raise DataError("formats.no-owner", column=column)
         nobody = int(np.count_nonzero(codes < 0))
@@ -58,19 +59,3 @@ def without_column(frame: pd.DataFrame, column: str | None) -> pd.DataFrame:
     """A frame without the column that says whose a row is, if it has one."""
     kept = [str(name) != column for name in frame.columns]
     return frame if all(kept) else frame.loc[:, kept]
-
-
-def _owners(series: pd.Series[Any]) -> tuple[list[str], np.ndarray[Any, np.dtype[np.intp]]]:
-    """Names of clients, and for each row the place of its own; −1 where it has none."""
-    import pandas as pd
-
-    codes, values = pd.factorize(series)
-    texts = [_name(value) for value in values]
-    names = list(dict.fromkeys(text for text in texts if text))
-    places = np.array([*(names.index(text) if text else -1 for text in texts), -1], dtype=np.intp)
-    return names, places[codes]  # the code of a missing cell is −1, the last
-
-
-def _name(value: Any) -> str:
-    """A whole number that stands in a column with gaps is no fraction."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()

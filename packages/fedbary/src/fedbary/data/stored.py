@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbary.data.columns import as_ids, as_labels, check_layout, kind_of, missing_rows, naming
+from fedbary.data.persons import as_persons
 from fedbary.data.stored_columns import StoredColumns
 from fedbary.data.table import Table
 from fedbary.errors import DataError, wrong_parameter
@@ -22,7 +23,7 @@ MOST_IN_MEMORY = 2**24
 
 @dataclass(frozen=True, eq=False)
 class StoredTable(Table):
-    """A table whose labels and ids are in memory, and whose features are read from a file whenever they are needed.
+    """A table whose labels, ids and persons are in memory; features are read from a file whenever they are needed.
 
     `batches` reads a part at a time; ``columns[name]`` reads one column. All else that a `Table` does works, too.
     What is wrong with a cell is said when it is met. The file must not change in the meantime.
@@ -45,6 +46,8 @@ class StoredTable(Table):
     def __post_init__(self) -> None:
         with naming(self.origin):
             object.__setattr__(self, "labels", as_labels(self.label_name, self.labels))
+            persons = None if self.persons is None else as_persons(self.persons, len(self.labels))
+            object.__setattr__(self, "persons", persons)
             object.__setattr__(self, "ids", None if self.ids is None else as_ids(self.id_name, self.ids))
             extra = {} if self.ids is None else {self.id_name: self.ids}
             check_layout(
@@ -71,12 +74,16 @@ class StoredTable(Table):
         if chosen.dtype.kind == "b" and chosen.shape != (len(self),):
             raise DataError("data.mask-does-not-fit", mask=int(chosen.size), rows=len(self))
         places = np.arange(len(self))[chosen if chosen.size else chosen.astype(np.intp)]
-        labels, ids = self.labels[places], None if self.ids is None else self.ids[places]
+        own = {
+            "labels": self.labels[places],
+            "ids": None if self.ids is None else self.ids[places],
+            "persons": None if self.persons is None else self.persons[places],
+        }
         if len(places) * self.columns.width > MOST_IN_MEMORY and bool((np.diff(places) > 0).all()):
-            return dataclasses.replace(self, columns=self.columns.choose(places), labels=labels, ids=ids)
+            return dataclasses.replace(self, columns=self.columns.choose(places), **own)
         once, again = np.unique(places, return_inverse=True)
         columns = self.columns.choose(once).in_memory()
-        return self.replace(columns={n: column[again] for n, column in columns.items()}, labels=labels, ids=ids)
+        return self.replace(columns={n: column[again] for n, column in columns.items()}, **own)
 
     def head(self) -> Table:
         """One row in memory, by which its columns are known."""
@@ -100,7 +107,10 @@ class StoredTable(Table):
                     return
                 part = slice(start, start + rows)
                 table = self.replace(
-                    columns=columns, labels=self.labels[part], ids=None if self.ids is None else self.ids[part]
+                    columns=columns,
+                    labels=self.labels[part],
+                    ids=None if self.ids is None else self.ids[part],
+                    persons=None if self.persons is None else self.persons[part],
                 )
             except DataError as error:
                 raise self._of_all_rows(error) from error.__cause__

@@ -27,14 +27,16 @@ from fedbary.data.formats.cells import clean_names
 from fedbary.data.formats.damage import refuse_rows
 from fedbary.data.formats.image_columns import with_images
 from fedbary.data.frames import (
+    check_roles,
     is_used,
     labelled,
     labels_from_series,
     reading_of,
-    require_column,
     require_unique,
 )
+from fedbary.data.identifiers import may_name_persons
 from fedbary.data.options import ReadOptions
+from fedbary.data.persons import person_codes, repeat_notes
 from fedbary.data.places import AnyPath, file_name, is_url
 from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading
 from fedbary.data.stored_columns import StoredColumns
@@ -68,7 +70,7 @@ def stored_table(
         return None  # reading it will say what is wrong
     with opened_rows(file) as rows, naming(file_name(file)):
         fits = not small and rows.cells() <= stored.MOST_IN_MEMORY
-        fields = None if fits else _fields(rows.schema, id)
+        fields = None if fits else _fields(rows.schema, (id, None if options is None else options.person))
         return (
             None
             if fields is None
@@ -88,14 +90,17 @@ def _table(
     reading: Reading | None,
 ) -> stored.StoredTable | None:
     fields = {name: field for name, field in fields.items() if name != asked.client_column}
-    _check_roles(list(fields), label, id)
+    others = check_roles(list(fields), label, id, asked.person)
     there, chosen, unlabelled = labelled(label, _labels(rows, file, fields[label]))
     labels = labels_from_series(label, there, asked.decimal or "")
     ids: Array | None = chosen
     if id is not None:
         named = np.asarray(pandas_column(whole_column(rows, fields[id])).to_numpy())
         ids = named if chosen is None else named[chosen]
-    others = (label,) if id is None else (label, id)
+    persons = None
+    if asked.person is not None:
+        cells = pandas_column(whole_column(rows, fields[asked.person]))
+        persons = person_codes(cells if chosen is None else cells.iloc[chosen])
     columns = {name: field for name, field in fields.items() if name not in others}
     told = told_reading(list(columns), asked, (*others, *(reading or ())))
     used = {name: field for name, field in columns.items() if is_used(told, name)}
@@ -108,36 +113,30 @@ def _table(
         return None
     require_unique(decided.columns())
     kept = StoredColumns(file, len(labels), stamp, columns, decided, look.with_gaps(decided), chosen)
-    notes = (*unlabelled, *notes, *unread)
-    return stored.StoredTable(kept, labels, ids, label, id or "row", file_name(file), decided, notes)
+    doubtful = [name for name in columns if may_name_persons(name)] if persons is None else []
+    repeated = repeat_notes((name, pandas_column(whole_column(rows, columns[name]))) for name in doubtful)
+    notes = (*unlabelled, *repeated, *notes, *unread)
+    return stored.StoredTable(kept, labels, ids, label, id or "row", file_name(file), decided, notes, persons)
 
 
-def _fields(schema: Any, id: str | None) -> dict[str, str] | None:  # noqa: A002 - as in `read`
-    """The columns of the frame that a file would become → what Arrow calls them; an index only where it has the id.
+def _fields(schema: Any, wanted: tuple[str | None, ...]) -> dict[str, str] | None:
+    """The columns of the frame that a file would become → what Arrow calls them; an index only where it is wanted.
 
-    None where the id is an index that is counted rather than stored.
+    None where that is an index that is counted rather than stored.
     """
     frame = schema.empty_table().to_pandas()
     frame = frame.set_axis(clean_names(frame.columns), axis=1)
     index = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     levels = [one for one in index if isinstance(one, str) and one in schema.names]
     fields = [name for name in schema.names if name not in levels]
-    if id is not None and id not in frame.columns:
-        if any(isinstance(one, dict) and one.get("name") == id for one in index):
-            return None
-        if id in frame.index.names:
-            frame, fields = frame.reset_index(), [*levels, *fields]
+    missed = [name for name in wanted if name is not None and name not in frame.columns]
+    if any(isinstance(one, dict) and one.get("name") in missed for one in index):
+        return None
+    if any(name in frame.index.names for name in missed):
+        frame, fields = frame.reset_index(), [*levels, *fields]
     names = [str(name) for name in frame.columns]
     require_unique(names)
     return dict(zip(names, fields, strict=True))
-
-
-def _check_roles(names: list[str], label: str, id: str | None) -> None:  # noqa: A002 - as in `read`
-    require_column(names, label, role="label")
-    if id is not None:
-        require_column(names, id, role="id")
-        if id == label:
-            raise DataError("data.label-is-id", column=id)
 
 
 def _labels(rows: ArrowRows, file: Path, field: str) -> Any:

@@ -1,4 +1,4 @@
-"""A table: feature columns, a label for each row, and optional row ids."""
+"""A table: feature columns, a label for each row, and optionally row ids and whose each row is."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from fedbary.data.columns import (
     naming,
 )
 from fedbary.data.frames import (
+    check_roles,
     features_of,
     labelled,
     labels_as_series,
     labels_from_series,
     require_column,
     require_unique,
+    with_index,
 )
 from fedbary.data.options import ReadOptions
+from fedbary.data.persons import Persons, as_persons, person_codes, repeat_notes
 from fedbary.data.reading import Reading
 from fedbary.data.sparse import dense, is_sparse
 from fedbary.errors import DataError, wrong_parameter
@@ -64,6 +67,9 @@ class Table:
         How the columns of a file or frame became these; empty for arrays.
     notes
         What was guessed when it was read, for its owner.
+    persons
+        Whose each row is: whole numbers, the same for rows of one person, or names, which become numbers. They stay
+        here: guards count them, and nothing else is made of them. Without them each different row is a person.
 
     Examples
     --------
@@ -80,6 +86,7 @@ class Table:
     origin: str = ""
     reading: Reading = field(default_factory=Reading)
     notes: tuple[Note, ...] = ()
+    persons: Persons | None = None
 
     def __post_init__(self) -> None:
         with naming(self.origin):
@@ -88,7 +95,8 @@ class Table:
             ids = None if self.ids is None else as_ids(self.id_name, self.ids)
             extra = {} if ids is None else {self.id_name: ids}
             check_layout(columns, {**extra, self.label_name: labels})
-        for name, value in (("columns", columns), ("labels", labels), ("ids", ids)):
+            persons = None if self.persons is None else as_persons(self.persons, len(labels))
+        for name, value in (("columns", columns), ("labels", labels), ("ids", ids), ("persons", persons)):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -123,13 +131,23 @@ class Table:
         asked = options or ReadOptions()
         stated = Reading()
         notes: tuple[Note, ...] = ()
+        persons: Persons | None = None
         with naming(origin):
             if is_sparse(X):
                 X, notes = dense(X)
             if isinstance(X, pd.DataFrame):
+                if asked.person is not None:
+                    X = X.set_axis([str(name) for name in X.columns], axis=1)
+                    require_column(list(X.columns), asked.person, role="person")
+                    persons, X = person_codes(X[asked.person]), X.drop(columns=asked.person)
+                repeated = () if asked.person is not None else repeat_notes(X.items())
                 features, stated, notes = features_of(X, asked, reading)
+                notes = (*repeated, *notes)
             else:
                 features = columns_from_array(X, columns)
+                if asked.person is not None:
+                    require_column(list(features), asked.person, role="person")
+                    persons = as_persons(features.pop(asked.person), len(X))
             given = labels_as_series(label_name, y)
             if len(X) == 0:
                 raise DataError("data.array-without-rows")
@@ -139,9 +157,18 @@ class Table:
             if rows is not None:
                 ids = rows if ids is None else np.asarray(ids)[rows]
                 features = {name: column[rows] for name, column in features.items()}
+                persons = None if persons is None else persons[rows]
             labels = labels_from_series(label_name, there, asked.decimal or "")
-        notes = (*notes, *unlabelled)
-        return cls(features, labels, ids=ids, label_name=label_name, origin=origin, reading=stated, notes=notes)
+        return cls(
+            features,
+            labels,
+            ids=ids,
+            label_name=label_name,
+            origin=origin,
+            reading=stated,
+            notes=(*notes, *unlabelled),
+            persons=persons,
+        )
 
     @classmethod
     def from_frame(
@@ -155,7 +182,7 @@ class Table:
         notes: tuple[Note, ...] = (),
         origin: str = "",
     ) -> Table:
-        """Build a table from a DataFrame: every column but the label and the id is a feature.
+        """Build a table from a DataFrame: every column but the label, the id and the person is a feature.
 
         Rows without a label are left out; the others are known by their ids, or else by their positions in the frame.
         ``options`` say what is asked of reading its columns, ``reading`` how they were agreed to be read; the rest is
@@ -169,25 +196,22 @@ class Table:
         array(['yes', 'no'], dtype=object)
         """
         with naming(origin):
-            if id is not None and id not in frame.columns and id in frame.index.names:
-                frame = frame.reset_index()
+            asked = options or ReadOptions()
+            frame = with_index(frame, id, asked.person)
             names = [str(name) for name in frame.columns]
             require_unique(names)
             frame = frame.set_axis(names, axis=1)
-            require_column(names, label, role="label")
-            if id is not None:
-                require_column(names, id, role="id")
-                if id == label:
-                    raise DataError("data.label-is-id", column=id)
+            others = check_roles(names, label, id, asked.person)
             if len(frame) == 0:
                 raise DataError("data.header-only", columns=len(names))
-            asked = options or ReadOptions()
             there, rows, unlabelled = labelled(label, frame[label])
             frame = frame if rows is None else frame.iloc[rows]
             labels = labels_from_series(label, there, asked.decimal or "")
             ids = rows if id is None else np.asarray(frame[id].to_numpy())
-            others = (label,) if id is None else (label, id)
-            features, stated, guessed = features_of(frame.drop(columns=list(others)), asked, reading, others)
+            persons = None if asked.person is None else person_codes(frame[asked.person])
+            frame = frame.drop(columns=others)
+            repeated = () if asked.person is not None else repeat_notes(frame.items())
+            features, stated, guessed = features_of(frame, asked, reading, others)
         return cls(
             features,
             labels,
@@ -196,7 +220,8 @@ class Table:
             id_name=id or "row",
             origin=origin,
             reading=stated,
-            notes=(*notes, *unlabelled, *guessed),
+            notes=(*notes, *unlabelled, *repeated, *guessed),
+            persons=persons,
         )
 
     def __len__(self) -> int:
@@ -235,6 +260,7 @@ class Table:
             columns={name: column[chosen] for name, column in self.columns.items()},
             labels=self.labels[chosen],
             ids=None if self.ids is None else self.ids[chosen],
+            persons=None if self.persons is None else self.persons[chosen],
         )
 
     def head(self) -> Table:
@@ -261,6 +287,7 @@ class Table:
                 columns={name: column[part] for name, column in self.columns.items()},
                 labels=self.labels[part],
                 ids=None if self.ids is None else self.ids[part],
+                persons=None if self.persons is None else self.persons[part],
             )
 
     def replace(self, **changes: Any) -> Table:
@@ -300,7 +327,9 @@ class Table:
 
 
 def concat(tables: Iterable[Table]) -> Table:
-    """Put tables with the same columns under one another; ids are kept where all have them.
+    """Put tables with the same columns under one another; ids and persons are kept where all have them.
+
+    Numbers of persons mean the same in all of them, as they do in parts of one table.
 
     Examples
     --------
@@ -323,8 +352,10 @@ def concat(tables: Iterable[Table]) -> Table:
     ids = None
     if all(part.ids is not None for part in parts):
         ids = np.concatenate([part.row_names for part in parts])
+    persons = [part.persons for part in parts if part.persons is not None]
     return first.replace(
         columns={n: np.concatenate([part.columns[n] for part in parts]) for n in first.columns},
         labels=np.concatenate([part.labels for part in parts]),
         ids=ids,
+        persons=np.concatenate(persons) if len(persons) == len(parts) else None,
     )

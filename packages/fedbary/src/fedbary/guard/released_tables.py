@@ -95,9 +95,10 @@ class ReleasedTables:
         digest = content_digest(table)
         if digest == before.digest:
             return before
-        if _layout(table) != _layout(old.rows):
+        if _layout(table) != _layout(old.rows) or table.persons is not None or old.each > 1:
             logging.getLogger("fedbary.owner").warning(
-                "The columns are not those of the rows that answers are made of; `fedbary ledger reset` begins anew."
+                "Answers are made of the rows of before: with other columns, or with persons, new ones are left out "
+                "until `fedbary ledger reset`."
             )
             return before
         hashes = self._hashes(table)
@@ -176,6 +177,7 @@ def _to_arrays(kept: _Kept) -> dict[str, np.ndarray]:
         "kind": released.kind,
         "least": released.least,
         "declared": released.declared,
+        "each": released.each,
         "naming": sorted(released.naming),
         "products": released.products,
         "digest": kept.digest,
@@ -202,6 +204,7 @@ def _from_arrays(arrays: dict[str, np.ndarray]) -> _Kept:
         about["least"],
         np.arange(len(rows)),
         about["declared"],
+        about["each"],
         frozenset(about["naming"]),
         about["products"],
     )

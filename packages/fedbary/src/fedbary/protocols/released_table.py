@@ -32,6 +32,8 @@ _ROWS_PER_COORDINATE = 5
 # Among five rows for each coordinate the mean leverage is at most 1/5. With a limit near that, Dry Bean's smallest
 # class lost 11 of 16 rows; with this one it keeps all or most.
 _MOST_LEVERAGE = 0.5
+# Share of the rows that stay where a person has only so many.
+_STAY = 0.9
 _ROUNDING = 1e-12
 
 
@@ -51,6 +53,8 @@ class ReleasedTable:
         Which rows of the owner's table they are.
     declared : int
         How many rows the owner's table had when they were chosen.
+    each : int
+        Most of them that are one person's; so many times more must be behind anything, for as many persons to be.
     naming : frozenset of str
         Columns of texts that name rows: nothing but that they exist is in ``rows``, and no card has them.
     products : bool
@@ -62,13 +66,14 @@ class ReleasedTable:
     least: int
     places: NDArray[np.int64]
     declared: int
+    each: int = 1
     naming: frozenset[str] = frozenset()
     products: bool = True
 
     @classmethod
     def whole(cls, table: Table, kind: str, min_group: int = 1) -> ReleasedTable:  # noqa: ARG003 - a `Release`
         """All rows as they are, for a server that is trusted."""
-        return cls(table, kind, 1, np.arange(len(table)), len(table), names_of_rows(table))
+        return cls(table, kind, 1, np.arange(len(table)), len(table), naming=names_of_rows(table))
 
     @classmethod
     def guarded(cls, table: Table, kind: str, min_group: int) -> ReleasedTable:
@@ -78,6 +83,9 @@ class ReleasedTable:
         the others (of a class, or of the table), levels that fewer have, cells as far as they make up more than
         1/``min_group`` of a column's sum of squares, and, with five rows for each coordinate, rows that a combination
         of columns could single out.
+
+        Where persons are known, it is persons that count: of each there are rows up to a number that leaves nine of
+        ten rows in, and any group is so many times larger.
 
         Examples
         --------
@@ -90,12 +98,13 @@ class ReleasedTable:
         naming = names_of_rows(table)
         nothing = np.full(len(table), RARE, dtype=object)
         columns = {name: nothing if name in naming else values for name, values in table.columns.items()}
-        rows = table.replace(columns=columns, ids=np.arange(len(table)))
+        rows, each = _fewer_of_each(table.replace(columns=columns, ids=np.arange(len(table))))
+        least = min_group * each
         while True:
-            rows = _without_large_cells(_common_rows(rows, kind, min_group), kind, min_group)
-            if min_group < 2:
+            rows = _without_large_cells(_common_rows(rows, kind, least), kind, least)
+            if least < 2:
                 break
-            plain = ~_stand_out(rows, kind, min_group)
+            plain = ~_stand_out(rows, kind, least, each)
             if plain.all():
                 break
             rows = rows.take(np.flatnonzero(plain))
@@ -106,7 +115,7 @@ class ReleasedTable:
             for name, values in table.columns.items()
         )
         same = same and np.array_equal(rows.labels, table.labels)
-        return cls(table if same else rows.replace(ids=None), kind, min_group, places, len(table), naming)
+        return cls(table if same else rows.replace(ids=None), kind, least, places, len(table), each, naming)
 
     def as_a_card(self, part: Table) -> Table:
         """Some of the rows as a card has them: columns in the order of their names, very wide blocks narrowed."""
@@ -148,10 +157,22 @@ def points_of(rows: Table, kind: str) -> tuple[NDArray[np.int64], Floats]:
     return class_codes(rows, kind)[1], points
 
 
-def enough_rows(points: Floats) -> bool:
-    """Whether there are five rows for each coordinate that varies."""
+def enough_rows(points: Floats, each: int) -> bool:
+    """Whether there are five rows for each coordinate that varies, and as many times more as a person has."""
     varying = int((points != points[0]).any(axis=0).sum())
-    return len(points) >= _ROWS_PER_COORDINATE * varying
+    return len(points) >= _ROWS_PER_COORDINATE * varying * each
+
+
+def _fewer_of_each(table: Table) -> tuple[Table, int]:
+    """The table with no more than some rows of any person, and how many these are: nine of ten rows stay."""
+    if table.persons is None:
+        return table, 1
+    order = np.argsort(table.persons, kind="stable")
+    _, first, counts = np.unique(table.persons[order], return_index=True, return_counts=True)
+    each = next(most for most in range(1, len(table) + 1) if np.minimum(counts, most).sum() >= _STAY * len(table))
+    rank = np.empty(len(table), dtype=np.int64)
+    rank[order] = np.arange(len(table)) - np.repeat(first, counts)
+    return table.take(np.flatnonzero(rank < each)), each
 
 
 def _common_rows(table: Table, kind: str, min_group: int) -> Table:
@@ -173,7 +194,7 @@ def _without_large_cells(rows: Table, kind: str, min_group: int) -> Table:
     return rows.replace(columns=columns, labels=labels)
 
 
-def _stand_out(rows: Table, kind: str, min_group: int) -> NDArray[np.bool_]:
+def _stand_out(rows: Table, kind: str, min_group: int, each: int) -> NDArray[np.bool_]:
     """Rows that make up half of the sum of squares of some combination of columns, or more.
 
     The most that a row makes up of any is its leverage: ⟨z, Q⁺ z⟩ about the class means, as class sums are known, too.
@@ -184,7 +205,7 @@ def _stand_out(rows: Table, kind: str, min_group: int) -> NDArray[np.bool_]:
     large = np.zeros(len(points), dtype=bool)
     if any(values.ndim == 2 and values.shape[1] > MOST_COORDINATES for values in rows.columns.values()):
         large = (winsorised(points, min_group) != points).any(axis=1)
-    if not enough_rows(points):
+    if not enough_rows(points, each):
         return large
     classes = codes.max() + 1
     counts = np.bincount(codes, minlength=classes)
@@ -196,4 +217,4 @@ def _stand_out(rows: Table, kind: str, min_group: int) -> NDArray[np.bool_]:
     values, vectors = np.linalg.eigh(centred.T @ centred)
     kept = values > _ROUNDING * max(len(values), 1)
     leverage = ((centred @ (vectors[:, kept] / np.sqrt(values[kept]))) ** 2).sum(axis=1)
-    return np.asarray(large | (leverage > _MOST_LEVERAGE - _ROUNDING))
+    return np.asarray(large | (leverage > _MOST_LEVERAGE / each - _ROUNDING))

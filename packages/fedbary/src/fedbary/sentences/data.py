@@ -66,6 +66,10 @@ SENTENCES = {
         command="column {column!r} is free text[[ ({different} different texts in {rows} rows)]][[, such as {example!r}]]; to use it, give an encoder with --encoder hashing",
     ),
     "header-only": say("there are no rows under the {columns} column names; expected at least one"),
+    "identifier-repeats": say(
+        "{column!r} repeats: if it names persons, one has up to {most} rows, and min_group counts rows; name it as <person>",
+        command="{column!r} repeats: if it names persons, one has up to {most} rows, and min_group counts rows; name it with --person",
+    ),
     "ids-missing": say("the id column {name!r} is missing in {missing:counted row}; fill it in or leave out the id"),
     "ids-repeat": say(
         "the id column {name!r} repeats an earlier id in {count:counted row}[[, such as {example!r} in row {row} (counted from 0)]]; make the ids unique or leave them out"
@@ -74,7 +78,7 @@ SENTENCES = {
     "label-guessed": say(
         "{column!r} is taken for the label, as the only feature of classes; name another with label=..."
     ),
-    "label-is-id": say("column {column!r} cannot be both the label and the id; choose another id"),
+    "label-is-id": say("column {column!r} cannot be both the label and the {role}; choose another {role}", "role"),
     "labels-kind": say("the label column {name!r} holds [[{kind}|something else]]; expected numbers, booleans or text"),
     "labels-missing": say(
         "the label column {name!r} is missing in {missing} of {rows} rows; fill in labels, or name another column"
@@ -160,6 +164,7 @@ SENTENCES = {
         command="{option} names a column {wanted!r} that is not there{guess}; the {columns:counted column} {columns:either is are} {names:quoted}",
     ),
     "pair-flips-need-classes": say("kind='pair' needs classes, but the labels are a quantity; use kind='uniform'"),
+    "persons-shape": say("the persons have shape {shape}; expected one for each row"),
     "points-beside-commas": say(
         "{columns:quoted} {columns:either is are} read with decimal points, though other columns have decimal commas; if 1.234 is more than a thousand, say <decimal=,>"
     ),

@@ -114,8 +114,14 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def content_digest(table: Table) -> str:
-    """One hash of a table's rows, in whatever order."""
-    return hashlib.sha256(b"".join(np.sort(row_keys(table)).tolist())).hexdigest()
+    """One hash of a table's rows, in whatever order, and of which are of one person where that is known."""
+    keys = row_keys(table)
+    if table.persons is not None:
+        order = np.lexsort((keys, table.persons))
+        ends = np.flatnonzero(np.diff(table.persons[order])) + 1
+        rows = np.split(keys[order], ends)
+        keys = np.array([hashlib.blake2b(b"".join(own.tolist()), digest_size=16).digest() for own in rows], dtype="S16")
+    return hashlib.sha256(b"".join(np.sort(keys).tolist())).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +177,15 @@ def order_digest(table: Table) -> str:
     return hashlib.sha256(b"".join(row_keys(table).tolist())).hexdigest()
 
 
+def same_rows(table: Table) -> NDArray[np.int64]:
+    """A number for each row, the same for equal ones."""
+    return np.unique(_hashes(table), return_inverse=True)[1].astype(np.int64)
+
+
+def _hashes(table: Table) -> NDArray[np.bytes_]:
+    return row_keys(table) if len(table) <= PART else _Large.of(table).hashes
+
+
 def different_rows(table: Table) -> Table:
     """The table with each row once: what guards count."""
     return once(table).replace(ids=None)
@@ -178,8 +193,7 @@ def different_rows(table: Table) -> Table:
 
 def once(table: Table) -> Table:
     """The table with the first of each different row, with its id."""
-    keys = row_keys(table) if len(table) <= PART else _Large.of(table).hashes
-    first = np.sort(np.unique(keys, return_index=True)[1])
+    first = np.sort(np.unique(_hashes(table), return_index=True)[1])
     return table if len(first) == len(table) else table.take(first)
 
 

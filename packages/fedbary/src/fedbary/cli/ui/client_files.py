@@ -64,16 +64,17 @@ def read_reference(
 ) -> Table:
     """Read the reference, whose rows need no ids; but an id column that it has must not become a feature."""
     from fedbary.data.files import read
+    from fedbary.data.persons import persons_if_there
 
     # Whose row it is, where clients share a file, says nothing about a row of the reference.
     drop = (*options.drop, *([] if options.client_column is None else [options.client_column]))
     own = replace(options, client_column=None, drop=drop, query=None)
     try:
-        return read(path, label, id=row_id, options=own, reading=agreed)
+        return persons_if_there(lambda asked: read(path, label, id=row_id, options=asked, reading=agreed), own)
     except DataError:
         if row_id is None:
             raise
-        return read(path, label, options=own, reading=agreed)
+        return persons_if_there(lambda asked: read(path, label, options=asked, reading=agreed), own)
 
 
 def require_some_table(tables: Mapping[str, Table | DataError]) -> None:

@@ -213,12 +213,12 @@ def _told(options: ReadOptions, reading: Reading | None, codes: Iterable[str]) -
     """The columns whose cells are wanted as they are written."""
     agreed = reading or Reading()
     named = (*options.categories, *options.dates, *options.ordered)
-    owner = () if options.client_column is None else (options.client_column,)
+    whose = {name for name in (options.client_column, options.person) if name is not None}
     wanted = {name for name in codes if name not in agreed and name not in options.numeric}
     # An order follows the name of some: size=S<M<L.
     wanted |= {name.strip() for one in named for name in (one, one.partition("=")[0], one.rpartition("=")[0])}
     return frozenset(
-        {*wanted, *owner, *(name for name, how in agreed.items() if how.kind in _AS_WRITTEN or how.decimal == ",")}
+        {*wanted, *whose, *(name for name, how in agreed.items() if how.kind in _AS_WRITTEN or how.decimal == ",")}
     )
 
 

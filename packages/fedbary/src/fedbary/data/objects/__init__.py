@@ -18,6 +18,7 @@ from fedbary.data.objects.held import Held, check_type, clients_in, held
 from fedbary.data.objects.huggingface import OF_CLIENTS, OF_REFERENCE
 from fedbary.data.options import ReadOptions
 from fedbary.data.owners import without_column
+from fedbary.data.persons import persons_if_there
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
@@ -103,7 +104,7 @@ def _one_frame(X: Any, y: Any, label: str) -> Cells | tuple[Any, Any]:
 def reference_table(data: Any, *, label: str | None = None, options: ReadOptions | None = None) -> Table:
     """The validation rows; what is wrong with them is said of the reference."""
     with naming("reference"):
-        table = as_table(data, label=label, options=options, splits=OF_REFERENCE)
+        table = persons_if_there(lambda asked: as_table(data, label=label, options=asked, splits=OF_REFERENCE), options)
     return table if table.origin else table.replace(origin="reference")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbary.data.encoders import CellKind, encoded, is_image, suits
+from fedbary.data.frames import require_column
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.data.table import Table
@@ -44,6 +45,8 @@ def encodable(X: Any, options: ReadOptions, reading: Reading | None = None) -> C
 
 def encoded_table(X: Sequence[Any], y: Any, kind: CellKind, options: ReadOptions, reading: Reading | None) -> Table:
     """The table of texts or images: one block, called ``text`` or ``image``."""
+    if options.person is not None:
+        require_column([kind], options.person, role="person")
     agreed = None if reading is None else reading.get(kind)
     made = encoded(X, options.encoder, kind=kind, name=kind, agreed=agreed)
     how = ColumnReading(kind, encoder=made.encoder, digest=made.digest)

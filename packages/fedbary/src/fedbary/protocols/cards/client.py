@@ -81,7 +81,7 @@ class CardsClient:
         if self._schema is None:
             raise ProtocolError("protocols.rows-before-model")
         if self._scored is None:
-            judge = self._judge(self._table)
+            judge = self._judge(self._table, self._groups(self._table, self._settings.min_group))
             weights = self._received.get("evidence.weights")
             judgement = None
             if "flags.numbers" in self._received:
@@ -132,7 +132,8 @@ class CardsClient:
         schema = self._schema
         assert schema is not None
         released = self._released.of(schema.label.kind)
-        judge, groups = self._judge(released.rows), self._groups(released.rows)
+        groups = self._groups(released.rows, released.least)
+        judge = self._judge(released.rows, groups)
         if message.kind == "model" and "alone" not in message.scalars:
             return {"weights": judge.own_weights(groups)}
         judged, _ = judged_alone(judge, message.arrays.get("weights"), None, rate=self._rules.fdr)
@@ -155,19 +156,18 @@ class CardsClient:
     def _trusted(self) -> bool:
         return self._settings.policy == "trusted"
 
-    def _groups(self, rows: Table) -> Groups | None:
+    def _groups(self, rows: Table, least: int) -> Groups | None:
         """Which rows are copies, where no fewer than some different ones may decide what leaves."""
         if self._trusted:
             return None
-        return Groups(np.unique(row_keys(rows), return_inverse=True)[1], self._settings.min_group)
+        return Groups(np.unique(row_keys(rows), return_inverse=True)[1], least)
 
-    def _judge(self, rows: Table) -> Judge:
+    def _judge(self, rows: Table, groups: Groups | None) -> Judge:
         """The received model at work on rows, which are read once for all messages."""
         schema, whose = self._schema, "own" if rows is self._table else "released"
         assert schema is not None
         if whose not in self._judges:
             model = JudgingModel.from_arrays(below(self._received, "model."), width=schema.value_width)
-            groups = self._groups(rows)
             self._judges[whose] = judge_of(as_in(rows, schema), schema, model, projected=True, groups=groups)
         return self._judges[whose]
 

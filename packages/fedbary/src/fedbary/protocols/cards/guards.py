@@ -37,7 +37,7 @@ def guarded_card(released: ReleasedTable) -> Card:
     rows = released.as_a_card(released.rows)
     card = card_of_rows(rows, released.kind, unnamed=RARE)
     _, points = points_of(rows, released.kind)
-    if released.products and enough_rows(points):
+    if released.products and enough_rows(points, released.each):
         return replace(card, second=_told_products(card, points, released.least))
     return replace(card, second=np.diag(card.second).copy())
 
@@ -46,7 +46,8 @@ def is_plain(released: ReleasedTable) -> bool:
     """Whether the rows are enough for all products of different columns to be told."""
     rows = released.as_a_card(released.rows)
     columns, points = card_points(rows, unnamed=RARE)
-    return enough_rows(points_of(rows, released.kind)[1]) and not _few_have_both(points, columns, released.least).any()
+    enough = enough_rows(points_of(rows, released.kind)[1], released.each)
+    return enough and not _few_have_both(points, columns, released.least).any()
 
 
 def _told_products(card: Card, points: Floats, min_group: int) -> Floats:

@@ -164,7 +164,7 @@ class SketchClient:
 
     def _exact_reply(self, released: ReleasedTable, schema: Schema, sketch: SketchPoints) -> Reply:
         rows, least = released.declared, max(released.least, self._policy.min_group)
-        seen = self._rows_seen(schema, released.rows)
+        seen = self._rows_seen(schema, released.rows, least)
         cloud = seen.cloud
         if cloud.distinct < least:
             raise DataError("protocols.too-few-different-rows", rows=rows, least=least)
@@ -211,21 +211,19 @@ class SketchClient:
         if self._scored is not None:
             self._seen = self._potentials = None
 
-    def _rows_seen(self, schema: Schema, rows: Table) -> SeenRows:
+    def _rows_seen(self, schema: Schema, rows: Table, least: int = 1) -> SeenRows:
         if self._seen is None or self._seen.rows is not rows:
-            self._seen = self._walk(schema, rows)
+            self._seen = self._walk(schema, rows, least)
         return self._seen
 
-    def _walk(self, schema: Schema, rows: Table) -> SeenRows:
+    def _walk(self, schema: Schema, rows: Table, least: int) -> SeenRows:
         """Go through the rows once, a part at a time."""
         judge, problem = None, None
         try:
             if "classes" in self._arrays:
                 model = JudgingModel.from_arrays(self._arrays, width=schema.encoded_width)
-                guarded = rows is not self._table or self._policy.policy == "coarsen"
-                judge = Judge(
-                    model, len(rows), Groups(np.arange(len(rows)), self._policy.min_group) if guarded else None
-                )
+                guarded = self._policy.policy == "coarsen" and least > 1
+                judge = Judge(model, len(rows), Groups(np.arange(len(rows)), least) if guarded else None)
         except FedbaryError as error:  # the distance does not need it
             problem = error
         points, cells = CloudMaker(rows, schema), CellCounter(schema)

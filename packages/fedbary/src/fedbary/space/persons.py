@@ -1,0 +1,43 @@
+"""Persons, not rows: whose rows guards count, and the one row of each person that an answer with ε is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbary.data.persons import Persons
+from fedbary.data.table import Table
+from fedbary.space.row_identity import same_rows
+
+
+def persons_of(table: Table) -> Persons:
+    """Whose each row is, as numbers from 0 on; each different row is a person of its own where nobody named persons.
+
+    Examples
+    --------
+    >>> table = Table({"age": [31, 45, 31]}, ["ill", "ill", "ill"])
+    >>> persons_of(table), persons_of(table.replace(persons=["ann", "ben", "cy"]))
+    (array([0, 1, 0]), array([0, 1, 2]))
+    """
+    whose = same_rows(table) if table.persons is None else table.persons
+    return np.unique(whose, return_inverse=True)[1].astype(np.int64)
+
+
+def one_row_each(table: Table, order: NDArray[np.intp] | None = None) -> Table:
+    """One row of each person, drawn by lot: the first of them in a random ``order`` of all rows.
+
+    Which one it is depends on that person's rows alone: lots within different persons are independent. So tables that
+    differ in all rows of one person differ here in one row, whatever lots fell elsewhere, and what is ε-differentially
+    private for one row of this table is so for a whole person of the other; its number of rows is that of persons.
+
+    Examples
+    --------
+    >>> table = Table({"age": [31, 45, 32]}, ["ill", "ill", "well"], persons=["ann", "ben", "ann"])
+    >>> one_row_each(table, order=np.array([2, 1, 0])).columns["age"].tolist()
+    [45.0, 32.0]
+    """
+    if table.persons is None:
+        return table
+    drawn = np.random.default_rng().permutation(len(table)) if order is None else order
+    _, first = np.unique(table.persons[drawn], return_index=True)
+    return table.take(np.sort(drawn[first]))
