@@ -169,7 +169,9 @@ def command(*words: str) -> Took:
     """A command of the command line, in a folder that is removed."""
     started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "fedbary", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-P", "-m", "fedbary", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL
+        )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "wall": time.perf_counter() - started,

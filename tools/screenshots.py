@@ -120,7 +120,7 @@ def terminal(shoot: Shoot, folder: Path) -> None:
 
     environment = os.environ | {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm-256color"}
     said = subprocess.run(
-        [sys.executable, "-m", "fedbary", "demo", "-o", "fedbary-demo"],
+        [sys.executable, "-P", "-m", "fedbary", "demo", "-o", "fedbary-demo"],
         capture_output=True,
         text=True,
         env=environment,

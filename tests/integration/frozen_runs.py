@@ -95,7 +95,7 @@ def _valued(clients: Any, reference: Any = None, **options: Any) -> dict[str, An
 def _command(*arguments: str) -> dict[str, Any]:
     """What a command wrote to its folder."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "fedbary", *arguments, "-o", folder]
+        command = [sys.executable, "-P", "-m", "fedbary", *arguments, "-o", folder]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode not in (0, 3):
             raise RuntimeError(ended.stderr)

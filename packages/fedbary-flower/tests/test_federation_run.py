@@ -109,7 +109,18 @@ def test_from_init_to_the_report_with_new_nodes_and_new_keys(tmp_path, start, ty
 
     # Two are asked by name; a run that is not waited for any more is stopped.
     running_command = subprocess.Popen(
-        [sys.executable, "-m", "fedbary", "federation", "run", folder, "--nodes", "south,east", *map(str, question)],
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "fedbary",
+            "federation",
+            "run",
+            folder,
+            "--nodes",
+            "south,east",
+            *map(str, question),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

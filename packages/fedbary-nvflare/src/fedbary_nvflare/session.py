@@ -1,6 +1,6 @@
 """The coordinator's session with a FLARE server: who is connected, and jobs that are sent, looked after and ended.
 
-As a program, ``python -m fedbary_nvflare.session ADMIN-KIT``, it does one of these and says JSON; FLARE's own
+As a program, ``python -P -m fedbary_nvflare.session ADMIN-KIT``, it does one of these and says JSON; FLARE's own
 library prints, starts threads and keeps state for the whole process, so commands do not load it into theirs.
 """
 

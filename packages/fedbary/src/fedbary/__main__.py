@@ -1,4 +1,4 @@
-"""`python -m fedbary` is `fedbary`."""
+"""`python -P -m fedbary` is `fedbary`."""
 
 import sys
 

@@ -91,6 +91,20 @@ def test_the_same_question_gets_the_same_answer_and_another_none(fedbary, answer
     assert found.note.code == "guard.no-further-question"
 
 
+def test_one_file_is_asked_once_by_whatever_name_and_a_copy_is_told_of(fedbary, owners):
+    for seed in range(3):
+        fedbary("ask", *REFERENCE, "-o", f"study{seed}", "--seed", seed)
+    (owners / "link.csv").symlink_to("north/mine.csv")
+    shutil.copy("north/mine.csv", "copy.csv")
+    names = ("north/mine.csv", "south/../north/mine.csv", "link.csv")
+    asked = [fedbary("answer", name, f"study{seed}/question.fb", "--id", "id") for seed, name in enumerate(names)]
+    assert [code for code, _, _ in asked] == [0, 3, 3]
+    code, out, _ = fedbary("answer", "copy.csv", "study1/question.fb", "--id", "id")
+    assert code == 0
+    assert "the very same rows" in " ".join(out.split())
+    assert "guard.same-rows-elsewhere" in next((owners / "state").glob("copy-*/owner.log")).read_text()
+
+
 def test_several_rounds_with_named_clients(fedbary, answer, owners):
     asked = ("--protocol", "interpolation", "--rounds", 2, "--support", 8, "--client", "north", "--client", "south")
     assert fedbary("ask", *REFERENCE, *asked)[0] == 0

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from codes import coded
 from fedbary.data import Table, read, write
+from fedbary.data.export import quoted
+from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
 
 numbers = st.one_of(st.just(float("nan")), st.floats(allow_nan=False, allow_infinity=False, width=32))
@@ -36,18 +38,53 @@ def test_a_table_survives_the_round_trip(rows, suffix):
     assert again.row_names.tolist() == table.row_names.tolist()
 
 
-@settings(max_examples=25, deadline=None)
-@given(cells=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5), min_size=1))
-def test_no_cell_of_a_csv_starts_a_formula(cells):
-    frame = pd.DataFrame({"=cmd()": pd.Series(cells, dtype=object), "n": np.full(len(cells), -1.5)})
+# What attackers write, and separators, quotes and ends of lines of any program that opens the file.
+hostile = st.text(
+    st.sampled_from([*"=+-@\uff1d\uff0b\uff0d\uff20,;|\t\r\n \"'1.5ex", "\ufeff", "\u200b", "\xa0", "(", "ä"]),
+    max_size=8,
+)
+SKIPPED = string.whitespace + '\x1c\x1d\x1e\x1f\x85\xa0\ufeff\u200b"'
+
+
+def running(field: str) -> bool:
+    """Whether a spreadsheet may take a field for a formula; signs and numbers are none, however they are separated."""
+    shown = field.lstrip(SKIPPED)
+    return shown.startswith(tuple("=+-@\uff1d\uff0b\uff0d\uff20")) and not re.fullmatch(r"[-+\d.eE,;|\s\"]*", shown)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cells=st.lists(hostile, min_size=1, max_size=4), suffix=st.sampled_from([".csv", ".tsv"]))
+def test_no_cell_starts_a_formula_by_any_separator(cells, suffix):
+    frame = pd.DataFrame({"a;=cmd()": pd.Series(cells, dtype=object), "n": np.full(len(cells), -1.5)})
     with tempfile.TemporaryDirectory() as folder:
-        text = write(frame, Path(folder) / "t.csv").read_bytes().decode()
-    stored = list(csv.reader(text.splitlines(keepends=True)))
-    assert stored[0] == ["'=cmd()", "n"]
-    for row in filter(None, stored):
-        harmless = re.fullmatch(r"[+-][\d.eE+-]*", row[0])  # a lone sign, or a number
-        assert harmless or not row[0].startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert stored[-1][-1] == "-1.5"
+        text = write(frame, Path(folder) / f"t{suffix}").read_bytes().decode()
+    assert text.startswith("a;'=cmd()")
+    for separator in ",;\t|":
+        fields = [field for line in text.splitlines() for field in line.split(separator)]  # quotes unheeded
+        fields += [field for line in csv.reader(text.splitlines(keepends=True), delimiter=separator) for field in line]
+        assert not [field for field in fields if running(field)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [("x;=HYPERLINK(1)", "x;'=HYPERLINK(1)"), (" =cmd()", "' =cmd()"), ("\ufeff=1", "'\ufeff=1"),
+     ("\uff1d1", "'\uff1d1"), ("a\r=1", "a\r'=1"), ("a|@b", "a|'@b"), ("a\t+b", "a\t'+b"), ('x;"=1"', "x;'\"=1\""),
+     ("-1,5+cmd()", "'-1,5+cmd()"),
+     ("-1;-2", "-1;-2"), ("a-b=c", "a-b=c"), ("'=1", "'=1"), ("me@here", "me@here"), (" -1.5", " -1.5")],
+)  # fmt: skip
+def test_what_may_run_is_quoted_and_nothing_else(cell, written):
+    assert quoted(cell) == written
+
+
+@settings(max_examples=50, deadline=None)
+@given(cells=st.lists(st.text("ab=+-@;,| 1.5", min_size=1, max_size=6).map("w{}w".format), min_size=2, max_size=6))
+def test_what_is_not_quoted_comes_back(cells):
+    plain = [cell for cell in cells if quoted(cell) == cell] + ["w", "v"]
+    table = Table({"value": np.arange(len(plain)) - 1.5, "job": np.array(plain)}, np.array(plain))
+    with tempfile.TemporaryDirectory() as folder:
+        again = read(write(table, Path(folder) / "t.csv"), "label", options=ReadOptions(categories=("job",)))
+    assert again.columns["job"].tolist() == again.labels.tolist() == plain
+    assert again.columns["value"].tolist() == table.columns["value"].tolist()
 
 
 def test_labels_ids_and_categories_are_quoted_too(tmp_path):

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fedbary.checks import did_you_mean
+from fedbary.data.export import write
 from fedbary.errors import SettingsError
 from fedbary_lab.experiments import drawn, origin, stored
 from fedbary_lab.experiments.cells import Compute, Progress, cached_seconds, run_cells
@@ -95,7 +96,7 @@ class Experiment:
             cells, self.compute, folder / "cells", workers=processes, progress=progress, digest=self.digest
         )
         final = stored.rounded(module.table(records))
-        records.to_csv(folder / "records.csv", index=False)
+        write(records, folder / "records.csv")
         failed = "error" in records and bool((records["error"].fillna("") != "").any())
         seeds = {cell.seed for cell in cells if hasattr(cell, "seed")}
         seconds = cached_seconds(cells, folder / "cells", digest=self.digest)

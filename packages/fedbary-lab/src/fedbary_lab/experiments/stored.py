@@ -13,6 +13,8 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.data.export import quoted
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -131,4 +133,4 @@ def _cell(value: Any, kind: str) -> str:
         return json.dumps(None if missing else value.item() if hasattr(value, "item") else value)
     if not missing and value == NO_TEXT:
         raise ValueError(f"a text of a table may not be {NO_TEXT!r}")
-    return NO_TEXT if missing else str(value)
+    return NO_TEXT if missing else str(quoted(value))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fedbary.auditing.finding import Finding
 from fedbary.auditing.owner import Defence
 from fedbary.auditing.recommendation import recommended
+from fedbary.data.export import write
 from fedbary.notes import Note
 from fedbary.wording import dash, number
 
@@ -153,7 +154,7 @@ class Audit:
         home = Path(folder)
         home.mkdir(parents=True, exist_ok=True)
         files = {kind: home / f"audit.{kind}" for kind in ("csv", "json", "md", "html")}
-        self.table.to_csv(files["csv"], index=False)
+        write(self.table, files["csv"])
         files["json"].write_text(json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files["md"].write_text(self.to_markdown() + "\n", encoding="utf-8")
         self.display().save(files["html"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fedbary.checkup.corrections import Correction, corrections_of
 from fedbary.checkup.subject import Subject
 from fedbary.data.atomic import write_atomically
-from fedbary.data.export import write
+from fedbary.data.export import quoted, write
 from fedbary.data.formats import opened, table_suffix
 from fedbary.data.formats.csv import CSV, SEPARATORS, written_rows
 from fedbary.data.formats.damage import one_line
@@ -95,7 +95,8 @@ def _copy(source: Path, home: Path, changes: Changes, options: ReadOptions) -> N
             for line, row in enumerate(rows):
                 for place, to in places if line else ():
                     if place < len(row):
-                        row[place] = to.get(row[place], row[place])
+                        # A name out of somebody's schema is theirs; the owner's own cells stay as they are.
+                        row[place] = quoted(to[row[place]]) if row[place] in to else row[place]
                 writer.writerow(row)
 
     try:

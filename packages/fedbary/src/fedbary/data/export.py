@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WRITTEN = (".csv", ".csv.gz", ".tsv", *PARQUET)
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# What a spreadsheet may end a cell at, whatever we end it at: the separators of CSV files, and ends of lines.
+_ENDS = ",;|\t\r\n"
+# What begins a formula, also in the wide and small forms of East Asian keyboards.
+_STARTS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
+_WATCHED = frozenset(_STARTS + "\t\r\n")
 
 
 def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Path:
     """Write a table or DataFrame to a CSV or Parquet file, as the suffix says.
 
     A reader never sees half a file: the rows go to a temporary file beside it that then takes its
-    place. In CSV, text that a spreadsheet would run as a formula is prefixed with a single quote.
+    place. In CSV, text that a spreadsheet would run as a formula gets a single quote (`quoted`).
     The index of a DataFrame is written only if it has a name. Parquet keeps a block as one column
     of vectors; CSV spreads it over columns. ``mode`` is the file's from its first byte on.
 
@@ -64,7 +69,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Pa
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Prefix with a single quote every text cell and header that a spreadsheet would run.
+    """Quote every text cell and header that a spreadsheet would run.
 
     Examples
     --------
@@ -85,23 +90,38 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def quoted(cell: Any) -> Any:
-    """Quote one cell if it is text that a spreadsheet would run; leave everything else as it is.
+    """Quote what a spreadsheet would run of a text, by whatever separator it reads the file.
 
-    A lone sign and a signed number are no formulas, and may well be labels.
+    Each part of it that begins like a formula gets a single quote. A lone sign and a signed number are no formulas, and
+    may well be labels.
 
     Examples
     --------
     >>> quoted("=1+1"), quoted(-1), quoted("a=1"), quoted("-"), quoted("-1.5"), quoted("-1+1")
     ("'=1+1", -1, 'a=1', '-', '-1.5', "'-1+1")
+    >>> quoted(" =cmd()"), quoted("x;=HYPERLINK(1)"), quoted("1;-2")
+    ("' =cmd()", "x;'=HYPERLINK(1)", '1;-2')
     """
-    harmful = isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and not _is_signed_number(cell)
-    return f"'{cell}" if harmful else cell
+    if not isinstance(cell, str) or not set(cell) & _WATCHED:
+        return cell
+    starts = [0, *(place for place, letter in enumerate(cell, start=1) if letter in _ENDS)]
+    parts = [cell[start:end] for start, end in pairwise([*starts, len(cell)])]
+    if cell[0] not in _ENDS and all(map(_is_number, parts)):
+        return cell
+    text = "".join(f"'{part}" if _seen_first(part) in _STARTS else part for part in parts)
+    return f"'{text}" if text[0] in "\t\r\n" else text
 
 
-def _is_signed_number(cell: str) -> bool:
-    """Whether a text is a sign, or a number with one: a spreadsheet has nothing to run in it."""
-    sign, number = cell[:1], cell[1:]
-    if sign not in ("+", "-") or not set(number) <= set("0123456789.eE+-") or number[:1] in ("+", "-", ".", "e", "E"):
+def _seen_first(part: str) -> str:
+    """The first letter behind white space, marks that nobody sees, and quotes, all of which a spreadsheet may drop."""
+    return next((letter for letter in part if letter.isprintable() and letter not in ' "'), " ")
+
+
+def _is_number(part: str) -> bool:
+    """Whether a text is a sign, or a number: a spreadsheet has nothing to run in it."""
+    number = part.strip(f" {_ENDS}")
+    number = number[1:] if number[:1] in ("+", "-") else number
+    if not set(number) <= set("0123456789.eE+-") or number[:1] in ("+", "-", ".", "e", "E"):
         return False
     try:
         return not number or bool(float(number) + 1.0)

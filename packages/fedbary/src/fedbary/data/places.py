@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike, fspath
 from pathlib import Path
 from string import ascii_letters, digits
@@ -10,6 +11,10 @@ from typing import TypeAlias
 AnyPath: TypeAlias = "str | PathLike[str]"
 
 _OF_A_SCHEME = frozenset(ascii_letters + digits + "+.-")
+# Databases that are files, the usual ports of others, and parameters that say which database is meant.
+_OF_FILES = ("sqlite", "duckdb")
+_PORTS = {"postgresql": "5432", "mysql": "3306", "mariadb": "3306", "mssql": "1433", "oracle": "1521"}
+_WHICH = ("host", "port", "dbname", "database", "service", "service_name", "unix_socket", "odbc_connect")
 _SECRETS = ("pass", "pwd", "secret", "token", "key")
 
 
@@ -56,6 +61,47 @@ def resolved(place: AnyPath) -> str:
     text = shown(place)
     scheme, _, path = text.partition(":///")
     return f"{scheme}:///{Path(path).resolve()}" if path and "sqlite" in scheme else text
+
+
+def file_of(place: AnyPath) -> Path | None:
+    """The file or folder behind a place; None for a database on a server.
+
+    Examples
+    --------
+    >>> file_of("sqlite+pysqlite:///ward.db?mode=ro"), file_of("postgresql://host/hospital"), file_of("mine.csv")
+    (PosixPath('ward.db'), None, PosixPath('mine.csv'))
+    """
+    if not is_url(place):
+        return Path(place)
+    scheme, _, path = str(place).partition(":///")
+    path = path.partition("?")[0].removeprefix("file:")
+    return Path(path) if path and scheme.partition("+")[0].lower() in _OF_FILES else None
+
+
+def identity(place: AnyPath) -> str:
+    """What is the same for all spellings of a place: the real path, or which database on which server.
+
+    A driver, a user, a password and how the connection is made do not make other rows of it.
+
+    Examples
+    --------
+    >>> identity("sqlite+pysqlite:///a/../ward.db?mode=ro") == identity("sqlite:///ward.db") == resolved("sqlite:///ward.db")
+    True
+    >>> identity("postgresql+psycopg://ward:secret@Host:5432/hospital?sslmode=require")
+    'postgresql://host/hospital'
+    """
+    file = file_of(place)
+    if not is_url(place):
+        return os.path.realpath(place)
+    scheme, _, rest = shown(place).partition("://")
+    scheme = scheme.partition("+")[0].lower()
+    if file is not None:
+        return f"{scheme}:///{os.path.realpath(file)}"
+    address, _, query = rest.partition("?")
+    host, slash, database = address.rpartition("@")[2].partition("/")
+    host = host.lower().removesuffix(f":{_PORTS.get(scheme, '')}")
+    kept = sorted(part for part in query.split("&") if part.partition("=")[0].lower() in _WHICH)
+    return f"{scheme}://{host}{slash}{database}{'?' if kept else ''}{'&'.join(kept)}"
 
 
 def place_name(place: AnyPath) -> str:

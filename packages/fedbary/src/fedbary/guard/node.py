@@ -16,7 +16,7 @@ from fedbary.guard.envelope import Envelope
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.own_table import asked_reading, log_unread_cells, own_table
-from fedbary.guard.owner_log import log_error, owner_log
+from fedbary.guard.owner_log import LOGGER, log_error, owner_log
 from fedbary.guard.owner_results import save_rows
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.guard.questions import asked_digest, delta_of, epsilon_of, message_key, most_messages
@@ -141,12 +141,19 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     state.save(folder)
     # From here on nothing that fails may change what leaves.
     _tried("old runs not forgotten", config.forget_old_runs)
+    if not before.client:
+        _tried("copies not looked for", lambda: _log_copies(config))
     if epsilon_of(settings) > 0.0:
         _tried("cells not looked at", lambda: log_unread_cells(config, reading))
     if not state.over:
         return last
     _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))
     return _tried("flags not counted", lambda: _with_flags(client, state, folder)) or last
+
+
+def _log_copies(config: NodeConfig) -> None:
+    for note in config.copies():
+        LOGGER.warning("%s %s", note.code, note)
 
 
 def _answered_in_another_run(

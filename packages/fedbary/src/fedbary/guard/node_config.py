@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from string import ascii_letters, digits
 from typing import Any
 
 from fedbary.checks import one_of
 from fedbary.compute.device import DEVICES
 from fedbary.data.atomic import private_folder
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import is_url, place_name, resolved
 from fedbary.errors import DataError, ProtocolError, SettingsError
 from fedbary.guard.account import QUESTION
+from fedbary.guard.account_folder import account_folder, note_places, same_rows_elsewhere
 from fedbary.guard.ledger import Ledger
+from fedbary.notes import Note
 
 _READING = ReadOptions.keys()
-_SESSION_LENGTH, _LONGEST_NAME = 32, 64
-_OF_A_NAME = frozenset(ascii_letters + digits + "-_.")
+_SESSION_LENGTH = 32
 # Runs of which something is kept; the ledger has all of them.
 _MOST_RUNS = 100
 # And what they may take together: a server decides how large its messages are.
@@ -110,7 +108,7 @@ class NodeConfig:
         that its owner gave it (``table``), or under its file's. What an app loads by itself (``source``) has one name
         for each ``partition-id`` of the owner's config, if it has neither.
         """
-        state = Path(str(config.get("state-path") or os.environ.get("FEDBARY_STATE") or Path.home() / ".fedbary"))
+        state = Path(str(config.get("state-path") or _usual_state()))
         data, policy = (None if config.get(key) is None else str(config[key]) for key in ("data-path", "policy"))
         part = config.get("partition-id")
         # Rows that an app loads are somebody's, unless this is a simulation for certain.
@@ -119,7 +117,7 @@ class NodeConfig:
         if partition is not None:
             home = state / f"partition-{int(partition)}"
         elif data is not None or (source is not None and config.get("table") is not None):
-            home = state / _lineage(config.get("table"), data or "")
+            home = account_folder(state, config.get("table"), data or "")
         elif source is not None:
             home = state / ("loaded" if part is None else f"loaded-{int(part)}")
         else:
@@ -148,6 +146,10 @@ class NodeConfig:
         """The record of the table's questions."""
         return Ledger(self.home / "ledger.jsonl")
 
+    def copies(self) -> tuple[Note, ...]:
+        """Notes for the owner: other accounts that counted questions about the very same rows."""
+        return same_rows_elsewhere(self.home, _usual_state())
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """One answer at a time, also where several processes answer for the same table."""
@@ -157,6 +159,9 @@ class NodeConfig:
         file = os.open(self.home / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
+            if self.data is not None:
+                with suppress(OSError):  # where it cannot be written, neither can the ledger
+                    note_places(self.home, self.data)
             yield
         finally:
             os.close(file)
@@ -203,22 +208,12 @@ class NodeConfig:
         return int(text)
 
 
+def _usual_state() -> Path:
+    return Path(os.environ.get("FEDBARY_STATE") or Path.home() / ".fedbary")
+
+
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
-
-
-def _lineage(name: object, data: str) -> str:
-    """The name of a table with all its versions; an edited file is the same table."""
-    if name is not None:
-        text = str(name)
-        if not 1 <= len(text) <= _LONGEST_NAME or not set(text) <= _OF_A_NAME or text.startswith("."):
-            raise SettingsError("guard.not-a-lineage", name=text)
-        return text
-    # A link may lead to each month's file in turn, so it is not followed.
-    full = resolved(data) if is_url(data) else str(Path(data).absolute())
-    place = hashlib.sha256(os.fsencode(full)).hexdigest()[:8]
-    stem = "".join(letter if letter in _OF_A_NAME else "-" for letter in place_name(data).partition(".")[0])
-    return f"{stem[: _LONGEST_NAME - 9] or 'table'}-{place}"
 
 
 def _level(name: object) -> str:

@@ -104,6 +104,10 @@ SENTENCES = {
     ),
     "run-over": say("The run is over: its last message was answered, and only that answer is given again."),
     "rows-unfit": say("the table does not fit the question; the owner's own log says why"),
+    "same-rows-elsewhere": say(
+        "The ledger '{path}' has questions about the very same rows, which are counted apart from these: keep one copy of "
+        "the table, or give both the same name (table in the node's config, --ledger)."
+    ),
     "secret-damaged": say("The node's secret cannot be read: delete the file 'secret' in its state folder."),
     "state-behind": say(
         "What the node remembers of this run is not what its ledger says, so nothing more is answered in it."

@@ -190,6 +190,20 @@ def test_hostile_text_stays_text_on_the_page_in_the_hover_and_in_files(tmp_path,
     assert names(page) == [f"{HOSTILE[0]} 0", f"{HOSTILE[5]} 5"]
     page.select_option("[data-filter=given_label] select", "any")
 
+    cells = [
+        "x;=HYPERLINK(1)",
+        " =cmd()",
+        "\ufeff=1",
+        "\uff1d1",
+        "a\r=1",
+        "\ta",
+        "-1,5+cmd()",
+        "-1;-2.5e3",
+        "+",
+        "a-b",
+        ",-1",
+    ]
+    assert page.evaluate("all => all.map(fedbaryTables.quoted)", cells) == [quoted(cell) for cell in cells]
     lines = saved(page)
     assert [line[0] for line in lines[1:]] == [quoted(f"{HOSTILE[i]} {i}") for i in range(9)]
     assert lines[0][-3:] == [HOSTILE[0], "'=1+1", "value (column)"]

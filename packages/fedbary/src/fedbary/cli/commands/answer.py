@@ -56,6 +56,7 @@ def answer(
     from fedbary.engines.files.message_file import FileKind, MessageFile
     from fedbary.engines.files.owner import answer_file
     from fedbary.engines.local import one_thread
+    from fedbary.filling import COMMAND
 
     file = MessageFile.load(question, FileKind.QUESTION, FileKind.MODEL)
     message, envelope = file.message()
@@ -76,7 +77,9 @@ def answer(
     written.save(target)
     own_files = config.output / envelope.session
     if json:
-        write_json(for_programs(written) | {"written": target, "results": own_files, "ledger": config.ledger.path})
+        copies = [note.text(COMMAND) for note in config.copies()]
+        own = {"written": target, "results": own_files, "ledger": config.ledger.path, "copies": copies}
+        write_json(for_programs(written) | own)
     else:
         show_file(written)
         screen().print(f"\nwritten  {visible(target)}: send it to the coordinator", soft_wrap=True)

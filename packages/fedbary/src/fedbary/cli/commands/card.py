@@ -53,7 +53,7 @@ def card(
     you.
     """
     from fedbary.cli.ui.file_screen import for_programs, show_file
-    from fedbary.cli.ui.owner_options import beside, owner_config
+    from fedbary.cli.ui.owner_options import beside, owner_config, show_ledger
     from fedbary.cli.ui.progress import progress
     from fedbary.cli.ui.tables import screen, show_guesses
     from fedbary.cli.ui.terminal_text import visible
@@ -100,9 +100,11 @@ def card(
         raise as_error(made)
     made.save(target)
     if json:
-        write_json(for_programs(made) | {"guesses": guesses, "written": target, "ledger": config.ledger.path})
+        copies = [note.text(COMMAND) for note in config.copies()]
+        own = {"guesses": guesses, "written": target, "ledger": config.ledger.path, "copies": copies}
+        write_json(for_programs(made) | own)
         return
     show_file(made)
     show_guesses(screen(), guesses)
     screen().print(f"\nwritten  {visible(target)}: send it to the coordinator", soft_wrap=True)
-    screen().print(f"ledger   {visible(config.ledger.path)}", soft_wrap=True)
+    show_ledger(config)

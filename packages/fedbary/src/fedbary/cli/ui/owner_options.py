@@ -71,6 +71,17 @@ def beside(table: str, suffix: str) -> Path:
     return (Path() if is_url(table) else Path(table).parent) / f"{place_name(table)}{suffix}"
 
 
+def show_ledger(config: NodeConfig) -> None:
+    """Where the ledger is, and which others have questions about the same rows."""
+    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.terminal_text import visible
+    from fedbary.filling import COMMAND
+
+    screen().print(f"ledger   {visible(config.ledger.path)}", soft_wrap=True)
+    for note in config.copies():
+        screen().print(f"look     {visible(note.text(COMMAND))}", soft_wrap=True)
+
+
 def show_own_results(folder: Path, config: NodeConfig) -> None:
     """Where the owner finds what is its own, and why something is not there."""
     from fedbary.cli.ui.tables import screen
@@ -85,6 +96,6 @@ def show_own_results(folder: Path, config: NodeConfig) -> None:
     for name in ("no-row-values.txt", "no-report.txt"):
         if (folder / name).is_file():
             console.print(f"yours    {visible((folder / name).read_text(encoding='utf-8').strip())}", soft_wrap=True)
-    console.print(f"ledger   {visible(config.ledger.path)}", soft_wrap=True)
+    show_ledger(config)
     if (config.home / LOG).is_file():
         console.print(f"log      {visible(config.home / LOG)}  what failed or was refused, and why", soft_wrap=True)

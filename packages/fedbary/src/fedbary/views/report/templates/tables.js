@@ -1,10 +1,16 @@
 "use strict";
 /* Sorting, searching, filtering and saving of tables whose rows the page already holds; for the coordinator's report. */
 (() => {
-  /* Text that a spreadsheet would run as a formula is quoted, as in every file that fedbary writes. */
-  const harmless = /^[+-](\d+(\.\d*)?([eE][+-]?\d+)?)?$/;
+  /* What a spreadsheet would run is quoted by whatever separator it reads, as `quoted` of fedbary.data.export does. */
+  const number = /^ *[+-]?(\d+(\.\d*)?([eE][+-]?\d+)?)? *$/;
+  const formula = /^[\p{C}\p{Z}"]*[=+@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b-]/u;
+  const quoted = (text) => {
+    const parts = text.split(/([,;|\t\r\n])/);
+    if (!/^[,;|\t\r\n]/.test(text) && parts.every((part, place) => place % 2 || number.test(part))) return text;
+    return (/^[\t\r\n]/.test(text) ? "'" : "") + parts.map((part) => (formula.test(part) ? "'" + part : part)).join("");
+  };
   const cell = (text) => {
-    const safe = /^[=+\-@\t\r]/.test(text) && !harmless.test(text) ? "'" + text : text;
+    const safe = quoted(text);
     return /[",\r\n]/.test(safe) ? '"' + safe.replaceAll('"', '""') + '"' : safe;
   };
   const csv = (lines) => "\ufeff" + lines.map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
@@ -21,7 +27,7 @@
     const x = Number(a), y = Number(b);
     return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b, undefined, { numeric: true }) : x - y;
   };
-  window.fedbaryTables = { save, compare };
+  window.fedbaryTables = { save, compare, quoted };
 
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
