@@ -152,7 +152,7 @@ class GuardedClient:
             ledger=ledger,
             run=run,
             data=content_digest(table),
-            declared=Declared.of(table),
+            declared=Declared.of(table, private=epsilon_of(settings) > 0.0),
             rules=rules,
             cards=ReleasedCards(ledger.path.parent / _CARDS, table, secret=seed),
         )

@@ -28,6 +28,7 @@ from fedbary.protocols.messages import Message, Reply, State, array_text, below,
 from fedbary.space.description import check_table, without_names
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
+from fedbary.space.persons import one_row_each
 from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
@@ -41,6 +42,7 @@ class CardsClient:
 
     def __init__(self, settings: Cards, table: Table, *, rules: RowRules) -> None:
         self._settings, self._table, self._rules = settings, table, rules
+        self._asked = table if settings.epsilon is None else one_row_each(table)
         self._first = FirstMessage()
         self._left: dict[str, Reply] = {}
         self._schema: Schema | None = None
@@ -53,11 +55,11 @@ class CardsClient:
         """Answer with the card, or with what the model says of the rows; the same message gets the same answer."""
         if message.kind not in ("card", "model", "evidence", "flags"):
             raise ProtocolError("protocols.unknown-message", protocol="cards", kind=message.kind)
-        if len(self._table) < self._settings.min_group:
-            raise DataError("schema.too-few-rows", rows=len(self._table), least=self._settings.min_group)
+        if len(self._asked) < self._settings.min_group:
+            raise DataError("schema.too-few-rows", rows=len(self._asked), least=self._settings.min_group)
         schema = _schema(message)
         if schema is not None:
-            require_columns(as_in(self._table, schema), schema)
+            require_columns(as_in(self._asked, schema), schema)
         if message.kind == "card" and schema is None and self._settings.epsilon is not None:
             raise PrivacyError("protocols.card-needs-schema")
         if message.kind in ("evidence", "flags") and self._schema is None:
@@ -114,7 +116,7 @@ class CardsClient:
         """Everything that leaves this machine."""
         if message.kind == "card":
             return card_reply(self._card(schema, _task(message)))
-        rows = {"rows": len(self._table)} if message.kind == "model" else {}
+        rows = {"rows": len(self._asked)} if message.kind == "model" else {}
         # What the rows are like beside the card, epsilon would not cover.
         if self._settings.epsilon is not None or not self._settings.numbers or message.kind == "flags":
             return Reply(0, rows)
@@ -140,7 +142,7 @@ class CardsClient:
         settings = self._settings
         if settings.epsilon is not None:
             assert schema is not None
-            return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
+            return private_card(self._asked, schema, epsilon=settings.epsilon, delta=settings.delta)
         kind, table = check_table(self._table, Space(task=task)), without_names(self._table)
         if settings.policy == "trusted":
             card = card_of_different_rows(table, kind, told=lambda table: narrowed(by_name(table)))
