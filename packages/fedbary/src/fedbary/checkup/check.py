@@ -23,7 +23,7 @@ from fedbary.data.formats import opened
 from fedbary.data.frames import WITHOUT_LABEL
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
-from fedbary.data.persons import persons_if_there
+from fedbary.data.persons import REPEATS, persons_if_there
 from fedbary.data.places import AnyPath, file_name
 from fedbary.data.read_columns import UNREAD, UNREAD_CELLS
 from fedbary.data.reading import Reading
@@ -35,8 +35,8 @@ from fedbary.space.schema import Schema
 
 # What is looked for, in the order in which it is told.
 _LOOKS = (odd_numbers, odd_levels, odd_classes, odd_columns, copied_rows)
-# What reading left out of a table that is taken all the same.
-_DOUBTFUL = (UNREAD, UNREAD_CELLS, WITHOUT_LABEL)
+# What is to be looked at in a table that is taken all the same.
+_DOUBTFUL = (UNREAD, UNREAD_CELLS, WITHOUT_LABEL, REPEATS)
 
 
 def check(

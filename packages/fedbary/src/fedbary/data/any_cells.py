@@ -19,13 +19,14 @@ from fedbary.data.columns import LARGEST, Array, as_ids, naming
 from fedbary.data.formats import opened
 from fedbary.data.frames import check_roles, label_names, require_unique, texts, with_index
 from fedbary.data.options import ReadOptions
-from fedbary.data.persons import person_codes
+from fedbary.data.persons import ONE_ROW_EACH, person_codes
 from fedbary.data.places import AnyPath, file_name
 from fedbary.data.read_columns import category_texts, columns_of
 from fedbary.data.reading import LEFT_OUT, Reading
 from fedbary.data.table import Table
 from fedbary.data.told import told_reading
 from fedbary.errors import DataError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +86,13 @@ def table_of_any_cells(
     others = list(dict.fromkeys(name for name in (label, id, options.person) if name in names))
     features, stated = _features(frame.drop(columns=others), options, reading, others)
     ids = None if id not in names else _ids(str(id), frame)
-    persons = None if options.person is None else person_codes(frame[options.person])
-    return Table(features, labels, ids=ids, label_name=label, id_name=id or "row", reading=stated, persons=persons)
+    table = Table(features, labels, ids=ids, label_name=label, id_name=id or "row", reading=stated)
+    if options.person is None:
+        return table
+    persons = person_codes(frame[options.person])
+    people = int(persons.max()) + 1
+    cost = Note(ONE_ROW_EACH, {"persons": people, "left": len(persons) - people})
+    return table.replace(persons=persons, notes=(cost,))
 
 
 def _ids(name: str, frame: pd.DataFrame) -> Array | None:

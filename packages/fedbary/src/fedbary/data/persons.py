@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Persons = npt.NDArray[np.int64]
 T = TypeVar("T")
 
-REPEATS = "data.identifier-repeats"
+REPEATS, ONE_ROW_EACH = "data.identifier-repeats", "data.one-row-each"
 # Fewer different values name wards rather than patients, and so do those that so many rows share on average.
 _FEWEST, _MOST_ROWS = 10, 20
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedbary.errors import DataError
 from fedbary.protocols.cards.narrow import widths_in
 from fedbary.protocols.messages import Message
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 class Declared:
     """What a server may know of a table without asking: its row count, and the names and widths of its columns.
 
+    With ε rows are persons, where the owner says whose each row is: how many a person has is that person's own.
+
     Examples
     --------
     >>> import fedbary as fb
@@ -31,9 +35,12 @@ class Declared:
     columns: Mapping[str, int | None]
 
     @classmethod
-    def of(cls, table: Table) -> Declared:
-        """What is declared of a table."""
-        return cls(len(table), column_widths(table))
+    def of(cls, table: Table, *, private: bool = False) -> Declared:
+        """What is declared of a table, for a ``private`` answer or for an exact one."""
+        rows = len(table)
+        if private and table.persons is not None:
+            rows = len(np.unique(table.persons))
+        return cls(rows, column_widths(table))
 
     def check(self, message: Message, min_group: int) -> None:
         """Refuse a message for itself, or for what is declared; a schema is read without any row."""

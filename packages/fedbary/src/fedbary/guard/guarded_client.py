@@ -155,7 +155,7 @@ class GuardedClient:
             ledger=ledger,
             run=run,
             data=content_digest(table),
-            declared=Declared.of(table),
+            declared=Declared.of(table, private=epsilon_of(settings) > 0.0),
             rules=rules,
             cards=ledger.path.parent / _CARDS,
         )

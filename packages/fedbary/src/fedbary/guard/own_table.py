@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedbary.data.frames import WITHOUT_LABEL
+from fedbary.data.persons import ONE_ROW_EACH, REPEATS
 from fedbary.data.read_columns import UNREAD, UNREAD_CELLS
 from fedbary.errors import DataError, FedbaryError
 from fedbary.guard.node_config import NodeConfig
@@ -17,6 +18,10 @@ from fedbary.space.schema import Schema
 if TYPE_CHECKING:
     from fedbary.data.reading import Reading
     from fedbary.data.table import Table
+
+
+# Notes on reading that an owner's log has, and what they are about.
+_LOGGED = dict.fromkeys((UNREAD, UNREAD_CELLS, WITHOUT_LABEL, ONE_ROW_EACH), "left out") | {REPEATS: "look at"}
 
 
 def asked_reading(message: Message) -> Reading | None:
@@ -53,10 +58,10 @@ def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> 
     # Whether rows can be read as a schema says must not be told as if the column were not there.
     require_readable(table, reading or ())
     for note in table.notes:
-        if note.code in (UNREAD, UNREAD_CELLS, WITHOUT_LABEL):
+        if note.code in _LOGGED:
             why = note.facts.get("why")
             told = why if isinstance(why, Note) else note
-            log_error(DataError(told.code, **{"where": table.origin, **told.facts}), "left out")
+            log_error(DataError(told.code, **{"where": table.origin, **told.facts}), _LOGGED[note.code])
     return table
 
 

@@ -158,6 +158,9 @@ SENTENCES = {
     "one-class-to-flip": say("labels are flipped between classes, but there is only {classes:quoted}; add classes="),
     "openml-failed": say("OpenML did not give {name!r} ({why})"),
     "openml-slow": say("OpenML did not answer within {seconds:.0f} s (try again)"),
+    "one-row-each": say(
+        "with epsilon one row of each of {persons:counted person} is used, {left:counted row} {left:either is are} left out"
+    ),
     "option-without-column": say(
         "{name} names a column {wanted!r} that is not there{guess}; the {columns:counted column} {columns:either is are} {names:quoted}",
         "name",

@@ -29,6 +29,7 @@ from fedbary.protocols.released_table import OneRelease, Release
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
+from fedbary.space.persons import one_row_each
 from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
@@ -43,6 +44,7 @@ class CardsClient:
     def __init__(self, settings: Cards, table: Table, *, rules: RowRules, release: Release) -> None:
         self._settings, self._table, self._rules = settings, table, rules
         self._released = OneRelease(table, release, min_group=settings.min_group)
+        self._asked = table if settings.epsilon is None else one_row_each(table)
         self._first = FirstMessage()
         self._left: dict[str, Reply] = {}
         self._schema: Schema | None = None
@@ -56,11 +58,11 @@ class CardsClient:
         """Answer with the card, or with what the model says of the rows; the same message gets the same answer."""
         if message.kind not in ("card", "model", "evidence", "flags"):
             raise ProtocolError("protocols.unknown-message", protocol="cards", kind=message.kind)
-        if len(self._table) < self._settings.min_group:
-            raise DataError("schema.too-few-rows", rows=len(self._table), least=self._settings.min_group)
+        if len(self._asked) < self._settings.min_group:
+            raise DataError("schema.too-few-rows", rows=len(self._asked), least=self._settings.min_group)
         schema = _schema(message)
         if schema is not None:
-            require_columns(as_in(self._table, schema), schema)
+            require_columns(as_in(self._asked, schema), schema)
         if message.kind == "card" and schema is None and self._settings.epsilon is not None:
             raise PrivacyError("protocols.card-needs-schema")
         if message.kind in ("evidence", "flags") and self._schema is None:
@@ -117,7 +119,7 @@ class CardsClient:
         """Everything that leaves this machine."""
         if message.kind == "card":
             return card_reply(self._card(schema, _task(message)))
-        rows = {"rows": len(self._table)} if message.kind == "model" else {}
+        rows = {"rows": len(self._asked)} if message.kind == "model" else {}
         # What the rows are like beside the card, epsilon would not cover.
         if self._settings.epsilon is not None or not self._settings.numbers or message.kind == "flags":
             return Reply(0, rows)
@@ -145,7 +147,7 @@ class CardsClient:
         settings = self._settings
         if settings.epsilon is not None:
             assert schema is not None
-            return private_card(self._table, schema, epsilon=settings.epsilon, delta=settings.delta)
+            return private_card(self._asked, schema, epsilon=settings.epsilon, delta=settings.delta)
         released = self._released.of(check_table(self._table, Space(task=task)))
         if self._trusted:
             card = card_of_different_rows(released.rows, released.kind, told=released.as_a_card)

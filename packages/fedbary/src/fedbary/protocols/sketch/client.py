@@ -32,6 +32,7 @@ from fedbary.space.cell_counts import CellCounter, CellCounts
 from fedbary.space.encode import require_columns
 from fedbary.space.notes import FINDINGS, fit_notes, require_known_labels
 from fedbary.space.parts import encoded_parts
+from fedbary.space.persons import one_row_each
 from fedbary.space.points import Points
 from fedbary.space.schema import Schema
 from fedbary.space.stored_points import CloudMaker, StoredPoints
@@ -71,6 +72,7 @@ class SketchClient:
         self._policy = settings
         self._table = table
         self._released = OneRelease(table, release, min_group=settings.min_group)
+        self._asked = table if settings.epsilon is None else one_row_each(table)
         self._rules = rules
         self._first = FirstMessage()
         self._left: Reply | None = None
@@ -94,10 +96,10 @@ class SketchClient:
             if schema.label.coordinates.startswith("gaussian"):
                 raise PrivacyError("protocols.gaussian-labels-with-epsilon")
             judge = PublicJudge.of(message.scalars, arrays, schema) if self._policy.numbers else None
-        if len(self._table) < self._policy.min_group:
-            raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
-        require_columns(self._table, schema)
-        points, rows = len(sketch.weights), len(self._table)
+        if len(self._asked) < self._policy.min_group:
+            raise DataError("schema.too-few-rows", rows=len(self._asked), least=self._policy.min_group)
+        require_columns(self._asked, schema)
+        points, rows = len(sketch.weights), len(self._asked)
         most = max(points, 0 if judge is None else len(judge.classes))
         together = min(rows, _PART) if self._policy.epsilon is None else rows
         products = rows * points * schema.point_width
@@ -153,11 +155,11 @@ class SketchClient:
     def _reply(self, schema: Schema, sketch: SketchPoints, judge: PublicJudge | None) -> Reply:
         """Everything that leaves this machine."""
         if self._policy.epsilon is not None:
-            rows, least = len(self._table), self._policy.min_group
+            rows, least = len(self._asked), self._policy.min_group
             if self._policy.policy == "coarsen":
                 # By the public row count alone: what depends on the rows, epsilon would not cover.
                 sketch = coarsened(sketch, least / rows)
-            made = private_answer(self._table, schema, sketch, self._policy.epsilon, judge)
+            made = private_answer(self._asked, schema, sketch, self._policy.epsilon, judge)
             # No notes: which classes a table lacks is not covered by epsilon.
             return Reply(0, {**_scalars(rows, made.costs), "noise": made.costs.noise, **made.shares})
         return self._exact_reply(self._released.of(schema.label.kind), schema, sketch)
