@@ -23,7 +23,8 @@ SITE_CONFIG = """\
 
 # data-path = "/path/to/your/table.parquet"
 label = "label"
-# id = "patient"
+# id = "visit"
+# person = "patient"        # whose each row is, where a person has several
 policy = "local/policy.toml"
 
 # Questions are counted for your table with all its versions, under this name; other rows altogether get another name.
