@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 import fedbary as fb
+from codes import coded
+from fedbary.errors import DataError, PrivacyError
 from fedbary.guard.guarded_client import GuardedClient, reply_digest
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.notes import Note
 from fedbary.protocols.cards.client import card_of
-from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.protocols.messages import Message, Reply
+from fedbary.space.schema import ColumnSpec, LabelSpec
 
 CARD = Message("card", 0)
 
@@ -157,8 +159,10 @@ def test_released_rows_are_the_owner_s_alone_and_damaged_ones_are_not_replaced(l
     assert not (file.stat().st_mode | file.parent.stat().st_mode) & 0o077
     file.write_bytes(b"PK" + file.read_bytes()[2:200])
     ledger.allow("cards", 1, 0.0, "again")
-    found = owner(rows(101), ledger, run="june").respond(CARD)
-    assert found == Failure(Note("guard.failed-inside"))
+    with pytest.raises(DataError, check=coded("guard.released-damaged")):
+        owner(rows(101), ledger, run="june")
+    ledger.reset("damaged")
+    assert isinstance(owner(rows(101), ledger, run="july").respond(CARD), Reply)
 
 
 class Model:
@@ -253,3 +257,73 @@ def test_no_card_differs_by_few_rows_from_any_that_left_before(ledger):
         left.append(reply_digest(owner(table, ledger, run=str(run)).answer(CARD)))
     assert left[0] != left[1]
     assert left[1] == left[2]
+
+
+def sketch_of(table, read):
+    """A question whose one answer packs what ``read`` says of the columns: a sum over rows."""
+    columns = tuple(
+        ColumnSpec(name, "numeric", 1, (0.0,), (weight**-0.5,), (), (0.0,)) for name, weight in read.items()
+    )
+    label = LabelSpec(table.label_name, "classes", "onehot", ("a", "b"), weight=0.0)
+    schema = fb.Schema(columns=columns, label=label, missing="indicate", shared_mark=False)
+    scalars = {"schema": schema.to_json(), "fingerprint": schema.fingerprint, "cap": 1e20}
+    arrays = {"points": np.zeros((1, schema.point_width)), "weights": np.ones(1), "variances": np.zeros(1)}
+    return Message("sketch", 0, scalars, arrays)
+
+
+def patients(count, seed=0, **cells):
+    rng = np.random.default_rng(seed)
+    columns = {"age": rng.integers(18, 95, count) * 1.0, "hiv": (rng.random(count) < 0.3) * 1.0}
+    labels = np.array(["a", "b"], dtype=object)[rng.integers(0, 2, count)]
+    for name, cell in cells.items():
+        if name == "label":
+            labels[0] = cell
+        else:
+            columns[name][0] = cell
+    return fb.Table(columns, labels)
+
+
+READ = {"hiv": 1.0, "age": 1024.0}
+
+
+def subtracted(first, second, ledger, order):
+    """The sum of ``READ`` over the rows of a sketch, less that over the rows of a card, by whoever asks both."""
+    for kind in order:
+        if kind == "card":
+            card = card_of(owner(first if order[0] == "card" else second, ledger, run=kind).answer(CARD))
+        else:
+            table = first if order[0] == "sketch" else second
+            found = owner(table, ledger, run=kind, asked=fb.Sketch()).answer(sketch_of(table, READ))
+    about = card.about(np.zeros(card.width))
+    squares = dict(zip(("age", "hiv"), np.diag(about.second), strict=True))
+    return found.scalars["cost"] * about.counts.sum() - sum(READ[name] * squares[name] for name in READ)
+
+
+@pytest.mark.parametrize("order", [("card", "sketch"), ("sketch", "card")])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"label": "alone", "age": 55.0, "hiv": 1.0},) * 2,
+        ({"age": 55.0, "hiv": 1.0}, {"age": 56.0, "hiv": 1.0}),
+    ],
+    ids=["a class of one row", "an edited cell"],
+)
+def test_a_card_and_a_sketch_subtract_to_nothing(ledger, order, first, second):
+    assert subtracted(patients(400, **first), patients(400, **second), ledger, order) == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("order", [("card", "sketch"), ("sketch", "card")])
+@pytest.mark.parametrize("fewer", [0, 1], ids=["a row added", "a row removed"])
+def test_two_versions_subtract_to_nothing(ledger, order, fewer):
+    more, less = patients(400), patients(400).take(range(1, 400))
+    first, second = (less, more) if fewer == 0 else (more, less)
+    assert subtracted(first, second, ledger, order) == pytest.approx(0.0, abs=1e-3)
+
+
+def test_with_another_label_rows_are_not_released_again(ledger):
+    table = patients(400)
+    owner(table, ledger).answer(CARD)
+    other = table.replace(label_name="outcome")
+    with pytest.raises(PrivacyError, check=coded("guard.released-label")):
+        owner(other, ledger, run="june", asked=fb.Sketch())
+    assert isinstance(owner(other, ledger, run="july", asked=fb.Sketch(epsilon=1.0)), GuardedClient)

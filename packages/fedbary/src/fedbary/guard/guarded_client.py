@@ -142,9 +142,11 @@ class GuardedClient:
         """The owner's half for a server's settings, as strict as the policy; ``seed`` is the owner's secret."""
         settings = policy.applied(asked)
         secret = secrets.randbits(62) if getattr(settings, "fresh_secret", False) else seed
+        release = ReleasedTables(ledger.path.parent / _RELEASED, ledger, secret=seed)
+        if not epsilon_of(settings):
+            release.require_label(table.label_name)
         inner: ClientProtocol
         try:
-            release = ReleasedTables(ledger.path.parent / _RELEASED, ledger, secret=seed)
             inner = settings.client(table, rules=rules or RowRules(), seed=secret, release=release)
         except Exception as error:
             inner = UnusableClient(error)

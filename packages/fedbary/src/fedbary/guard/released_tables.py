@@ -76,11 +76,20 @@ class ReleasedTables:
             write_arrays(self._place, _to_arrays(now), mode=0o600)
         return now.released
 
+    def require_label(self, name: str) -> None:
+        """Refuse another label than that of the rows that were released, by its name."""
+        before = self._kept()
+        if before is not None and name != before.released.rows.label_name:
+            raise PrivacyError("guard.released-label", label=name, first=before.released.rows.label_name)
+
     def _kept(self) -> _Kept | None:
         if not self._ledger.read().exact_answers():
             return None
-        arrays = read_arrays(self._place)
-        return _from_arrays(arrays) if arrays else None
+        try:
+            arrays = read_arrays(self._place)
+            return _from_arrays(arrays) if arrays else None
+        except (ValueError, KeyError) as error:
+            raise DataError("guard.released-damaged", file=str(self._place)) from error
 
     def _after(self, released: ReleasedTable, table: Table) -> _Kept:
         keys = self._hashes(table)[released.places]
@@ -88,8 +97,6 @@ class ReleasedTables:
 
     def _next(self, before: _Kept, table: Table, kind: str) -> _Kept:
         old = before.released
-        if table.label_name != old.rows.label_name:
-            raise PrivacyError("guard.released-label", label=table.label_name, first=old.rows.label_name)
         if kind != old.kind:
             raise PrivacyError("protocols.label-kind-changed", kind=kind, first=old.kind)
         digest = content_digest(table)

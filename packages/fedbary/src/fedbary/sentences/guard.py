@@ -117,6 +117,9 @@ SENTENCES = {
         "the node could not write down its answer, so nothing left; the owner's own log says why[[: '{path}': {why}]]"
     ),
     "training-model": say("The server's model does not fit its schema."),
+    "released-damaged": say(
+        "The file '{file}' of the rows that answers are made of is damaged: restore it from a copy, or begin anew with `fedbary ledger reset`."
+    ),
     "released-label": say(
         "Rows of this table were released with the label '{first}', and an answer with the label '{label}' could be subtracted from that; `fedbary ledger reset` begins anew.",
         "label first",
