@@ -105,7 +105,7 @@ class ReleasedTables:
         if _layout(table) != _layout(old.rows) or table.persons is not None or old.each > 1:
             logging.getLogger("fedbary.owner").warning(
                 "Answers are made of the rows of before: with other columns, or with persons, new ones are left out "
-                "until `fedbary ledger reset`."
+                "until 'fedbary ledger FILE --reset REASON'."
             )
             return before
         hashes = self._hashes(table)

@@ -118,10 +118,10 @@ SENTENCES = {
     ),
     "training-model": say("The server's model does not fit its schema."),
     "released-damaged": say(
-        "The file '{file}' of the rows that answers are made of is damaged: restore it from a copy, or begin anew with `fedbary ledger reset`."
+        "The file '{file}' of the rows that answers are made of is damaged: restore it from a copy, or begin anew with 'fedbary ledger FILE --reset REASON'."
     ),
     "released-label": say(
-        "Rows of this table were released with the label '{first}', and an answer with the label '{label}' could be subtracted from that; `fedbary ledger reset` begins anew.",
+        "Rows of this table were released with the label '{first}', and an answer with the label '{label}' could be subtracted from that; 'fedbary ledger FILE --reset REASON' begins anew.",
         "label first",
     ),
     "training-needs-classes": say("The server asks for a training whose label is no class."),
