@@ -45,7 +45,8 @@ def test_nor_have_plotly_s_tables(name, label):
 
 
 def test_penguins_are_clean_and_one_hospital_is_not():
-    assert not fb.check(EXAMPLES / "penguins" / "penguins.csv", "Species").of(Severity.DOUBTFUL)
+    birds = fb.ReadOptions(person="Individual ID")  # some were met twice, which is said unless it is known
+    assert not fb.check(EXAMPLES / "penguins" / "penguins.csv", "Species", options=birds).of(Severity.DOUBTFUL)
     doubted = {}
     for name in ("north", "south", "west"):
         path, reference = (EXAMPLES / "hospitals" / f"{one}.parquet" for one in (f"hospital_{name}", "validation"))
