@@ -348,3 +348,12 @@ def test_another_question_is_refused_and_the_same_gets_the_same_noise():
     assert client.answer(message(schema, centre(schema))).scalars == first.scalars
     with pytest.raises(PrivacyError, check=coded("protocols.asked-otherwise")):
         client.answer(message(schema, centre(schema, cap=2.0)))
+
+
+def test_a_reference_may_hold_copies():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 3))
+    table = fb.Table.from_arrays(x, np.array(["a", "b"])[(x[:, 0] > 0).astype(int)])
+    copied = table.take(np.append(np.arange(120), np.arange(15)))
+    result = fb.value({"one": table, "two": table}, copied, protocol=fb.Sketch(epsilon=1.0), seed=0)
+    assert not result.failed

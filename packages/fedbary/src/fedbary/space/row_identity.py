@@ -182,6 +182,18 @@ def same_rows(table: Table) -> NDArray[np.int64]:
     return np.unique(_hashes(table), return_inverse=True)[1].astype(np.int64)
 
 
+def place_of_first(table: Table) -> NDArray[np.int64]:
+    """For each row its place in `different_rows`.
+
+    Examples
+    --------
+    >>> place_of_first(Table({"age": [52, 31, 52]}, ["ill", "ill", "ill"]))
+    array([0, 1, 0])
+    """
+    _, first, which = np.unique(_hashes(table), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first)).astype(np.int64)[which]
+
+
 def _hashes(table: Table) -> NDArray[np.bytes_]:
     return row_keys(table) if len(table) <= PART else _Large.of(table).hashes
 

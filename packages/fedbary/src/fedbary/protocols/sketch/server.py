@@ -35,7 +35,7 @@ from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import cells_of_a_row, class_codes, embed, missing_share
-from fedbary.space.row_identity import different_rows
+from fedbary.space.row_identity import different_rows, place_of_first
 from fedbary.space.schema import Schema
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
@@ -222,7 +222,8 @@ class SketchServer:
             and settings.numbers
             and (self._schema.label.kind == "number" or own.agreed is not None)
         ):
-            self._rates = clean_rates(cloud, codes, self._sketch, own.agreed, min_group=settings.min_group, seed=seed)
+            agreed = None if own.agreed is None else own.agreed[place_of_first(reference)]
+            self._rates = clean_rates(cloud, codes, self._sketch, agreed, min_group=settings.min_group, seed=seed)
         self._missing = missing_share(reference, self._schema)
         self._target_rows = len(reference)
         centre = cloud.weights @ cloud.points
