@@ -85,6 +85,8 @@ class GuardedClient:
         How the server wants rows flagged; part of the question, as counts of flags may leave.
     cards : path, optional
         Folder of the table's cards that left before.
+    release : ReleasedTables, optional
+        The table's released rows.
 
     Examples
     --------
@@ -117,11 +119,12 @@ class GuardedClient:
         declared: Declared | None = None,
         rules: RowRules | None = None,
         cards: Path | None = None,
+        release: ReleasedTables | None = None,
     ) -> None:
         policy.check(settings)
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
         self._run, self._data, self._declared, self._rules = run, data, declared, rules or RowRules()
-        self._cards = cards
+        self._cards, self._release = cards, release
         self._question = 0
         self._messages = 0
         self._last: tuple[str, Reply | Failure] | None = None
@@ -160,6 +163,7 @@ class GuardedClient:
             declared=Declared.of(table, private=epsilon_of(settings) > 0.0),
             rules=rules,
             cards=ledger.path.parent / _CARDS,
+            release=release,
         )
 
     def respond(self, message: Message) -> Reply | Failure:
@@ -203,16 +207,20 @@ class GuardedClient:
     def flag_count(self) -> int | None:
         """How many rows are flagged, if the owner shares that and they are ``min_group`` at least; else None.
 
-        It is told once for a question. A server that chose the scoring model could single out rows by a smaller
-        count. With ε nothing is said, as it would not be covered.
+        It is told once for a question, of the released rows. A server that chose the scoring model could single out
+        rows by a smaller count. With ε nothing is said, as it would not be covered.
         """
         if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told:
             return None
         if isinstance(self._settings, Cards) and not self._question:  # the card left before, and no question is open
             return None
-        rows = self._inner.row_values()
+        half, least = self._inner, self._settings.min_group
+        if self._release is not None and (released := self._release.kept()) is not None:
+            half, least = self._settings.client(released.rows, rules=self._rules, seed=0), released.least
+            half.restore(self._inner.state())
+        rows = half.row_values()
         count = rows.flagged
-        if count is None or min(count, len(rows) - count) < self._settings.min_group:
+        if count is None or min(count, len(rows) - count) < least:
             return None
         reply = Reply(0, {"flagged": count})
         self._ledger.record(replace(self._outcome(Message(FLAGS, 0), reply), what=FLAGS))

@@ -66,12 +66,13 @@ def asked_digest(settings: Settings, message: Message) -> str:
 
 
 REVEALS = {
-    "sketch": "A server can choose its sketch freely. Exact answers are made of the released rows alone, but two of them "
-    "can be subtracted from each other, and a few hundred give all released rows away; with epsilon each costs what the "
-    "ledger says, and no more.",
+    "sketch": "A server can choose its sketch freely. Exact answers are made of the released rows alone, but two of "
+    "them can be subtracted from each other, and a few hundred give all released rows away; with epsilon each costs "
+    "what the ledger says, and no more.",
     "interpolation": "Averages of at least min_group rows in every round. The rounds of two questions can be solved "
     "together for single rows, as far as the server can guess each t.",
     "cards": "A card that left is sent again without a question. One more question is a card of the rows that are "
-    "released now, and what a model of the server's choice says of them. What came since the last card shows as the card "
-    "of those rows, of which there are min_group at least in every class. With epsilon each costs what the ledger says.",
+    "released now, and what a model of the server's choice says of them. What came since the last card shows as the "
+    "card of those rows, of which there are min_group at least in every class. With epsilon each costs what the "
+    "ledger says.",
 }

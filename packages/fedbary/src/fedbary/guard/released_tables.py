@@ -78,9 +78,14 @@ class ReleasedTables:
 
     def require_label(self, name: str) -> None:
         """Refuse another label than that of the rows that were released, by its name."""
+        before = self.kept()
+        if before is not None and name != before.rows.label_name:
+            raise PrivacyError("guard.released-label", label=name, first=before.rows.label_name)
+
+    def kept(self) -> ReleasedTable | None:
+        """The rows that were released; None before the first exact answer, and where the server is trusted."""
         before = self._kept()
-        if before is not None and name != before.released.rows.label_name:
-            raise PrivacyError("guard.released-label", label=name, first=before.released.rows.label_name)
+        return None if before is None else before.released
 
     def _kept(self) -> _Kept | None:
         if not self._ledger.read().exact_answers():
