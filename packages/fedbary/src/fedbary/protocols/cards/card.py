@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.reading import Reading
 from fedbary.errors import ProtocolError
-from fedbary.forms import LARGEST, LONGEST_TEXT, MOST_ROWS, Fields, Flag, Listed, Number, Text, Word
+from fedbary.forms import LARGEST, LONGEST_TEXT, MOST_ROWS, Field, Fields, Flag, Listed, Number, Text, Word
 from fedbary.space.schema import Schema
 from fedbary.space.schema_bounds import is_reading_of
 from fedbary.strict_json import read_json
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 VERSION = 2
 ARRAYS = ("centre", "counts", "sums", "second")
 _NAME, _POSITIVE = Text(10_000), Number(sys.float_info.min, LARGEST)
-_COLUMN = {
+_COLUMN: dict[str, Field] = {
     "name": _NAME,
     "kind": Word(("numeric", "block", "categorical")),
     "width": Number(1, 2**20, whole=True),
@@ -197,7 +197,10 @@ class Card:
                 reading=Reading.from_json(content["reading"]),
                 schema=None if schema is None else Schema.from_json(schema),
                 release=None if release is None else Release(**release),
-                **{name: arrays[name] for name in ARRAYS},
+                centre=arrays["centre"],
+                counts=arrays["counts"],
+                sums=arrays["sums"],
+                second=arrays["second"],
             )
             card._require_shapes()
         except ValueError as error:
