@@ -1,8 +1,10 @@
 """Damaged questions, replies and files: whatever comes from elsewhere is used or refused, and nothing else happens.
 
 ``python tools/fuzz.py --count 10000`` tries so many of each target and prints how often each was refused or taken;
-the tests run the same targets with a small count. A failure is an exception that is no `FedbaryError`, a case that
-takes longer than two seconds, or memory beyond the limit. ``--target`` and ``--seed`` find a case again.
+the tests run the same targets with a small count. Targets called "fields of" a file take every field of it in turn:
+lost, twice, and of every other type, at every depth, sealed again so that no digest ends the case. A failure is an
+exception that is no `FedbaryError`, a case that takes longer than two seconds, or memory beyond the limit. ``--target``
+and ``--seed`` find a case again.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import argparse
 import copy
 import gzip
 import io
+import json
 import os
 import sys
 import tempfile
@@ -31,22 +34,30 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 import numpy as np
 
 import fedbary as fb
+from fedbary.cli.ui.file_screen import facts, for_programs
+from fedbary.cli.ui.study import Study
 from fedbary.data.any_cells import read_any_cells
-from fedbary.engines.files.message_file import MessageFile, save_answer, save_question
+from fedbary.engines.files.answer_files import AnswerFiles
+from fedbary.engines.files.message_file import FileKind, MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
 from fedbary.guard.account import Entry
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
+from fedbary.guard.node import Asked
 from fedbary.guard.owner_folder import load_owner_view, owner_view, save_owner_view
 from fedbary.guard.policy import OwnerPolicy
+from fedbary.guard.run_state import STATE, LastAnswer, RunState
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.forms import check_message
-from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.protocols.messages import Failure, Message, Reply, injective_digest
 from fedbary.protocols.registry import exchanges_of
 from fedbary.space.description import Description, describe
+from fedbary.space.points import embed
 from fedbary.space.schema import Schema
 from fedbary.valuation.rules import RowRules
+from fedbary.valuation.scores import ClientScores
+from field_damage import array_damages, damages, npz, text_of
 from mutations import damaged_array, damaged_bytes, damaged_fields, damaged_mapping, damaged_text, pick
 from talks import TALKS, halves_of, table, talk
 
@@ -459,6 +470,253 @@ def _write_parts(folder: Path) -> None:
         part.to_parquet(folder / f"year={year}" / "part-0.parquet")
 
 
+# --- every field of a file ----------------------------------------------------------------------------
+
+
+def _in_turn(variants: list[Callable[[], bytes]], name: str, read: Callable[[Path], object]) -> Case:
+    """A case takes the variant of its number; beyond the last one they begin again."""
+    folder = Path(tempfile.mkdtemp())
+
+    def case(rng: np.random.Generator) -> str:
+        number = int(rng.bit_generator.seed_seq.entropy)  # type: ignore[attr-defined]
+        # A stride without common factor, so that a few cases are of all fields.
+        written = variants[number * 7919 % len(variants)]()
+        (folder / name).write_bytes(written)
+        return _outcome(lambda: read(folder / name))
+
+    return case
+
+
+def _fields_of_message(name: str, write: Callable[[Path], object], read: Callable[[Path], object]) -> Case:
+    """A question, answer, card or model, sealed again after each damage."""
+    place = Path(tempfile.mkdtemp()) / name
+    write(place)
+    honest = MessageFile.load(place)
+    content = {"head": dict(honest.packed.head), "scalars": dict(honest.packed.scalars)}
+    arrays = dict(honest.packed.arrays)
+    # What stands before the digest is damaged as well, and then is not sealed.
+    whole = {"fedbary": str(honest.kind), "version": 1, "digest": honest.digest, **content}
+
+    def sealed(found: Any, members: list[tuple[str, Any]]) -> bytes:
+        closed = text_of(found)
+        try:
+            plain = {f"head {key}": value for key, value in dict.items(closed["head"])}
+            plain |= {f"scalar {key}": value for key, value in dict.items(closed["scalars"])}
+            own = {key: value for key, value in members if isinstance(value, np.ndarray)}
+            digest = injective_digest(str(honest.kind), plain, own)
+        except Exception:
+            digest = "0" * 64
+        head = _json({"fedbary": str(honest.kind), "version": 1, "digest": digest, **_fields(closed)})
+        return npz([("fedbary", np.frombuffer(head, np.uint8)), *((f"array.{key}", one) for key, one in members)])
+
+    listed = list(arrays.items())
+    variants: list[Callable[[], bytes]] = [lambda one=one: sealed(one(), listed) for one in damages(content)]
+    variants += [
+        lambda one=one: npz([("fedbary", np.frombuffer(_json(text_of(one())), np.uint8)), *_named(listed)])
+        for one in damages({key: whole[key] for key in ("fedbary", "version", "digest")} | content)[:160]
+    ]
+    for key, array in listed:
+        rest = [(other, one) for other, one in listed if other != key]
+        variants.append(lambda rest=rest: sealed(content, rest))
+        variants.append(lambda key=key, array=array: sealed(content, [*listed, (key, array)]))
+        variants.append(lambda key=key, array=array: sealed(content, [*listed, (f"{key}.more", array)]))
+        variants += [
+            lambda rest=rest, key=key, one=one: sealed(content, [*rest, (key, one())]) for one in array_damages(array)
+        ]
+    return _in_turn(variants, name, read)
+
+
+def _named(members: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    return [(f"array.{key}", one) for key, one in members]
+
+
+def _fields(closed: Any) -> Any:
+    return closed if isinstance(closed, dict) else {"head": closed, "scalars": closed}
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content).encode("utf-8", "surrogatepass")
+
+
+def _fields_of_json(name: str, write: Callable[[Path], object], read: Callable[[Path], object]) -> Case:
+    place = Path(tempfile.mkdtemp()) / name
+    write(place)
+    content = json.loads(place.read_text(encoding="utf-8"))
+    return _in_turn([lambda one=one: _json(text_of(one())) for one in damages(content)], name, read)
+
+
+def _fields_of_arrays(name: str, write: Callable[[Path], object], read: Callable[[Path], object]) -> Case:
+    """A state: every array, and every field of those that are texts."""
+    place = Path(tempfile.mkdtemp()) / name
+    write(place)
+    with np.load(place) as file:
+        arrays = dict(file)
+    variants: list[Callable[[], bytes]] = []
+    for key, array in arrays.items():
+        rest = [(other, one) for other, one in arrays.items() if other != key]
+        variants.append(lambda rest=rest: npz(rest))
+        variants.append(lambda rest=rest, key=key, array=array: npz([*rest, (key, array), (key, array)]))
+        variants += [lambda rest=rest, key=key, one=one: npz([*rest, (key, one())]) for one in array_damages(array)]
+        if array.dtype == np.uint8 and array.tobytes()[:1] in (b"{", b"["):
+            variants += [
+                lambda rest=rest, key=key, one=one: npz([*rest, (key, np.frombuffer(_json(text_of(one())), np.uint8))])
+                for one in damages(json.loads(array.tobytes()))
+            ]
+    return _in_turn(variants, name, read)
+
+
+def _shown(path: Path) -> MessageFile:
+    """As `fedbary show` reads it."""
+    file = MessageFile.load(path)
+    str(facts(file)), for_programs(file)
+    return file
+
+
+def _use_card(path: Path) -> None:
+    """As `fedbary value` does, among honest ones: a card that is read takes part, or fails alone."""
+    _shown(path)
+    check_card(fb.CardFile.load(path).card)
+    result = fb.value([*_honest_cards(), path], engine=fb.FilesEngine(path.parent / "out"), seed=0)
+    result.verdict(), [outcome.text for outcome in result.outcomes.values()]
+    assert set(result.failed) <= {path.stem}
+
+
+@cache
+def _honest_cards() -> list[Path]:
+    folder = Path(tempfile.mkdtemp())
+    return [fb.card(table(at, 60), name=f"c{at}").save(folder / f"c{at}.card") for at in range(3)]
+
+
+def _asking(name: str) -> tuple[Message, Envelope]:
+    settings = Asked(TALKS[name][0], RowRules(), {}).to_json()
+    message = _talks()[name][0][0]
+    return message, Envelope("a" * 32, message.kind, message.round, 1, settings=settings)
+
+
+def _use_question(path: Path) -> None:
+    """As `fedbary answer` does."""
+    message, envelope = _shown(path).message()
+    asked = Asked.from_json(envelope.settings)
+    check_message(exchanges_of(asked.protocol.name), asked.protocol.name, message)
+    client = asked.protocol.client(table(1, 40), rules=asked.rules, seed=1)
+    client.answer(message)
+    client.row_values()
+
+
+def _first_model() -> Message:
+    return next(message for message, _ in _talks()["cards with reference"] if message.kind == "model")
+
+
+def _use_model(path: Path) -> None:
+    """As `fedbary rows --model` does."""
+    message, _ = _shown(path).message()
+    check_message(exchanges_of("cards"), "cards", message)
+    client = fb.Cards(numbers=False).client(table(1, 40), rules=RowRules(), seed=0)
+    client.answer(message)
+    client.row_values()
+
+
+def _use_answer(path: Path) -> None:
+    """As `fedbary value` does with a study: the server's half takes it beside an honest one."""
+    _shown(path)
+    asked = Envelope("a" * 32, "sketch", 0, 1, nonce="b")
+    server, honest = copy.deepcopy(_before_answers())
+    found = AnswerFiles([path]).by_name(asked)["north"].found
+    server.absorb({**honest, "c0": found})
+    result = server.result()
+    result.verdict(), [outcome.text for outcome in result.outcomes.values()]
+    assert set(result.failed) <= {"c0"}
+    if isinstance(found, Failure):
+        raise fb.ProtocolError("protocols.no-answer")
+
+
+@cache
+def _before_answers() -> tuple[Any, Mapping[str, Reply | Failure]]:
+    server, replies = next(_absorbing("sketch"))
+    return server, replies
+
+
+def _write_sketch_answer(path: Path) -> None:
+    note = Note("schema.lacks-classes", {"classes": ("a", "b"), "count": 2})
+    reply = replace(_before_answers()[1]["c0"], notes=(note,))
+    save_answer(reply, Envelope("a" * 32, "sketch", 0, 1, name="north", nonce="b", flagged=2), path)
+
+
+def _write_refusal(path: Path) -> None:
+    found = Failure(Note("guard.min-group", {"asked": 2, "least": 5}))
+    save_answer(found, Envelope("a" * 32, "sketch", 0, 1, name="north", nonce="b"), path)
+
+
+def _use_schema(path: Path) -> None:
+    """With the fingerprint that a dishonest party computes for it; a table becomes points by what is read."""
+    known, honest = _known_fingerprint(), Schema.__dict__["fingerprint"]
+
+    def computed(schema: Schema) -> str:
+        honest.func(schema)
+        return known
+
+    Schema.fingerprint = property(computed)  # type: ignore[assignment, method-assign]
+    try:
+        schema = Schema.load(path)
+        embed(table(1, 30), schema)
+    finally:
+        Schema.fingerprint = honest  # type: ignore[method-assign]
+
+
+@cache
+def _known_fingerprint() -> str:
+    return fb.fit_schema(table(1)).fingerprint
+
+
+def _write_state(path: Path) -> None:
+    note = Note("schema.lacks-classes", {"classes": ("a", "b"), "count": 2})
+    last = LastAnswer("sketch 0 af", 1, Reply(0, {"cost": 0.1}, {"points": np.zeros((2, 2))}, (note,)), 2)
+    RunState(1, {"left": np.arange(3)}, last, _reading()).save(path.parent)
+
+
+def _write_study(path: Path) -> None:
+    Study(Asked(fb.Sketch(), RowRules(), {}), fb.Space(), 7, "label", clients=("north", "south")).save(path.parent)
+
+
+def _write_scores(path: Path) -> None:
+    _result().scores.save(path)  # type: ignore[union-attr]
+
+
+def _fields_targets() -> dict[str, Callable[[], Case]]:
+    messages: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
+        "north.card": (_write_card, _use_card),
+        "sketch.fb": (lambda path: save_question(*_asking("sketch"), path), _use_question),
+        "interpolation.fb": (lambda path: save_question(*_asking("interpolation"), path), _use_question),
+        "describe.fb": (lambda path: save_question(*_asking("interpolation without reference"), path), _use_question),
+        "north.answer": (_write_sketch_answer, _use_answer),
+        "refusal.answer": (_write_refusal, lambda path: _shown(path).reply()),
+        "north.model": (
+            lambda path: save_question(_first_model(), Envelope("a" * 32, "model", 1, 2), path, FileKind.MODEL),
+            _use_model,
+        ),
+    }
+    found = {
+        f"fields of {name}": lambda name=name, ways=ways: _fields_of_message(name, *ways)
+        for name, ways in messages.items()
+    }
+    texts: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
+        "schema.json": (lambda path: fb.fit_schema(table(1)).save(path), _use_schema),
+        "description.json": (
+            lambda path: path.write_text(describe(table(1), fb.Space()).to_json(), encoding="utf-8"),
+            lambda path: Description.from_json(path.read_text(encoding="utf-8")),
+        ),
+        "study.json": (_write_study, lambda path: Study.load(path.parent)),
+        "scores.json": (_write_scores, ClientScores.load),
+    }
+    found |= {
+        f"fields of {name}": lambda name=name, ways=ways: _fields_of_json(name, *ways) for name, ways in texts.items()
+    }
+    found["fields of state.npz"] = lambda: _fields_of_arrays(
+        STATE, _write_state, lambda path: RunState.load(path.parent)
+    )
+    return found
+
+
 TARGETS: dict[str, Callable[[], Case]] = {
     "questions": _questions,
     "replies": _replies,
@@ -483,6 +741,7 @@ TARGETS: dict[str, Callable[[], Case]] = {
     },
     "checked table": _file("t.csv", _write_table, _check),
     "table folder": _folder(_write_parts, lambda folder: fb.read(folder, "label")),
+    **_fields_targets(),
 }
 
 

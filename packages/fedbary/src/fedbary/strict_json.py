@@ -17,17 +17,19 @@ def read_json(text: str, *, longest: int) -> Any:
     r"""What a JSON text says; raises ValueError, and nothing else, for whatever another party should not write.
 
     That is a text that is too long, has too many parts or is nested too deeply, numbers that are not finite or have too
-    many digits, and halves of characters, which no file or terminal takes.
+    many digits, a name that comes twice, of which two readers may each take another, and halves of characters, which no
+    file or terminal takes.
 
     Examples
     --------
     >>> read_json('{"rows": 3}', longest=100)
     {'rows': 3}
-    >>> for odd in ("[" * 99, "[1e999]", "NaN", '"\\ud800"', "9" * 99):
+    >>> for odd in ("[" * 99, "[1e999]", "NaN", '{"a": 1, "a": 2}', '"\\ud800"', "9" * 99):
     ...     try:
     ...         read_json(odd, longest=100)
     ...     except ValueError:
     ...         print("refused")
+    refused
     refused
     refused
     refused
@@ -39,7 +41,9 @@ def read_json(text: str, *, longest: int) -> Any:
     if sum(text.count(mark) for mark in ",[{") > _MOST_PARTS:
         raise ValueError("the text has too many parts")
     try:
-        content = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+        content = json.loads(
+            text, parse_int=_whole, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_once
+        )
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if "\\u" in text or not text.isascii():
@@ -58,3 +62,10 @@ def _finite(digits: str) -> float:
     if not math.isfinite(number):
         raise ValueError("a number is not finite")
     return number
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a name comes twice")
+    return content

@@ -9,7 +9,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import fedbary as fb
-from fedbary.engines.files.message_file import MessageFile
+from fedbary.engines.files.message_file import FileKind, MessageFile
+from fedbary.engines.packed import Packed
 
 pytest_plugins = ["cli_fixtures"]
 
@@ -248,3 +249,19 @@ def test_bad_cards_are_named_and_the_others_valued(fedbary, cards, owners):
 )
 def test_wrong_input_has_its_code(refused, cards, arguments, code):
     assert refused(*arguments).code == code
+
+
+@pytest.mark.parametrize("lost", ["card", "second", "counts"])
+def test_a_hostile_card_takes_nobody_with_it(fedbary, cards, lost):
+    held = MessageFile.load(cards / "north.card").packed
+    gone = ("second", "squares") if lost == "second" else (lost,)
+    scalars = {name: one for name, one in held.scalars.items() if name not in gone}
+    arrays = {name: one for name, one in held.arrays.items() if name not in gone}
+    MessageFile.of(FileKind.CARD, Packed(held.head, scalars, arrays)).save(cards / "evil.card")
+    assert fedbary("value", *sorted(cards.iterdir()), "-o", "out")[0] == 3
+    result = fb.Valuation.load("out")
+    assert list(result.failed) == ["evil"]
+    assert result.failed["evil"].startswith("evil.card: this is no card")
+    code, out, _ = fedbary("show", cards / "evil.card")
+    assert code == 0
+    assert "this is no card" in out

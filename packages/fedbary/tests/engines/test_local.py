@@ -8,6 +8,7 @@ import pytest
 
 import fedbary as fb
 from codes import coded, parameter
+from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.engines.checkpoint import NAME
 from fedbary.engines.local import one_thread
 from fedbary.errors import ProtocolError, SettingsError
@@ -133,11 +134,18 @@ def test_a_checkpoint_of_another_run_or_a_broken_one_is_refused(setting, tmp_pat
     for other in ("sketch", "cards"):  # whose clients could not read these states
         with pytest.raises(ProtocolError, check=coded("engines.checkpoint-of-another-run")):
             fb.value(clients, reference, protocol=other, seed=1, engine=fb.LocalEngine(folder=tmp_path, resume=True))
-    (tmp_path / NAME).write_bytes(b"not a checkpoint")
-    with pytest.raises(ProtocolError, check=coded("engines.checkpoint-damaged")):
-        fb.value(
-            clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path, resume=True)
-        )
+    arrays = read_arrays(tmp_path / NAME)
+    write_arrays(tmp_path / "less.npz", {name: arrays[name] for name in list(arrays)[1:]})
+    for broken in ((tmp_path / "less.npz").read_bytes(), b"not a checkpoint"):
+        (tmp_path / NAME).write_bytes(broken)
+        with pytest.raises(ProtocolError, check=coded("engines.checkpoint-damaged")):
+            fb.value(
+                clients,
+                reference,
+                seed=0,
+                protocol="interpolation",
+                engine=fb.LocalEngine(folder=tmp_path, resume=True),
+            )
 
 
 def test_resume_without_a_checkpoint_just_runs(setting, tmp_path):

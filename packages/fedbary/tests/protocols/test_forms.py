@@ -8,10 +8,11 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import ProtocolError
+from fedbary.forms import Form, Number, Numbers, Text
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import Asked, answer
 from fedbary.guard.node_config import NodeConfig
-from fedbary.protocols.forms import Form, Number, Numbers, Text, check_message
+from fedbary.protocols.forms import check_message
 from fedbary.protocols.messages import Message, Reply
 from fedbary.protocols.registry import PROTOCOLS, exchanges_of
 from fedbary.valuation.rules import RowRules

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
+from fedbary.forms import Form
 from fedbary.notes import Note
-from fedbary.protocols.forms import Form, fitting_replies
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import Host
 from fedbary.protocols.interpolation.client_track import ClientTrack
 from fedbary.protocols.interpolation.server import InterpolationServer

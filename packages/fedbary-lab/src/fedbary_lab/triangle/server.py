@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import DataError, ProtocolError, SettingsError
-from fedbary.protocols.forms import Form, Numbers, fitting_replies
+from fedbary.forms import Form, Numbers
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation.client_track import ClientTrack
 from fedbary.protocols.messages import (

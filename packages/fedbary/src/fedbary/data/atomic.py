@@ -81,6 +81,8 @@ def read_arrays(path: str | Path, *, most_bytes: int = 2**40) -> dict[str, np.nd
             parts = archive.infolist()
             if sum(part.file_size for part in parts) > most_bytes:
                 raise ValueError("the arrays are too large")
+            if len({part.filename for part in parts}) < len(parts):
+                raise ValueError("a name comes twice")
             return {part.filename.removesuffix(".npy"): read_npy(archive.read(part)) for part in parts}
     except Exception as error:  # damage can show in the archive, in zlib or in an array
         raise ValueError(f"not a file of arrays: {error}") from error

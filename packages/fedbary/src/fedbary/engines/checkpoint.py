@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.engines.run import Engine, Observer
 from fedbary.errors import ProtocolError
-from fedbary.protocols.messages import ServerProtocol, State, array_text, below, text_array, under
+from fedbary.protocols.messages import ServerProtocol, State, array_text, below, injective_digest, text_array, under
 
 if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
 
 NAME = "checkpoint.npz"
+_SEAL = "digest"
 
 
 class Checkpoint(Observer):
@@ -52,7 +53,7 @@ class Checkpoint(Observer):
         """Write both states."""
         arrays = {"identity": text_array(self._identity)}
         arrays |= under("server/", protocol.state()) | under("engine/", engine.state())
-        write_arrays(self._file, arrays)
+        write_arrays(self._file, {**arrays, _SEAL: text_array(injective_digest(NAME, {}, arrays))})
 
     def finished(self, result: Valuation) -> None:  # noqa: ARG002 - an observer's signature
         """Nothing is left to go on with."""
@@ -62,6 +63,9 @@ class Checkpoint(Observer):
 
 def _read(file: Path) -> State:
     try:
-        return read_arrays(file)
+        stored = read_arrays(file)
+        if stored and array_text(stored.pop(_SEAL, text_array(""))) != injective_digest(NAME, {}, stored):
+            raise ValueError("it was changed")
+        return stored
     except ValueError as error:
         raise ProtocolError("engines.checkpoint-damaged", file=str(file), why=str(error)) from error

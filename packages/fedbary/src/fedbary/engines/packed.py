@@ -11,9 +11,9 @@ import numpy as np
 
 from fedbary.data.npy import read_npy
 from fedbary.errors import ProtocolError
+from fedbary.forms import LONGEST_TEXT
 from fedbary.guard.envelope import Envelope
 from fedbary.notes import Note, notes_from_text, notes_to_text
-from fedbary.protocols.forms import LONGEST_TEXT
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 from fedbary.valuation.outcome import Status
 from fedbary.wording import as_plain, is_clean

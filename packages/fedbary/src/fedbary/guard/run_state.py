@@ -14,8 +14,10 @@ from fedbary.errors import DataError
 from fedbary.guard.questions import message_key
 from fedbary.notes import notes_from_text, notes_to_text
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, below, text_array, under
+from fedbary.strict_json import read_json
 
 STATE = "state.npz"
+_LONGEST = 512 * 2**20
 
 
 @dataclass(frozen=True)
@@ -56,18 +58,23 @@ class RunState:
 
     @classmethod
     def load(cls, folder: Path) -> RunState:
-        """What `save` wrote; an empty one where there is nothing."""
-        arrays = read_arrays(folder / STATE)
-        if not arrays:
-            return cls()
-        content = json.loads(array_text(arrays["last"]))
+        """What `save` wrote; an empty one where there is nothing, and a damaged one is refused."""
+        try:
+            arrays = read_arrays(folder / STATE)
+            return cls._of(arrays) if arrays else cls()
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            raise DataError("guard.state-unreadable", path=str(folder / STATE), why=str(error)) from error
+
+    @classmethod
+    def _of(cls, arrays: State) -> RunState:
+        content = read_json(array_text(arrays["last"]), longest=_LONGEST)
         found: Reply | Failure
         if "failure" in arrays:
             found = Failure.from_array(arrays["failure"])
         else:
             notes = notes_from_text(content["notes"])
-            found = Reply(int(content["round"]), content["scalars"], below(arrays, "array."), notes)
-        last = LastAnswer(content["key"], int(content["step"]), found, content["flagged"])
+            found = Reply(int(content["round"]), dict(content["scalars"]), below(arrays, "array."), notes)
+        last = LastAnswer(str(content["key"]), int(content["step"]), found, content["flagged"])
         reading = Reading.from_json(array_text(arrays["reading"])) if "reading" in arrays else None
         return cls(int(arrays["step"]), below(arrays, "client."), last, reading, "over" in arrays)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fedbary.protocols.forms import LONGEST_TEXT, Exchange, Form, Number, Numbers, Text, TextOrNumber
+from fedbary.forms import LONGEST_TEXT, Form, Number, Numbers, Text, TextOrNumber
+from fedbary.protocols.forms import Exchange
 
 _WORD, _CHOSEN_WORD = Text(20), Text(20, optional=True)
 

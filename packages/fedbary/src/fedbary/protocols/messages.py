@@ -16,6 +16,7 @@ from fedbary.errors import PrivacyError, ProtocolError, as_note
 from fedbary.notes import Fact, Note
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.notes import FIT_CODES, MOST_COLUMNS, is_plausible
+from fedbary.strict_json import read_json
 from fedbary.valuation.outcome import Outcome, Status
 from fedbary.wording import on_one_line
 
@@ -32,7 +33,7 @@ Scalar = str | int | float | bool
 _OWNERS_AREAS = frozenset(
     {"data", "engines", "guard", "internal", "protocols", "schema", "settings", "transport", "valuation", "views"}
 )
-_LONGEST_CLAIM = 60
+_LONGEST_CLAIM, _LONGEST_FAILURE = 60, 2**20
 State = Mapping[str, np.ndarray]
 
 
@@ -102,7 +103,7 @@ class Failure:
     @classmethod
     def from_array(cls, array: np.ndarray) -> Failure:
         """What `to_array` gave."""
-        outcome = Outcome.from_json(json.loads(array_text(array)))
+        outcome = Outcome.from_json(read_json(array_text(array), longest=_LONGEST_FAILURE))
         return cls(outcome.notes[0], outcome.status)
 
 

@@ -113,6 +113,9 @@ SENTENCES = {
         "What the node remembers of this run is not what its ledger says, so nothing more is answered in it."
     ),
     "table-unreadable": say("the owner's table cannot be read; the owner's own log says why"),
+    "state-unreadable": say(
+        "what this node remembers of the run[[ in '{path}']] was damaged[[ ({why})]]: delete it, and have the run begun anew"
+    ),
     "state-unwritable": say(
         "the node could not write down its answer, so nothing left; the owner's own log says why[[: '{path}': {why}]]"
     ),

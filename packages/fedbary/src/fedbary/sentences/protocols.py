@@ -89,7 +89,9 @@ SENTENCES = {
         "The server asked for labels of kind '{kind}' after it had asked for kind '{first}'; only the first is answered.",
         "kind first",
     ),
+    "field-unfit": say("'{name}' is not {expected}", "name expected"),
     "lacks-array": say("the array '{name}' is missing", "name"),
+    "lacks-field": say("'{name}' is missing", "name"),
     "measure-too-large": say("its measure reaches {reach:.3g}, the others' about {usual:.3g}", "reach usual"),
     "message-unfit": say(
         "The server's message '{kind}' has no '{name}' of the form that was agreed: both sides need the same fedbary.",
@@ -100,7 +102,7 @@ SENTENCES = {
     "no-sensitivity": say("A private release needs a finite, positive sensitivity."),
     "not-finished": say("The run is not finished: absorb the answers to tasks() until there are none."),
     "not-started": say("The client was asked to go on before it was started."),
-    "not-a-card": say("this is no card: {why}"),
+    "not-a-card": say("this is no card ({why}): have it made again"),
     "number-unfit": say("the number '{name}' is {got}, expected one in [{least:g}, {most:g}]", "name least most"),
     "one-row-weighs-too-much": say(
         "One row makes up {share:.0%} of the table, so an average over min_group = {least} rows would still show it: remove the copies, add rows, or lower <min_group> if the owner agrees.",

@@ -8,8 +8,9 @@ import pytest
 
 import fedbary as fb
 from codes import coded, parameter
-from fedbary.engines.files.message_file import MessageFile
+from fedbary.engines.files.message_file import FileKind, MessageFile
 from fedbary.engines.files.owner import answer_file, make_card
+from fedbary.engines.packed import Packed
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SchemaError, SettingsError
 from fedbary.guard.node_config import NodeConfig
 from fedbary.protocols.messages import Failure
@@ -257,3 +258,39 @@ def test_a_mistake_in_the_owners_command_is_named_and_counts_nothing(owners):
 def test_one_card_alone_has_nobody_to_be_compared_with(cards, tmp_path):
     with pytest.raises(SettingsError, check=coded("settings.one-client")):
         valued(cards[:1], tmp_path / "out")
+
+
+HOSTILE = {
+    "no header": lambda scalars, arrays: (without(scalars, "card"), arrays),
+    "a number as header": lambda scalars, arrays: ({**scalars, "card": 3}, arrays),
+    "no rows": lambda scalars, arrays: (without(scalars, "rows"), arrays),
+    "no arrays": lambda scalars, arrays: (scalars, {}),
+    "no counts": lambda scalars, arrays: (scalars, without(arrays, "counts")),
+    "no second moment": lambda scalars, arrays: (scalars, without(arrays, "second", "squares")),
+    "two second moments": lambda scalars, arrays: (scalars, {**arrays, "squares": np.diag(arrays["second"])}),
+    "whole numbers": lambda scalars, arrays: (scalars, {**arrays, "sums": arrays["sums"].astype(np.int8)}),
+    "a field more": lambda scalars, arrays: (scalars, {**arrays, "more": np.zeros(3)}),
+    "a header with a field twice": lambda scalars, arrays: (twice(scalars, '"rows"'), arrays),
+}
+
+
+def without(content, *names):
+    return {name: value for name, value in content.items() if name not in names}
+
+
+def twice(scalars, field):
+    return {**scalars, "card": scalars["card"].replace(field, f"{field}: 7, {field}", 1)}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_a_hostile_card_is_its_own_clients_failure(cards, tmp_path, how):
+    held = MessageFile.load(cards[0]).packed
+    odd = Packed(held.head, *HOSTILE[how](dict(held.scalars), dict(held.arrays)))
+    evil = MessageFile.of(FileKind.CARD, odd).save(tmp_path / "in" / "evil.card")
+    with pytest.raises(ProtocolError, check=coded("protocols.not-a-card")) as caught:
+        fb.CardFile.load(evil)
+    assert str(caught.value).startswith("evil.card: this is no card (")
+    result = valued([*cards, evil], tmp_path / "out")
+    assert list(result.failed) == ["evil"]
+    assert "evil.card" in result.failed["evil"]
+    assert "have it made again" in result.failed["evil"]

@@ -65,7 +65,7 @@ class Study:
             reading = ReadOptions.of(content.pop("reading"))
             names = None if clients is None else tuple(map(str, clients))
             return cls(asked, space, reading=reading, clients=names, **content)
-        except (OSError, ValueError, KeyError, TypeError, FedbaryError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, FedbaryError) as error:
             raise DataError("cli.not-a-study", file=str(file)) from error
 
     def run(

@@ -8,6 +8,7 @@ to the sums; and the sums of two tables are those of both together.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -16,16 +17,39 @@ from numpy.typing import NDArray
 
 from fedbary.data.reading import Reading
 from fedbary.errors import ProtocolError
+from fedbary.forms import LARGEST, LONGEST_TEXT, MOST_ROWS, Field, Fields, Flag, Listed, Number, Text, Word
 from fedbary.space.schema import Schema
 from fedbary.space.schema_bounds import is_reading_of
 from fedbary.strict_json import read_json
-from fedbary.wording import is_clean
+from fedbary.wording import on_one_line
 
 Floats = NDArray[np.float64]
 
 VERSION = 2
 ARRAYS = ("centre", "counts", "sums", "second")
-_MOST_ROWS, _LONGEST_NAME, _LONGEST = 10**9, 10_000, 64 * 2**20
+_NAME, _POSITIVE = Text(10_000), Number(sys.float_info.min, LARGEST)
+_COLUMN: dict[str, Field] = {
+    "name": _NAME,
+    "kind": Word(("numeric", "block", "categorical")),
+    "width": Number(1, 2**20, whole=True),
+    "levels": Listed(_NAME),
+    "lacks": Flag(),
+}
+_HEADER = Fields(
+    {
+        "version": Number(VERSION, VERSION, whole=True),
+        "name": _NAME,
+        "rows": Number(1, MOST_ROWS, whole=True),
+        "label": _NAME,
+        "kind": Word(("classes", "number")),
+        "columns": Listed(Fields(_COLUMN)),
+        "classes": Listed(_NAME, 1, different=True),
+        "release": Fields(dict.fromkeys(("epsilon", "delta", "sigma", "clip"), _POSITIVE), empty=True),
+        "shared": Flag(),
+        "reading": Text(LONGEST_TEXT),
+        "schema": Text(LONGEST_TEXT, empty=True),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -156,44 +180,37 @@ class Card:
 
     @classmethod
     def from_parts(cls, header: str, arrays: Mapping[str, np.ndarray]) -> Card:
-        """Read what `to_parts` wrote; anything whose parts do not fit together is refused."""
+        """Read what `to_parts` wrote; what has not its form, or has parts that do not fit together, is refused."""
         try:
-            content = read_json(header, longest=_LONGEST)
-            if (version := content.pop("version")) != VERSION:
-                raise ProtocolError("protocols.card-other-version", version=str(version), own=VERSION)
-            columns = tuple(
-                CardColumn(**{**column, "levels": _names(column["levels"])}) for column in content.pop("columns")
-            )
-            schema, release, reading = (content.pop(name) for name in ("schema", "release", "reading"))
+            content = read_json(header, longest=LONGEST_TEXT)
+            if isinstance(content, dict) and (version := content.get("version", VERSION)) != VERSION:
+                raise ProtocolError("protocols.card-other-version", version=on_one_line(str(version)), own=VERSION)
+            if (error := _HEADER.misfit("card", content)) is not None:
+                raise ValueError(str(error))
+            if lacking := [name for name in ARRAYS if name not in arrays]:
+                raise ValueError(f"the array {lacking[0]!r} is missing")
+            schema, release = content["schema"], content["release"]
             card = cls(
-                **{**content, "classes": _names(content["classes"])},
-                columns=columns,
-                reading=Reading.from_json(reading),
+                **{name: content[name] for name in ("name", "rows", "label", "kind", "shared")},
+                columns=tuple(CardColumn(**{**one, "levels": tuple(one["levels"])}) for one in content["columns"]),
+                classes=tuple(content["classes"]),
+                reading=Reading.from_json(content["reading"]),
                 schema=None if schema is None else Schema.from_json(schema),
-                release=None if release is None else Release(**{key: float(release[key]) for key in release}),
-                centre=_floats(arrays["centre"]),
-                counts=_floats(arrays["counts"]),
-                sums=_floats(arrays["sums"]),
-                second=_floats(arrays["second"]),
+                release=None if release is None else Release(**release),
+                centre=arrays["centre"],
+                counts=arrays["counts"],
+                sums=arrays["sums"],
+                second=arrays["second"],
             )
             card._require_shapes()
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except ValueError as error:
             raise ProtocolError("protocols.not-a-card", why=str(error)) from error
         return card
 
     def _require_shapes(self) -> None:
-        """Refuse texts of other types, and arrays that do not fit the columns and classes."""
-        texts = [self.name, self.label, *(column.name for column in self.columns)]
-        if not all(isinstance(text, str) and is_clean(text) and len(text) <= _LONGEST_NAME for text in texts):
-            raise ValueError("a name is none")
-        if self.kind not in ("classes", "number") or type(self.rows) is not int or type(self.shared) is not bool:
-            raise ValueError("no kind of label, or no number of rows")
-        if not 1 <= self.rows <= _MOST_ROWS or len({column.name for column in self.columns}) < len(self.columns):
-            raise ValueError("no such number of rows, or a column twice")
-        for column in self.columns:
-            whole = type(column.width) is int and column.width >= 1 and type(column.lacks) is bool
-            if column.kind not in ("numeric", "block", "categorical") or not whole:
-                raise ValueError("a column has no kind or width")
+        """Refuse columns that come twice or are not what is read, and arrays that do not fit columns and classes."""
+        if len({column.name for column in self.columns}) < len(self.columns):
+            raise ValueError("a column comes twice")
         if not is_reading_of(self.reading, self.columns):
             raise ValueError("the columns are not those that it reads")
         width, classes = len(self.centre), len(self.classes)
@@ -201,20 +218,6 @@ class Card:
             expected = sum(column.coordinates for column in self.columns) + (self.kind == "number")
             if width != expected or not self.columns:
                 raise ValueError("columns and coordinates differ")
-        if len(set(self.classes)) < classes or not classes:
-            raise ValueError("a class comes twice, or there is none")
         shapes = (self.centre.shape, self.counts.shape, self.sums.shape)
         if shapes != ((width,), (classes,), (classes, width)) or self.second.shape not in ((width,), (width, width)):
             raise ValueError("arrays of other shapes")
-
-
-def _floats(array: np.ndarray) -> Floats:
-    return np.asarray(array, dtype=np.float64)
-
-
-def _names(values: object) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) and is_clean(value) for value in values):
-        raise ValueError("not a list of names")
-    if any(len(value) > _LONGEST_NAME for value in values):
-        raise ValueError("a name is too long")
-    return tuple(values)

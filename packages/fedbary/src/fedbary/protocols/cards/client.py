@@ -19,6 +19,7 @@ from fedbary.judging.model import JudgingModel
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import card_of_different_rows
+from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.narrow import as_in
 from fedbary.protocols.cards.private_card import private_card
@@ -182,7 +183,9 @@ def card_reply(card: Card) -> Reply:
 
 
 def card_of(reply: Reply) -> Card:
-    """The card in such a reply."""
+    """The card in such a reply; one that has not the form of a card is refused before anything of it is used."""
+    if (error := EXCHANGES["card"].reply.misfit(reply.scalars, reply.arrays)) is not None:
+        raise ProtocolError("protocols.not-a-card", why=str(error)) from error
     arrays = dict(reply.arrays)
     arrays["second"] = arrays["second"] if "second" in arrays else arrays.pop("squares")
     return Card.from_parts(str(reply.scalars["card"]), arrays)

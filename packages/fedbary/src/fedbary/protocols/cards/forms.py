@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fedbary.forms import LONGEST_TEXT, Form, Number, Numbers, Text
 from fedbary.judging.counts import CELLS
 from fedbary.judging.labels import SHARES
-from fedbary.protocols.forms import LONGEST_TEXT, Exchange, Form, Number, Numbers, Text
+from fedbary.protocols.forms import Exchange
 from fedbary.protocols.sketch.forms import JUDGING_MODEL, ROWS, SCHEMA
 
 # What a client says of itself, and nobody else can check.
@@ -42,6 +43,7 @@ EXCHANGES = {
                 "second": Numbers(("width", "width"), optional=True),
                 "squares": Numbers(("width",), optional=True),
             },
+            either=("second", "squares"),
         ),
     ),
     "model": Exchange(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fedbary.forms import LARGEST, Form, Number, Numbers
 from fedbary.protocols import agreement_forms
-from fedbary.protocols.forms import LARGEST, Exchange, Form, Number, Numbers
+from fedbary.protocols.forms import Exchange
 from fedbary.protocols.sketch.forms import ROWS, SCHEMA
 
 # Points of a measure: more of them, each with all coordinates of a row, would not fit in memory.

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, wrong_parameter
+from fedbary.forms import Form
 from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
-from fedbary.protocols.forms import Form, fitting_replies
+from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from fedbary.forms import LONGEST_TEXT, MOST_ROWS, Form, Number, Numbers, Text
 from fedbary.judging.counts import CELLS
 from fedbary.judging.labels import SHARES
 from fedbary.privacy.row_costs import GRID
-from fedbary.protocols.forms import LONGEST_TEXT, MOST_ROWS, Exchange, Form, Number, Numbers, Text
+from fedbary.protocols.forms import Exchange
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE
 
 # Squared distances and what is made of them; far beyond all tables, and yet their squares are finite.
