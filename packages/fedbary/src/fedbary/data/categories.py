@@ -56,17 +56,16 @@ def category_names(values: Array) -> Array:
 
 
 def two_spellings(names: Iterable[str]) -> tuple[str, str] | None:
-    """The first two of some names that call one category, or one that is not what its category is called, with that.
+    """The first two of some names that are spelled differently and call one category.
 
     Examples
     --------
-    >>> two_spellings(["1", "2", "1.0"]), two_spellings(["True", "x"]), two_spellings(["007", "7"])
-    (('1', '1.0'), ('1', 'True'), None)
+    >>> two_spellings(["1", "2", "1.0"]), two_spellings(["007", "7"])
+    (('1', '1.0'), None)
     """
     found: dict[str, str] = {}
     for name in names:
-        called = category_name(name)
-        if called in found:
-            return found[called], name
-        found[called] = name
-    return next(((called, name) for called, name in found.items() if called != name), None)
+        first = found.setdefault(category_name(name), name)
+        if first != name:
+            return first, name
+    return None

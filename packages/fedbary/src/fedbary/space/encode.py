@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.agreed import Difference, differences
-from fedbary.data.categories import category_names
+from fedbary.data.categories import category_name, category_names
 from fedbary.data.columns import Kind, kind_of
 from fedbary.data.read_columns import UNREAD
 from fedbary.data.reading import Reading
@@ -173,7 +173,7 @@ def _encode_categories(table: Table, values: NDArray[np.generic], column: Column
     absent = sum(text is None for text in texts)
     if absent:
         _refuse_missing(table, column.name, absent, missing)
-    position = {name: index for index, name in enumerate(column.categories)}
+    position = {category_name(name): index for index, name in enumerate(column.categories)}
     coordinates = np.zeros((len(texts), column.coordinates))
     other = len(column.categories)
     codes = [other if text is None else position.get(text, other) for text in texts]

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.categories import category_names
+from fedbary.data.categories import category_name, category_names
 from fedbary.data.columns import holds_classes
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.options import Task
@@ -74,7 +74,7 @@ def class_positions(
     >>> class_positions(np.array(["b", "c"]), ("a", "b"))
     array([ 1, -1])
     """
-    position = {name: index for index, name in enumerate(classes)}
+    position = {category_name(name): index for index, name in enumerate(classes)}
     return np.array([position.get(str(name), unknown) for name in names], dtype=np.int64)
 
 
