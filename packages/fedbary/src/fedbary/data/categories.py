@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from math import isfinite
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 
 from fedbary.data.columns import Array
 
-_WHOLE = re.compile(r"(-?[0-9]+)\.0+")
 _TRUTHS = {"true": "1", "false": "0"}
 
 
@@ -34,8 +32,11 @@ def category_name(cell: Any) -> str:
         return str(int(number)) if isfinite(number) and number.is_integer() else repr(number)
     text = str(cell).strip()
     if text[-1:] in ("0", "e", "E"):  # of most texts a look at the end is enough
-        whole = _WHOLE.fullmatch(text)
-        return whole[1] if whole else _TRUTHS.get(text.lower(), text)
+        whole, _, zeros = text.partition(".")
+        digits = whole.removeprefix("-")
+        if zeros and not zeros.strip("0") and digits.isascii() and digits.isdigit():
+            return whole
+        return _TRUTHS.get(text.lower(), text)
     return text
 
 
