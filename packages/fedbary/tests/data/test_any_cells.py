@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.data.any_cells import read_any_cells
+from fedbary.data.categories import category_name
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.errors import DataError
-from fedbary.space.cells import cell_name
 
 KINDS = {
     "number": ColumnReading("number"),
@@ -136,7 +136,7 @@ def test_one_label_changes_no_other(labels, other):
     for last in (labels[-1], other):
         path = written([{"x": "1", "label": label} for label in [*labels[:-1], last]])
         table = read_any_cells(path, "label", reading=Reading({"x": ColumnReading("number")}))
-        found.append([cell_name(label) for label in table.labels.tolist()[:-1]])
+        found.append([category_name(label) for label in table.labels.tolist()[:-1]])
     assert found[0] == found[1]
 
 

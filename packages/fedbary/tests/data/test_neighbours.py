@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.data.any_cells import read_any_cells
+from fedbary.data.categories import category_name
 from fedbary.data.objects import private_table
 from fedbary.data.reading import ColumnReading, Reading
-from fedbary.space.cells import cell_name
 from fedbary.space.public_points import public_codes, public_points
 from fedbary.space.row_points import row_points
 
@@ -282,7 +282,7 @@ def test_a_frame_and_its_labels(other, labels):
     table = private_table((X, labels([1, 2, label])), label="ill", options=None, reading=reading)
     np.testing.assert_array_equal(table.columns["dose"][:2], [np.nan, 2])
     np.testing.assert_array_equal(table.columns["day"][:2], [np.nan, 18355])
-    assert [cell_name(one) for one in table.labels.tolist()[:2]] == ["1", "2"]
+    assert [category_name(one) for one in table.labels.tolist()[:2]] == ["1", "2"]
 
 
 def test_bytes_that_are_no_text_in_the_owner_s_encoding_are_one_cell(tmp_path):

@@ -283,10 +283,12 @@ def test_only_a_node_with_neither_data_nor_policy_is_simulated(tmp_path, data, p
 # --- what leaves --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [None, 1.0])
-def test_a_table_that_cannot_be_read_uses_up_the_question(owner, epsilon):
+@pytest.mark.parametrize(
+    ("epsilon", "text"), [(None, 'x0,label\n"Xq7canary,1\n'), (1.0, "x0,label,\1Xq7canary\n1,1,1\n")]
+)
+def test_a_table_that_cannot_be_read_uses_up_the_question(owner, epsilon, text):
     asked = fb.Sketch(epsilon=epsilon)
-    owner.file.write_text('x0,label\n"Xq7canary,1\n')
+    owner.file.write_text(text)
     found = owner.ask(question(asked), asked=asked)
     assert found == Failure(Note("guard.table-unreadable"))
     assert owner.lines == ["question", "failure"]

@@ -3,26 +3,28 @@
 `fedbary.data.files.read` refuses a file for a single cell: a missing label, an id that stands twice, text among
 numbers, an infinite number. Whoever is told of the refusal has learnt about that row. Here kinds come from the agreed
 reading and the owner's options and never from cells, and a cell that cannot be read is missing; one that can reads as
-it would there.
+it would there. Columns that nobody asks for are not looked at.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.column_cells import ColumnCells, TextCells, any_cells_of
+from fedbary.data.column_cells import TextCells, any_cells_of, any_text, plain_cells
 from fedbary.data.columns import LARGEST, Array, as_ids, naming
+from fedbary.data.date_texts import ORDERS
 from fedbary.data.formats import opened
 from fedbary.data.frames import check_roles, label_names, require_unique, texts, with_index
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import ONE_ROW_EACH, person_codes
 from fedbary.data.places import AnyPath, file_name
-from fedbary.data.read_columns import category_texts, columns_of
-from fedbary.data.reading import LEFT_OUT, Reading
+from fedbary.data.read_columns import as_texts, categories_of, columns_of
+from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading
 from fedbary.data.table import Table
 from fedbary.data.told import told_reading
 from fedbary.errors import DataError
@@ -61,99 +63,117 @@ def read_any_cells(
     >>> table.columns["age"].tolist(), table.labels.tolist()
     ([31.0, 53.5, nan], ['yes', '(missing)', 'no'])
     """
-    origin, asked = file_name(path), options or ReadOptions()
-    with opened(path, asked, reading=reading, alone=True) as cells, naming(origin):
-        return table_of_any_cells(cells.frame, label, id=id, options=asked, reading=reading).replace(origin=origin)
+    wanted = _Wanted(label, id, options or ReadOptions(), reading, file_name(path))
+    with opened(path, wanted.options, reading=reading, alone=wanted) as cells, naming(wanted.origin):
+        return wanted.table(cells.frame).replace(origin=wanted.origin)
 
 
-def table_of_any_cells(
-    frame: pd.DataFrame,
-    label: str,
-    *,
-    id: str | None = None,  # noqa: A002 - as in `read`
-    options: ReadOptions,
-    reading: Reading | None,
-) -> Table:
+def table_of_any_cells(frame: pd.DataFrame, label: str, *, options: ReadOptions, reading: Reading | None) -> Table:
     """The table of a frame, as `read_any_cells` reads that of a file."""
     frame = with_index(frame, options.person)
+    wanted = _Wanted(label, None, options, reading)
     names = [str(name) for name in frame.columns]
-    require_unique(names)
-    frame = frame.set_axis(names, axis=1)
-    check_roles(names, label, None, options.person)
-    if len(frame) == 0:
-        raise DataError("data.header-only", columns=len(names))
-    labels = _labels(frame[label], options.decimal or "")
-    others = list(dict.fromkeys(name for name in (label, id, options.person) if name in names))
-    features, stated = _features(frame.drop(columns=others), options, reading, others)
-    ids = None if id not in names else _ids(str(id), frame)
-    table = Table(features, labels, ids=ids, label_name=label, id_name=id or "row", reading=stated)
-    if options.person is None:
-        return table
-    persons = person_codes(frame[options.person])
-    people = int(persons.max()) + 1
-    cost = Note(ONE_ROW_EACH, {"persons": people, "left": len(persons) - people})
-    return table.replace(persons=persons, notes=(cost,))
+    chosen = set(wanted(names))
+    places = [place for place, name in enumerate(names) if name in chosen]
+    return wanted.table(frame.iloc[:, places].set_axis([names[place] for place in places], axis=1))
 
 
-def _ids(name: str, frame: pd.DataFrame) -> Array | None:
+@dataclass
+class _Wanted:
+    """What is wanted of a file's columns, and the table that it becomes; see `fedbary.data.formats.cells.Wanted`."""
+
+    label: str
+    id: str | None
+    options: ReadOptions
+    agreed: Reading | None
+    origin: str = ""
+    # What is said of each feature of the file, None where nobody says anything.
+    known: dict[str, ColumnReading | None] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> list[str]:
+        """The columns that a format without a header has, whatever its rows hold."""
+        options = self.options
+        dates = (one.rpartition("=")[0] if one.endswith(ORDERS) and "=" in one else one for one in options.dates)
+        ordered = (one.partition("=")[0].strip() for one in options.ordered)
+        told = (*options.categories, *options.numeric, *dates, *ordered, *options.columns, *options.drop)
+        names = dict.fromkeys((*(self.agreed or ()), *told, self.id, options.person, self.label))
+        return [name for name in names if name is not None]
+
+    def __call__(self, names: Sequence[str]) -> list[str]:
+        """The columns that are wanted, by the names of all: none of them is chosen by its cells."""
+        others = [name for name in names if name in (self.label, self.id, self.options.person)]
+        features = [name for name in names if name not in others]
+        with naming(self.origin):
+            require_unique(names)
+            check_roles(names, self.label, None, self.options.person)
+            told, agreed = told_reading(features, self.options, others), self.agreed or Reading()
+        self.known = {name: told.get(name) or agreed.get(name) for name in features}
+        return [*others, *(self.reading if self.agreed else self._kept())]
+
+    @property
+    def reading(self) -> Reading:
+        """How each column is read of which somebody says it."""
+        decimal = self.options.decimal
+        return Reading(
+            {
+                name: replace(how, decimal=decimal or how.decimal)
+                for name, how in self.known.items()
+                if how is not None and how.kind not in LEFT_OUT
+            }
+        )
+
+    def _kept(self) -> list[str]:
+        return [name for name, how in self.known.items() if how is None or how.kind not in LEFT_OUT]
+
+    def table(self, frame: pd.DataFrame) -> Table:
+        """The table of these columns."""
+        if len(frame) == 0:
+            raise DataError("data.header-only", columns=len(self.known) + 1)
+        reading = self.reading
+        cells = {name: any_cells_of(frame[name], how.kind) for name, how in reading.items()}
+        columns, stated, _ = columns_of(cells, reading, encoder=self.options.encoder, strict=False)
+        for name in self._kept():
+            if not self.agreed and name not in reading:
+                columns[name] = _as_it_comes(frame[name])
+            elif self.agreed and not reading:  # whoever asks for other columns says which, by their names
+                columns[name] = np.full(len(frame), np.nan)
+        ids = _ids(self.id, plain_cells(frame[self.id]).tolist()) if self.id and self.id in frame else None
+        labels = _labels(frame[self.label], self.options.decimal or "")
+        table = Table(columns, labels, ids=ids, label_name=self.label, id_name=self.id or "row", reading=stated)
+        if self.options.person is None:
+            return table
+        import pandas as pd
+
+        persons = person_codes(pd.Series(plain_cells(frame[self.options.person]), dtype=object))
+        people = int(persons.max()) + 1
+        cost = Note(ONE_ROW_EACH, {"persons": people, "left": len(persons) - people})
+        return table.replace(persons=persons, notes=(cost,))
+
+
+def _ids(name: str, cells: list[Any]) -> Array | None:
     """For the owner's eyes alone, so that here all of them may say whether they are whole numbers or texts."""
-    import pandas as pd
-
-    cells = frame[name]
-    if pd.api.types.is_numeric_dtype(cells.dtype):
-        ids = cells.to_numpy()
+    named = [any_text(cell) for cell in cells]
+    if all(one is not None and _WHOLE.fullmatch(one) for one in named):
+        ids = np.array([int(str(one)) for one in named])
     else:
-        named = [None if none else _shown(cell) for cell, none in zip(cells, cells.isna(), strict=True)]
-        whole = all(one is not None and _WHOLE.fullmatch(one) for one in named)
-        ids = np.array([int(str(one)) for one in named]) if whole else texts(named)
+        ids = texts([one and one.encode("utf-8", "backslashreplace").decode() for one in named])
     try:
         return as_ids(name, ids)
     except DataError:
         return None
 
 
-def _shown(cell: object) -> str:
-    return str(cell).encode("utf-8", "backslashreplace").decode()
-
-
-def _features(
-    frame: pd.DataFrame, options: ReadOptions, agreed: Reading | None, others: list[str]
-) -> tuple[dict[str, Array], Reading]:
-    names = [str(name) for name in frame.columns]
-    told = told_reading(names, options, others)
-    known = {name: told.get(name) or (None if agreed is None else agreed.get(name)) for name in names}
-    reading = Reading(
-        {
-            name: replace(how, decimal=options.decimal or how.decimal)
-            for name, how in known.items()
-            if how is not None and how.kind not in LEFT_OUT
-        }
-    )
-    cells = {name: any_cells_of(frame[name], how.kind) for name, how in reading.items()}
-    columns, stated, _ = columns_of(cells, reading, encoder=options.encoder, strict=False)
-    if agreed is None or not columns:  # whoever asks for other columns says which
-        columns |= {name: _as_it_comes(frame[name]) for name, how in known.items() if how is None}
-    return columns, stated
-
-
 def _as_it_comes(series: pd.Series[Any]) -> Array:
     """Numbers, or texts: whoever takes them reads a number and its text alike."""
     cells = any_cells_of(series, "category")
     if isinstance(cells, TextCells) or cells.dtype.kind not in "biuf":
-        return category_texts(cells)
+        return categories_of(cells)
     finite = cells.dtype.kind != "f" or not (np.abs(cells) > LARGEST).any()
-    return cells if finite else category_texts(cells)
+    return cells if finite else categories_of(cells)
 
 
 def _labels(series: pd.Series[Any], decimal: str) -> Array:
-    cells = any_cells_of(series, "category")
-    if isinstance(cells, TextCells):
-        return cells.spread(texts(label_names(cells.levels, decimal)), _NO_LABEL)
-    if cells.dtype.kind in "biu" or (cells.dtype.kind == "f" and bool((np.abs(cells) <= LARGEST).all())):
-        return cells
-    return _named(cells)
-
-
-def _named(cells: ColumnCells) -> Array:
-    names = category_texts(cells)
-    return texts([_NO_LABEL if name is None else name for name in names])
+    """Texts, whatever the column's type is: with numbers one missing label would decide on the type of all."""
+    cells = as_texts(any_cells_of(series, "category"))
+    return cells.spread(texts(label_names(cells.levels, decimal)), _NO_LABEL)

@@ -1,4 +1,4 @@
-"""The cells of a column as Arrow holds it: what has a type becomes an array at once, the rest goes through pandas."""
+"""The cells of a column as Arrow holds it: what has a type becomes an array at once, the rest goes cell by cell."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from fedbary.data.column_cells import ColumnCells, cells_of
 from fedbary.data.columns import Array, block_dtype
+from fedbary.data.formats.text_files import PER_CELL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,45 @@ def cells_of_arrow(name: str, column: Any) -> ColumnCells:
     if types.is_timestamp(kind) or types.is_date(kind):
         return _array(column).astype("datetime64[us]")
     return cells_of(name, pandas_column(column))
+
+
+def any_array(column: Any) -> Array:
+    """The cells of a column of any type as numbers, moments, lengths of time or objects; what Python lacks is None.
+
+    Whole numbers beside a missing one are objects: as floats large ones would lose digits. A text that is not UTF-8 is
+    read as one of Windows, as in a file of texts.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> any_array(pa.array([0, 2**31 - 1], pa.date32())).tolist()[0], any_array(pa.array(["Oslo", None])).tolist()
+    (datetime.date(1970, 1, 1), ['Oslo', None])
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if types.is_temporal(kind) and not types.is_time(kind) and kind != pa.month_day_nano_interval():
+        return np.asarray(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
+    if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind) or _holds_lists(kind):
+        return np.asarray(column.to_pandas(integer_object_nulls=True))
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        column = column.cast(pa.large_binary())
+        return np.fromiter((_decoded(cell) for cell in column.to_pylist()), dtype=object, count=len(column))
+    return np.fromiter(map(_as_python, column), dtype=object, count=len(column))
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    return None if cell is None else cell.decode("utf-8", PER_CELL)
+
+
+def _as_python(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except Exception:  # Python has no such date, length of time or zone
+        return None
 
 
 def matrix_of(column: Any) -> Array | None:

@@ -202,18 +202,89 @@ def any_cells_of(series: pd.Series[Any], kind: str) -> ColumnCells:
     >>> any_cells_of(pd.Series([1, {}, "x"]), "category").codes
     array([ 0, -1,  1])
     """
+    cells = plain_cells(series)
+    if cells.dtype.kind == "m":
+        return np.asarray(cells / np.timedelta64(1, "D"))
+    if cells.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return cells.astype(np.float64)
+    if cells.dtype.kind in "biuM":
+        return cells
+    if kind in ("vector", "image"):
+        return np.fromiter((value if _may_be(value, kind) else None for value in cells), dtype=object)
+    return _distinct(np.fromiter(map(any_text, cells), dtype=object))
+
+
+def plain_cells(series: pd.Series[Any]) -> Array:
+    """The cells of a column of any dtype: numbers, moments in UTC, lengths of time, or objects; no cell raises."""
     import pandas as pd
 
-    if series.dtype.kind in "iu" and not isinstance(series.dtype, np.dtype):
-        series = series.astype(object)  # beside a missing cell large ones would become floats, and lose digits
-    if not pd.api.types.is_object_dtype(series.dtype):
-        return cells_of(str(series.name), series)
-    objects = series.to_numpy(dtype=object)
-    wanted = (*_VECTORS, bytes, dict) if kind in ("vector", "image") else _SAID
-    fitting = [isinstance(value, wanted) or (kind == "image" and is_image(value)) for value in objects]
-    objects = objects.copy()
-    objects[~np.array(fitting, dtype=bool)] = None
-    return objects if kind in ("vector", "image") else _as_texts(objects)
+    dtype = series.dtype
+    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
+        from fedbary.data.arrow_cells import any_array
+
+        return _of_our_time(any_array(series.array.__arrow_array__()))
+    if isinstance(dtype, pd.CategoricalDtype):
+        levels = plain_cells(pd.Series(dtype.categories)).tolist()
+        return np.fromiter([*levels, None], dtype=object)[series.cat.codes]  # the code of a missing cell is −1
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    return _of_our_time(series.to_numpy() if series.dtype.kind in "mM" else _untimed(series))
+
+
+def any_text(value: Any) -> str | None:
+    """What a cell of any type says, as text that reads like it; None where it says nothing, or raises.
+
+    Examples
+    --------
+    >>> any_text(1.0), any_text({}), any_text(decimal.Decimal("sNaN")), any_text(10**5000)
+    ('1', None, None, None)
+    """
+    import pandas as pd
+
+    try:
+        if isinstance(value, pd.Period):
+            value = value.to_timestamp()
+        if isinstance(value, pd.Timestamp):
+            value = value.to_pydatetime(warn=False)
+        elif isinstance(value, pd.Timedelta):
+            value = value.to_pytimedelta()
+        elif isinstance(value, np.datetime64):
+            value = value.astype("datetime64[us]").item()
+        if not isinstance(value, _SAID) or value != value:  # noqa: PLR0124 - neither NaN nor NaT is itself
+            return None
+        return str.__str__(written(value))
+    except Exception:  # an object may raise anything where it is looked at
+        return None
+
+
+def _may_be(value: Any, kind: str) -> bool:
+    try:
+        return isinstance(value, (*_VECTORS, bytes, dict)) or (kind == "image" and is_image(value))
+    except Exception:
+        return False
+
+
+def _untimed(series: pd.Series[Any]) -> Array:
+    numbers = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"
+    return series.to_numpy() if numbers else series.to_numpy(dtype=object)
+
+
+# Python's own years, and as many days: NumPy takes others for them where there is no room for microseconds.
+_YEARS, _MOST_DAYS = (np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")), 3_652_059
+
+
+def _of_our_time(cells: Array) -> Array:
+    """Moments and lengths of time in microseconds, missing where they are beyond Python's; others as they are."""
+    if cells.dtype.kind not in "mM":
+        return cells
+    unit = np.datetime_data(cells.dtype)[0]
+    if unit != "ns":  # which has room for some centuries alone
+        moments = cells.dtype.kind == "M"
+        edges = _YEARS if moments else (np.timedelta64(-_MOST_DAYS, "D"), np.timedelta64(_MOST_DAYS, "D"))
+        low, high = (edge.astype(cells.dtype) for edge in edges)
+        cells = np.where((cells < low) | (cells > high), np.array("NaT", cells.dtype), cells)
+    return cells.astype(f"{cells.dtype.kind}8[us]")
 
 
 def _as_texts(objects: Array) -> TextCells:
@@ -231,7 +302,7 @@ def is_image(value: object) -> bool:
     return isinstance(value, bytes) or type(value).__module__.partition(".")[0] == "PIL"
 
 
-def _distinct(series: pd.Series[Any]) -> TextCells:
+def _distinct(series: pd.Series[Any] | Array) -> TextCells:
     import pandas as pd
 
     codes, levels = pd.factorize(series)

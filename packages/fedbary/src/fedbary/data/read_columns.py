@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data.arrow_texts import matches
+from fedbary.data.categories import category_name
 from fedbary.data.column_cells import ColumnCells, TextCells, written
 from fedbary.data.columns import LARGEST, Array, block_dtype, refuse_infinite
 from fedbary.data.date_texts import Moments
@@ -124,19 +124,16 @@ def _refuse_too_wide(cells: Mapping[str, ColumnCells], reading: Reading) -> None
         raise DataError("encoders.too-many-numbers", cells=rows, kind="row", width=width, most=MOST_NUMBERS)
 
 
-def category_texts(cells: ColumnCells) -> Array:
-    """The category of each cell, None where it is missing.
+def categories_of(cells: ColumnCells) -> Array:
+    """What the category of each cell is called, None where it is missing.
 
     Examples
     --------
-    >>> category_texts(np.array([1.0, 2.5, np.nan])).tolist()
-    ['1', '2.5', None]
+    >>> categories_of(TextCells(["1.0", "007", "?"], np.array([0, 1, 2, -1]))).tolist()
+    ['1', '007', None, None]
     """
-    if not isinstance(cells, TextCells):
-        cells = _as_texts(cells)
-    names = _objects(list(cells.levels))
-    for place in np.flatnonzero(matches(cells.arrow, r"[+-]?[0-9]+\.0+")):
-        names[place] = _category(names[place])
+    cells = as_texts(cells)
+    names = np.fromiter(map(category_name, cells.levels), dtype=object)
     names[cells.among(MARKS)] = None
     return cells.spread(names, None)
 
@@ -157,7 +154,7 @@ def moment_values(cells: ColumnCells, order: str) -> tuple[Moments, Mask]:
     if cells.dtype.kind == "M":
         return cells, np.zeros(len(cells), dtype=bool)
     if cells.dtype.kind in "iuf":
-        return moment_values(_as_texts(cells), order)
+        return moment_values(as_texts(cells), order)
     return np.full(len(cells), np.datetime64("NaT", "us")), _present(cells)
 
 
@@ -193,7 +190,7 @@ class _Column:
                 return self.dates()
             case "vector":
                 return {self.name: self.vectors()}
-        return {self.name: category_texts(self.cells)}
+        return {self.name: categories_of(self.cells)}
 
     def numbers(self) -> Array:
         values, unread = number_values(self.cells, self.how.decimal)
@@ -213,9 +210,9 @@ class _Column:
 
     def places(self) -> Array:
         """The place of each level; one that was not named is missing."""
-        places = {_category(level): float(place) for place, level in enumerate(self.how.levels)}
-        texts = self.cells if isinstance(self.cells, TextCells) else _as_texts(self.cells)
-        values = np.array([places.get(_category(level), np.nan) for level in texts.levels], dtype=np.float64)
+        places = {category_name(level): float(place) for place, level in enumerate(self.how.levels)}
+        texts = as_texts(self.cells)
+        values = np.array([places.get(category_name(level), np.nan) for level in texts.levels], dtype=np.float64)
         return texts.spread(values, np.nan)
 
     def dates(self) -> dict[str, Array]:
@@ -265,7 +262,7 @@ def _circle(turns: npt.NDArray[np.float64], missing: Mask) -> Array:
 def _vector(cell: Any, width: int) -> Array | None:
     try:
         vector = np.asarray(cell, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # numbers may be objects that raise anything
         return None
     return vector if vector.shape == (width,) and not (np.abs(vector) > LARGEST).any() else None
 
@@ -275,9 +272,9 @@ def _encoded(
 ) -> tuple[Array, ColumnReading, tuple[Note, ...]]:
     from fedbary.data.encoders import encoded
 
-    if how.kind == "text" and not isinstance(cells, TextCells):  # 12 and 12.0 are one text
-        cells = _as_texts(cells)
-    objects = cells.spread(_objects(list(cells.levels)), None) if isinstance(cells, TextCells) else cells
+    if how.kind == "text":  # 12 and 12.0 are one text
+        cells = as_texts(cells)
+    objects = cells.spread(np.fromiter(cells.levels, dtype=object), None) if isinstance(cells, TextCells) else cells
     kind: Literal["image", "text"] = "image" if how.kind == "image" else "text"
     found = encoded(objects.tolist(), encoder, kind=kind, name=name, agreed=how, alone=not strict)
     return found.block, replace(how, encoder=found.encoder, digest=found.digest), found.notes
@@ -298,14 +295,10 @@ def _truths(cells: TextCells) -> npt.NDArray[np.float64]:
     return found
 
 
-def _category(level: str) -> str:
-    """A category's name; a whole number loses its ``.0``, so that 1, 1.0 and "1" are one category."""
-    whole, point, zeros = level.partition(".")
-    return whole if point and zeros and not zeros.strip("0") and whole.lstrip("+-").isdigit() else level
-
-
-def _as_texts(cells: Array) -> TextCells:
+def as_texts(cells: ColumnCells) -> TextCells:
     """Numbers, booleans and moments as they are written."""
+    if isinstance(cells, TextCells):
+        return cells
     if cells.dtype.kind == "O":
         return TextCells([], np.full(len(cells), -1))
     present = _present(cells)
@@ -327,12 +320,6 @@ def _unknown(values: Array) -> Mask:
     if values.dtype.kind == "M":
         return np.isnat(values)
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
-
-
-def _objects(values: list[Any]) -> Array:
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
 
 
 def _block(name: str, objects: Array, present: Mask, agreed: int) -> Array:

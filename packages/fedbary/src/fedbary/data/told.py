@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fedbary.checks import did_you_mean
+from fedbary.data.categories import category_name
 from fedbary.data.date_texts import ORDERS
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import ColumnReading, Reading
@@ -23,7 +24,7 @@ def told_reading(features: Sequence[str], options: ReadOptions, others: Sequence
     for one in options.ordered:
         name, _, levels = one.partition("=")
         named = tuple(level.strip() for level in levels.split("<") if level.strip())
-        if len(named) < 2 or len(set(named)) < len(named):
+        if len(named) < 2 or len(set(map(category_name, named))) < len(named):
             raise wrong_parameter("ordered", "ReadOptions", "columns with their levels, such as size=S<M<L", one)
         told[_known("ordered", name.strip(), names)] = ColumnReading("ordered", levels=named)
     for one in options.dates:

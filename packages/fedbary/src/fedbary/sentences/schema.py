@@ -167,6 +167,10 @@ SENTENCES = {
     ),
     "written-lacks": say("{place} lacks {key}: {remedy}."),
     "written-not-toml": say("A schema written by hand is a TOML file, and this is none ({why}): correct it."),
+    "two-spellings": say(
+        "column '{column}' has '{first}' and '{second}', which are one category in two spellings: keep one of them.",
+        "column first second",
+    ),
     "written-unknown-key": say("'{key}' is no key of {place}{guess}: the keys are {known}."),
     "written-value": say("'{key}' of {place} must be {expected}. Got {got} instead."),
 }

@@ -1,11 +1,9 @@
-"""What one cell says: a number, a category, or nothing.
+"""What one cell says: a number, or nothing.
 
 Each cell by itself: a column's type depends on all of its rows, and a cell must mean the same beside any others.
 """
 
 from __future__ import annotations
-
-from math import isfinite, isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,33 +22,6 @@ def cell_numbers(values: NDArray[np.generic]) -> Floats:
     if values.dtype.kind != "O":
         return values.astype(np.float64)
     return np.array([_number(cell) for cell in values.tolist()], dtype=np.float64)
-
-
-def cell_name(cell: object) -> str | None:
-    """The category of a cell, the same for 1, 1.0, True, "1" and " 1.0"; None where there is none.
-
-    Examples
-    --------
-    >>> cell_name(" 1.0"), cell_name("Oslo"), cell_name(float("nan"))
-    ('1', 'Oslo', None)
-    """
-    if is_missing(cell):
-        return None
-    number = _number(cell)
-    if not isfinite(number):
-        return str(cell).strip()
-    return str(int(number)) if number == int(number) else repr(number)
-
-
-def is_missing(cell: object) -> bool:
-    """Whether a cell of categories says nothing.
-
-    Examples
-    --------
-    >>> is_missing(None), is_missing("")
-    (True, False)
-    """
-    return cell is None or (isinstance(cell, float) and isnan(cell))
 
 
 def _number(cell: object) -> float:

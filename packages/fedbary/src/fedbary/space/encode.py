@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.agreed import Difference, differences
+from fedbary.data.categories import category_name, category_names
 from fedbary.data.columns import Kind, kind_of
 from fedbary.data.read_columns import UNREAD
 from fedbary.data.reading import Reading
@@ -172,7 +173,7 @@ def _encode_categories(table: Table, values: NDArray[np.generic], column: Column
     absent = sum(text is None for text in texts)
     if absent:
         _refuse_missing(table, column.name, absent, missing)
-    position = {name: index for index, name in enumerate(column.categories)}
+    position = {category_name(name): index for index, name in enumerate(column.categories)}
     coordinates = np.zeros((len(texts), column.coordinates))
     other = len(column.categories)
     codes = [other if text is None else position.get(text, other) for text in texts]
@@ -189,15 +190,8 @@ def between_categories(column: ColumnSpec) -> Floats:
 
 
 def category_texts(values: NDArray[np.generic]) -> list[str | None]:
-    """Categories as text; whole numbers lose their '.0', so that 1, 1.0 and "1" are one category."""
-    import pandas as pd
-
-    codes, different = pd.factorize(values)  # a column has few texts and many cells
-    if values.dtype.kind == "f":
-        texts = [str(int(value)) if value == int(value) else str(value) for value in different]
-    else:
-        texts = [str(value).strip() for value in different]
-    found: list[str | None] = np.array([*texts, None], dtype=object)[codes].tolist()  # the code of a missing cell is −1
+    """What categories are called, see `fedbary.data.categories.category_name`; None where there is none."""
+    found: list[str | None] = category_names(values).tolist()
     return found
 
 

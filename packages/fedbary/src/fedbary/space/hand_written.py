@@ -79,7 +79,7 @@ def _label(content: Mapping[str, Any], *, weight: float) -> LabelSpec:
     if not isinstance(name, str) or not name:
         raise wrong("label", _WHOLE, "the name of the label's column", name)
     if "classes" in content:
-        classes = names(content, "classes", _WHOLE, least=2)
+        classes = names(content, "classes", _WHOLE, least=2, column=name)
         return LabelSpec(name, "classes", "onehot", classes, weight=weight)
     if "label_centre" not in content or "label_scale" not in content:
         remedy = "list the classes, or give label_centre and label_scale where it is a number"

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.categories import category_name, category_names
 from fedbary.data.columns import holds_classes
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.options import Task
@@ -42,22 +43,8 @@ def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = 
 
 
 def class_names(labels: NDArray[np.generic]) -> NDArray[np.str_]:
-    """Labels as text, the same for 3, 3.0 and "3", and for True and 1, so that files of different makers agree."""
-    if labels.dtype.kind == "b":
-        labels = labels.astype(np.int64)
-    if labels.dtype.kind == "f":
-        # Each by itself: a name must not depend on which other labels a party has.
-        values = np.asarray(labels, dtype=float)
-        whole = values == np.round(values)
-        names = values.astype(np.str_).astype(object)
-        names[whole] = values[whole].astype(np.int64).astype(np.str_)
-        return names.astype(np.str_)
-    if labels.dtype.kind == "O":
-        import pandas as pd
-
-        codes, different = pd.factorize(labels)
-        return np.array([str(value).strip() for value in different], dtype=np.str_)[codes]
-    return labels.astype(np.str_)
+    """What labels are called, see `fedbary.data.categories.category_name`."""
+    return category_names(labels).astype(np.str_)
 
 
 def named_classes(labels: NDArray[np.generic]) -> tuple[Integers, NDArray[np.str_]]:
@@ -75,7 +62,9 @@ def named_classes(labels: NDArray[np.generic]) -> tuple[Integers, NDArray[np.str
     return place[codes], names
 
 
-def class_positions(names: NDArray[np.str_], classes: tuple[str, ...], *, unknown: int = -1) -> Integers:
+def class_positions(
+    names: NDArray[np.str_] | NDArray[np.object_], classes: tuple[str, ...], *, unknown: int = -1
+) -> Integers:
     """The place of each name among the classes, and ``unknown`` for names that are none of them.
 
     Examples
@@ -85,7 +74,7 @@ def class_positions(names: NDArray[np.str_], classes: tuple[str, ...], *, unknow
     >>> class_positions(np.array(["b", "c"]), ("a", "b"))
     array([ 1, -1])
     """
-    position = {name: index for index, name in enumerate(classes)}
+    position = {category_name(name): index for index, name in enumerate(classes)}
     return np.array([position.get(str(name), unknown) for name in names], dtype=np.int64)
 
 

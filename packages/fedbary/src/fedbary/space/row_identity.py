@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.ahead import ahead
+from fedbary.data.categories import category_names
 from fedbary.data.table import PART, Table
-from fedbary.space.encode import category_texts
-from fedbary.space.labels import class_names
 
 Floats = NDArray[np.float64]
 
@@ -72,9 +71,9 @@ def _text_bytes(table: Table) -> Iterator[bytes]:
     import pandas as pd
 
     codes, different = pd.factorize(table.labels)  # few labels, many rows
-    names = [repr(str(name)) for name in class_names(np.asarray(different))]
+    names = [repr(name) for name in category_names(np.asarray(different))]
     columns = [table.columns[name] for name in sorted(table.columns)]
-    texts = [category_texts(values) for values in columns if values.dtype.kind == "O"]
+    texts = [category_names(values).tolist() for values in columns if values.dtype.kind == "O"]
     if not texts:
         labels = [f"({name}, [])".encode() for name in names]
         return map(labels.__getitem__, codes.tolist())
@@ -166,7 +165,7 @@ def known_parts(table: Table) -> Iterator[Table]:
             whole.update(matrix.data)
             start += len(matrix)
     whole.update(codes.astype(np.int64).tobytes())
-    whole.update(repr([str(name) for name in class_names(np.asarray(different))]).encode())
+    whole.update(repr(category_names(np.asarray(different)).tolist()).encode())
     _LARGE[table] = _Large(np.concatenate(hashes), whole.hexdigest())
 
 

@@ -13,9 +13,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.data.categories import category_names
 from fedbary.data.table import Table
-from fedbary.space.cells import cell_name, cell_numbers, is_missing
+from fedbary.space.cells import cell_numbers
 from fedbary.space.encode import between_categories, bounded, require_columns
+from fedbary.space.labels import class_positions
 from fedbary.space.missing import marks, missing_by_column
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
 
@@ -64,7 +66,7 @@ def row_values(table: Table, schema: Schema) -> Floats:
 
 def label_places(labels: NDArray[np.generic], classes: tuple[str, ...]) -> NDArray[np.int64]:
     """The place of each row's class among these, and their number for a class that is none of them."""
-    return np.asarray(np.argmax(_corners(labels, classes), axis=0))
+    return class_positions(category_names(labels), classes, unknown=len(classes))
 
 
 def chunks(rows: int, height: int) -> Iterator[slice]:
@@ -76,9 +78,9 @@ def chunks(rows: int, height: int) -> Iterator[slice]:
 
 def _column(values: NDArray[np.generic], column: ColumnSpec) -> Floats:
     if column.kind == "categorical":
-        corners = _corners(values, column.categories)
-        missing = np.array([is_missing(cell) for cell in values.tolist()])
-        return np.where(missing, between_categories(column)[:, None], corners)
+        names = category_names(values)
+        missing = np.array([name is None for name in names])
+        return np.where(missing, between_categories(column)[:, None], _corners(names, column.categories))
     numbers = cell_numbers(values).reshape(len(values), column.width).T
     numbers = np.where(np.isnan(numbers), np.array(column.middle)[:, None], numbers)
     numbers = bounded(numbers.T, column).T
@@ -88,7 +90,7 @@ def _column(values: NDArray[np.generic], column: ColumnSpec) -> Floats:
 def _label(labels: NDArray[np.generic], spec: LabelSpec) -> Floats:
     if spec.coordinates == "numeric":
         return np.asarray(np.sqrt(spec.weight) * _standard(cell_numbers(labels)[None, :], spec.mean, spec.scale))
-    return np.asarray(np.sqrt(spec.weight / 2.0) * _corners(labels, spec.classes))
+    return np.asarray(np.sqrt(spec.weight / 2.0) * _corners(category_names(labels), spec.classes))
 
 
 def _standard(numbers: Floats, mean: Floats | float, scale: Floats | float) -> Floats:
@@ -96,17 +98,10 @@ def _standard(numbers: Floats, mean: Floats | float, scale: Floats | float) -> F
     return np.clip(np.where(np.isnan(standard), 0.0, standard), -FARTHEST, FARTHEST)
 
 
-def _corners(values: NDArray[np.generic], names: tuple[str, ...]) -> Floats:
+def _corners(found: NDArray[np.object_], names: tuple[str, ...]) -> Floats:
     """A one in the line of each row's category, in the last line for those that have no name here."""
-    position: dict[str | None, int] = {}
-    for index, name in enumerate(names):
-        position.setdefault(cell_name(name), index)
-    corners = np.zeros((len(names) + 1, len(values)))
-    known: dict[object, int] = {}
-    for row, cell in enumerate(values.tolist()):
-        if cell not in known:
-            known[cell] = position.get(cell_name(cell), len(names))
-        corners[known[cell], row] = 1.0
+    corners = np.zeros((len(names) + 1, len(found)))
+    corners[class_positions(found, names, unknown=len(names)), np.arange(len(found))] = 1.0
     return corners
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.atomic import write_atomically
+from fedbary.data.categories import two_spellings
 from fedbary.data.reading import ColumnReading, Reading, ReadKind
 from fedbary.errors import SchemaError
 from fedbary.notes import Note
@@ -112,6 +113,14 @@ class Schema:
     reading: Reading = field(default_factory=Reading)
     version: int = VERSION
     notes: tuple[Note, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Refuse classes and levels of which two are one category: which of them a row has would be anybody's guess."""
+        named = [(column.name, column.categories) for column in self.columns]
+        named += [(name, how.levels) for name, how in self.reading.items()]
+        for column, names in [(self.label.name, self.label.classes), *named]:
+            if (spelled := two_spellings(names)) is not None:
+                raise SchemaError("schema.two-spellings", column=column, first=spelled[0], second=spelled[1])
 
     @cached_property
     def fingerprint(self) -> str:

@@ -54,11 +54,11 @@ def written_column(name: str, found: object) -> WrittenColumn:
     require_known(found, (what, *_KEYS[what], "may_lack") if what != "centre" else _ALL, place)
     lacks = truth(found, "may_lack", place)
     if what == "levels":
-        levels = tuple(sorted(names(found, "levels", place, least=1)))
+        levels = tuple(sorted(names(found, "levels", place, least=1, column=name)))
         spec = ColumnSpec(name, "categorical", categories=levels, absence=2.0, may_lack=lacks)
         return WrittenColumn(ColumnReading("category"), (spec,))
     if what == "ordered":
-        order = names(found, "ordered", place, least=2)
+        order = names(found, "ordered", place, least=2, column=name)
         usual = {"centre": (len(order) - 1) / 2.0, "scale": sqrt((len(order) ** 2 - 1) / 12.0)}
         return WrittenColumn(ColumnReading("ordered", order), (_numeric(name, usual | found, place, lacks),))
     if what == "boolean":

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from fedbary.checks import did_you_mean
+from fedbary.data.categories import category_name, two_spellings
 from fedbary.errors import SchemaError
 
 
@@ -55,13 +56,15 @@ def whole(
     raise wrong(key, place, f"a whole number from {least} to {most}", value)
 
 
-def names(found: Mapping[str, Any], key: str, place: str, *, least: int) -> tuple[str, ...]:
-    """Different names; numbers and truths are taken for theirs."""
+def names(found: Mapping[str, Any], key: str, place: str, *, least: int, column: str) -> tuple[str, ...]:
+    """Different names of a column's categories, as these are called."""
     value = found[key]
     expected = f"a list of {least} different names or more"
     if not isinstance(value, list) or not all(isinstance(one, str | int) for one in value):
         raise wrong(key, place, expected, value)
-    names = tuple(str(int(one)) if isinstance(one, bool) else str(one).strip() for one in value)
+    if (spelled := two_spellings([str(one).strip() for one in value])) is not None:
+        raise SchemaError("schema.two-spellings", column=column, first=spelled[0], second=spelled[1])
+    names = tuple(category_name(one) for one in value)
     if len(set(names)) < max(least, len(names)):
         raise wrong(key, place, expected, value)
     return names

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedbary.data.formats import damage
-from fedbary.data.formats.cells import Cells
+from fedbary.data.formats.cells import Cells, Wanted
 from fedbary.data.formats.csv import CSV, read_csv
 from fedbary.data.formats.damage import one_line, too_large
 from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, read_excel
@@ -33,13 +33,13 @@ def opened(
     most: int | None = None,
     *,
     reading: Reading | None = None,
-    alone: bool = False,
+    alone: Wanted | None = None,
 ) -> Iterator[Cells]:
     """The cells that a file, folder or database holds; what is wrong with it is a DataError, also if it shows only now.
 
     ``reading`` says which columns are wanted as they are written, besides those that ``options`` name: as a number, a
-    postcode has lost its zeros. With ``alone`` each cell comes as it is written or stored: no column gets a type by
-    its cells, as another row would then decide how a cell is read.
+    postcode has lost its zeros. With ``alone`` each cell comes as it is written or stored, and of no other column than
+    it chooses: no column gets a type by its cells, as another row would then decide how a cell is read.
     """
     with decoding(source):
         yield _cells(source, options, most, reading, alone=alone)
@@ -56,21 +56,26 @@ def decoding(source: AnyPath) -> Iterator[None]:
         raise DataError("formats.damaged", where=shown(source), kind="Parquet", why=one_line(error)) from error
 
 
-def _cells(source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: bool) -> Cells:
+def _cells(
+    source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: Wanted | None
+) -> Cells:
     if is_url(source):
         return Cells(read_sql(str(source), options, most, alone=alone))
     path = Path(source)
     if is_image_folder(path):
-        return read_image_folder(path, most)
+        cells = read_image_folder(path, most)
+        return cells if alone is None else replace(cells, frame=cells.frame[list(alone(list(cells.frame.columns)))])
     cells = _file(path, options, most, reading, alone=alone)
-    return replace(cells, frame=with_images(cells.frame, _home(path), reading, guess=not alone))
+    return replace(cells, frame=with_images(cells.frame, _home(path), reading, guess=alone is None))
 
 
 def _home(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _file(path: Path, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: bool) -> Cells:
+def _file(
+    path: Path, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: Wanted | None
+) -> Cells:
     suffix = _suffix(path)
     if suffix in CSV:
         return read_csv(path, options, most, reading, alone=alone)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fedbary.notes import Note
 
@@ -22,6 +22,17 @@ class Cells:
     frame: pd.DataFrame
     notes: tuple[Note, ...] = ()
     id: str | None = None
+
+
+class Wanted(Protocol):
+    """Which columns of a table are wanted, by their names alone, where each cell is read by itself: with ε."""
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The columns that a format without a header has, whatever its rows hold."""
+
+    def __call__(self, names: Sequence[str]) -> Sequence[str]:
+        """Those of a table's columns that are wanted; no other one is looked at."""
 
 
 def clean_names(names: Iterable[Any]) -> list[str]:

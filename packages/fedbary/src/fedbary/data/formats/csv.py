@@ -17,7 +17,8 @@ from itertools import dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedbary.data.formats.cells import Cells, clean_names
+from fedbary.data.formats import damage
+from fedbary.data.formats.cells import Cells, Wanted, clean_names
 from fedbary.data.formats.damage import readable
 from fedbary.data.formats.text_files import TextFile, encoding_notes, member_name, text_file
 from fedbary.data.options import ReadOptions
@@ -38,22 +39,55 @@ _AS_WRITTEN = ("category", "ordered", "date", "text", "identifier")
 # How many rows are looked at for numbers that begin with a zero.
 _SAMPLE = 1000
 _DIGITS = re.compile("[0-9]+")
+# What pandas takes for a missing cell, in whatever column.
+_MISSING = frozenset(
+    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+     "NULL", "NaN", "None", "n/a", "nan", "null")
+)  # fmt: skip
 _LEADING_ZERO = re.compile(r"""[,;\t|"'\n\r]0[0-9]""")
 
 
 def read_csv(
-    path: Path, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: bool = False
+    path: Path, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: Wanted | None = None
 ) -> Cells:
     """The cells of a CSV file; as they are written, where each is ``alone``."""
     import pandas as pd
 
     with readable(path, "CSV"), encoding_notes() as found:
-        layout = _layout(path, options, reading, alone=alone)
+        if alone:
+            return _alone(path, options, most, alone)
+        layout = _layout(path, options, reading)
         frame = layout.read(most, low_memory=True)
         # Read in parts, a column may be numbers in one and texts in the next; read at once, it is one of them.
         if any(dtype.kind == "O" and not isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes):
             frame = layout.read(most, low_memory=False)
     return Cells(frame, (*layout.notes, *found))
+
+
+def _alone(path: Path, options: ReadOptions, most: int | None, wanted: Wanted) -> Cells:
+    """What stands between two line breaks that are not quoted is a row; its surplus cells are not read.
+
+    pandas would refuse the file for one such row, or for a quote that nothing closes.
+    """
+    import pandas as pd
+
+    file = text_file(path, options.encoding, lenient=True)
+    separator, skipped, notes = _separator(file, options)
+    limit = csv.field_size_limit(damage.MAX_FILE_BYTES)
+    try:
+        with file.text() as text:
+            lines = filter(None, islice(csv.reader(text, delimiter=separator), skipped, None))
+            names = clean_names(next(lines))
+            chosen = set(wanted([name for name in names if name]))
+            places = [place for place, name in enumerate(names) if name in chosen]
+            rows = [[_written(line, place) for place in places] for line in islice(lines, most)]
+    finally:
+        csv.field_size_limit(limit)
+    return Cells(pd.DataFrame(rows, columns=[names[place] for place in places], dtype=object), notes)
+
+
+def _written(line: list[str], place: int) -> str | None:
+    return line[place] if place < len(line) and line[place] not in _MISSING else None
 
 
 @contextmanager
@@ -77,7 +111,6 @@ class _Layout:
     as_written: frozenset[str]
     decimal: str
     notes: tuple[Note, ...]
-    alone: bool = False
 
     def arguments(self) -> dict[str, Any]:
         """For pandas."""
@@ -118,9 +151,6 @@ class _Layout:
 
         And so are lines and nameless columns of separators alone, with which spreadsheets fill a page.
         """
-        if self.alone:  # no cell says whether there is a row or a column
-            used = [place for place, name in enumerate(self.names) if name]
-            return frame.iloc[:, used].set_axis([self.names[place] for place in used], axis=1)
         empty = frame.isna()
         used = [
             place for place, name in enumerate(self.names) if name or (place > 0 and not empty.iloc[:, place].all())
@@ -136,13 +166,13 @@ class _Layout:
         return frame.set_axis([self.names[place] for place in used], axis=1)
 
 
-def _layout(path: Path, options: ReadOptions, reading: Reading | None, *, alone: bool = False) -> _Layout:
+def _layout(path: Path, options: ReadOptions, reading: Reading | None) -> _Layout:
     import pandas as pd
 
-    file = text_file(path, options.encoding, lenient=alone)
+    file = text_file(path, options.encoding)
     separator, skipped, notes = _separator(file, options)
     # Rows come along with the header, as pandas would take the surplus cell of rows longer than it for an index.
-    zeros = not alone and _LEADING_ZERO.search(file.start) is not None
+    zeros = _LEADING_ZERO.search(file.start) is not None
     with file.text() as text:
         sample = pd.read_csv(
             text,
@@ -160,8 +190,8 @@ def _layout(path: Path, options: ReadOptions, reading: Reading | None, *, alone:
         notes = (*notes, Note("formats.row-numbers"))
     columns = sample[1:].to_numpy(dtype=object).T if zeros else ()
     codes = [name for name, cells in zip(names, columns, strict=False) if _are_codes(cells)]
-    as_written = frozenset(names) if alone else _told(options, reading, codes)
-    return _Layout(file, separator, skipped, names, as_written, options.decimal or ".", notes, alone)
+    as_written = _told(options, reading, codes)
+    return _Layout(file, separator, skipped, names, as_written, options.decimal or ".", notes)
 
 
 def _are_codes(cells: Iterable[str]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fedbary.checks import did_you_mean
 from fedbary.data.formats import damage
-from fedbary.data.formats.cells import Cells, clean_names
+from fedbary.data.formats.cells import Cells, Wanted, clean_names
 from fedbary.data.formats.damage import readable, refuse_cells, too_large
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
@@ -30,10 +30,10 @@ _MOST_ROWS = 1_048_576
 _NO_VALUE = frozenset({"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#GETTING_DATA"})
 
 
-def read_excel(path: Path, options: ReadOptions, most: int | None, *, alone: bool = False) -> Cells:
+def read_excel(path: Path, options: ReadOptions, most: int | None, *, alone: Wanted | None = None) -> Cells:
     """The cells of one sheet, by their values; formulas are not computed."""
     with readable(path, "Excel"), _sheet(path, options) as (header, rows, notes):
-        return _cells(path, header, list(islice(rows, most)), notes, alone=alone)
+        return _cells(path, header, list(islice(rows, most)), notes, alone)
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def _bounded(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
         yield row
 
 
-def _cells(path: Path, header: Row, rows: list[Row], notes: tuple[Note, ...], *, alone: bool = False) -> Cells:
+def _cells(path: Path, header: Row, rows: list[Row], notes: tuple[Note, ...], alone: Wanted | None) -> Cells:
     import pandas as pd
 
     width = max(len(row) for row in (header, *rows))
@@ -88,6 +88,9 @@ def _cells(path: Path, header: Row, rows: list[Row], notes: tuple[Note, ...], *,
     elif nameless:
         position = nameless[nameless[0] == used[0]] + 1
         raise DataError("data.column-without-name", where=str(path), position=position, columns=width)
+    if alone:
+        chosen = set(alone([names[place] for place in used]))
+        used = [place for place in used if names[place] in chosen]
     frame: pd.DataFrame = pd.DataFrame({place: columns[place] for place in used}, dtype=object if alone else None)
     return Cells(frame.set_axis([names[place] for place in used], axis=1), notes)
 

@@ -7,27 +7,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedbary.data.formats.cells import Cells
+from fedbary.data.formats.cells import Cells, Wanted
 from fedbary.data.formats.damage import readable, refuse_cells
-from fedbary.data.formats.parquet import as_frame
+from fedbary.data.formats.parquet import as_frame, wanted_fields
 
 FEATHER = (".feather", ".arrow", ".ipc")
 _FILE, _FIRST_VERSION = b"ARROW1", b"FEA1"
 
 
-def read_feather(path: Path, most: int | None, *, alone: bool = False) -> Cells:
+def read_feather(path: Path, most: int | None, *, alone: Wanted | None = None) -> Cells:
     """The columns of a Feather file."""
     import pyarrow as pa
 
     with readable(path, "Feather"), feather_rows(path) as source:
+        columns = None if alone is None else wanted_fields(source.schema, alone)
         found, rows = [], 0
-        for batch in source.batches():
+        for batch in source.batches(columns=columns, any_cells=alone is not None):
             found.append(batch)
             rows += batch.num_rows
             refuse_cells(path, rows, len(source.schema))
             if most is not None and rows >= most:
                 break
-        return Cells(as_frame(pa.Table.from_batches(found, source.schema).slice(0, most), alone=alone))
+        schema = found[0].schema if found else source.schema
+        return Cells(as_frame(pa.Table.from_batches(found, schema).slice(0, most), alone=alone is not None))
 
 
 class FeatherRows:
@@ -41,15 +43,21 @@ class FeatherRows:
         """About how many cells they have; the file says only how many bytes."""
         return int(self._source.size()) // 4
 
-    def batches(self, rows: int | None = None, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """The rows in order, at most so many at a time or as they are stored, and these columns of them."""
+    def batches(
+        self, rows: int | None = None, columns: Sequence[str] | None = None, *, any_cells: bool = False
+    ) -> Iterator[Any]:
+        """The rows in order, at most so many at a time or as they are stored, and these columns of them.
+
+        With ``any_cells`` a text that is no UTF-8 or a date that is none is not looked for, but left to whoever reads.
+        """
         import pyarrow as pa
 
         places = None if columns is None else [self.schema.get_field_index(name) for name in columns]
         reader = self._reader(pa.ipc.IpcReadOptions(included_fields=places))
         stored = reader if self._stream else map(reader.get_batch, range(reader.num_record_batches))
         for batch in stored:
-            batch.validate(full=True)
+            for column in batch.columns:
+                (_as_stored(column) if any_cells else column).validate(full=True)
             yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows or max(batch.num_rows, 1)))
 
     def _reader(self, options: Any = None) -> Any:
@@ -57,6 +65,23 @@ class FeatherRows:
 
         self._source.seek(0)
         return (pa.ipc.open_stream if self._stream else pa.ipc.open_file)(self._source, options=options)
+
+
+def _as_stored(column: Any) -> Any:
+    """The same buffers, of a type that allows any bytes for a cell."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_string(kind):
+        return column.view(pa.binary())
+    if types.is_large_string(kind):
+        return column.view(pa.large_binary())
+    if types.is_decimal(kind):
+        return column.view(pa.binary(kind.bit_width // 8))
+    if types.is_date(kind) or types.is_time(kind):
+        return column.view(pa.int64() if kind.bit_width == 64 else pa.int32())
+    return column
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbary.data.formats.cells import Cells, clean_names
+from fedbary.data.formats.cells import Cells, Wanted, clean_names
 from fedbary.data.formats.damage import readable, refuse_cells
 from fedbary.errors import DataError
 
@@ -22,10 +22,11 @@ _MOST_PARTS = 10_000
 _BUFFER = 2**16
 
 
-def read_parquet(path: Path, most: int | None, *, alone: bool = False) -> Cells:
+def read_parquet(path: Path, most: int | None, *, alone: Wanted | None = None) -> Cells:
     """The columns of a Parquet file, or of all part files in a folder."""
     with readable(path, "Parquet"), parquet_rows(path) as source:
-        return Cells(as_frame(source.head(most), alone=alone))
+        columns = None if alone is None else wanted_fields(source.schema, alone)
+        return Cells(as_frame(source.head(most, columns), alone=alone is not None))
 
 
 def part_files(folder: Path) -> Iterator[Path]:
@@ -37,12 +38,29 @@ def part_files(folder: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
+def wanted_fields(schema: Any, alone: Wanted) -> list[str]:
+    """The names, as a file spells them, of the columns that are wanted."""
+    names = dict(zip(clean_names(schema.names), schema.names, strict=True))
+    return [names[name] for name in alone(clean_names(schema.names))]
+
+
 def as_frame(table: Any, *, alone: bool = False) -> pd.DataFrame:
     """An Arrow table as a pandas frame.
 
-    Whole numbers become floats where a cell is missing, and large ones lose digits; not so where each is ``alone``.
+    Where a cell is missing, whole numbers become floats, and a cell that Python has no room for is refused; not so
+    where each is ``alone``.
     """
-    frame: pd.DataFrame = table.to_pandas(integer_object_nulls=alone)
+    import pandas as pd
+
+    if alone:
+        from fedbary.data.arrow_cells import any_array
+
+        arrays = {place: any_array(column) for place, column in enumerate(table.columns)}
+        # Else pandas would decide by their cells what objects are.
+        columns = {place: pd.Series(cells, dtype=object if cells.dtype.kind == "O" else None)
+                   for place, cells in arrays.items()}  # fmt: skip
+        return pd.DataFrame(columns).set_axis(clean_names(table.column_names), axis=1)
+    frame: pd.DataFrame = table.to_pandas()
     return frame.set_axis(clean_names(frame.columns), axis=1)
 
 
@@ -61,13 +79,13 @@ class ParquetRows:
         """How many cells they have, a vector as many as it has numbers."""
         return _cells(self._file.metadata)
 
-    def head(self, most: int | None) -> Any:
-        """All rows, or the first of them."""
+    def head(self, most: int | None, columns: list[str] | None = None) -> Any:
+        """All rows, or the first of them, and these columns."""
         import pyarrow as pa
 
         if most is None:
             refuse_cells(self._path, self._file.metadata.num_rows, self._file.metadata.num_columns)
-            return self._file.read()
+            return self._file.read(columns)
         return pa.Table.from_batches([batch for batch in [next(self.batches(most), None)] if batch], self.schema)
 
     def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
@@ -104,11 +122,11 @@ class ParquetFolder:
         """How many cells they have, a vector as many as it has numbers."""
         return sum(_cells(fragment.metadata) for fragment in self._dataset.get_fragments())
 
-    def head(self, most: int | None) -> Any:
-        """All rows, or the first of them."""
+    def head(self, most: int | None, columns: list[str] | None = None) -> Any:
+        """All rows, or the first of them, and these columns."""
         if most is None:
             refuse_cells(self._path, self._dataset.count_rows(), len(self._dataset.schema))
-            return self._dataset.to_table()
+            return self._dataset.to_table(columns)
         return self._dataset.head(most)
 
     def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[Any]:

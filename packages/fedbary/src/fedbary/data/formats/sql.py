@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.data.formats.cells import Wanted
 from fedbary.data.formats.damage import one_line
 from fedbary.data.formats.text_files import PER_CELL
 from fedbary.data.options import ReadOptions
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _ROWS, _MOST_BYTES = 50_000, 4 * 2**30
 
 
-def read_sql(url: str, options: ReadOptions, most: int | None = None, *, alone: bool = False) -> pd.DataFrame:
+def read_sql(url: str, options: ReadOptions, most: int | None = None, *, alone: Wanted | None = None) -> pd.DataFrame:
     """The rows of ``options.query``, or of the database's only table; with ``alone`` each cell as it is stored."""
     import pandas as pd
 
@@ -40,13 +41,15 @@ def read_sql(url: str, options: ReadOptions, most: int | None = None, *, alone: 
     return frame if most is None else frame[:most]
 
 
-def sql_batches(url: str, options: ReadOptions, *, rows: int, alone: bool = False) -> Iterator[pd.DataFrame]:
+def sql_batches(url: str, options: ReadOptions, *, rows: int, alone: Wanted | None = None) -> Iterator[pd.DataFrame]:
     """The rows of a query, so many at a time; at least one frame comes, perhaps without a row."""
     _require_file(url)
     with _connected(url) as connection:
         query = options.query or _only_table(url, connection)
         try:
             yield from _rows(connection, query, rows, alone)
+        except DataError:
+            raise
         except Exception as error:  # of the driver, the database or the network, each with classes of its own
             raise DataError("data.query-failed", where=shown(url), why=_why(error)) from error
 
@@ -73,20 +76,23 @@ def _connected(url: str) -> Iterator[Connection]:
         raise DataError("data.no-database", where=shown(url), why=_why(error)) from error
 
 
-def _rows(connection: Any, query: str, rows: int, alone: bool) -> Iterator[pd.DataFrame]:
+def _rows(connection: Any, query: str, rows: int, alone: Wanted | None) -> Iterator[pd.DataFrame]:
     import pandas as pd
     from sqlalchemy import text
 
-    if not alone:
+    if alone is None:
         yield from pd.read_sql_query(text(query), connection, chunksize=rows)
         return
     if connection.dialect.name == "sqlite":  # which keeps any bytes as a text
         connection.connection.dbapi_connection.text_factory = lambda cell: cell.decode("utf-8", PER_CELL)
     found = connection.execute(text(query))
     names = list(found.keys())
-    yield pd.DataFrame(columns=names, dtype=object)
+    chosen = set(alone(names))
+    places = [place for place, name in enumerate(names) if name in chosen]
+    used = [names[place] for place in places]
+    yield pd.DataFrame(columns=used, dtype=object)
     while part := found.fetchmany(rows):
-        yield pd.DataFrame([tuple(row) for row in part], columns=names, dtype=object)
+        yield pd.DataFrame([[row[place] for place in places] for row in part], columns=used, dtype=object)
 
 
 def _only_table(url: str, connection: Connection) -> str:

@@ -79,7 +79,7 @@ def private_table(data: Any, *, label: str | None, options: ReadOptions | None, 
     """
     from fedbary.data.any_cells import read_any_cells, table_of_any_cells
 
-    rows, asked = held(data).rows, options or ReadOptions()
+    rows, asked = held(data, alone=True).rows, options or ReadOptions()
     if isinstance(rows, tuple):
         rows = _one_frame(*rows, label or "label")
     if isinstance(rows, Table | tuple):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fedbary.data.formats.parquet import as_frame
 from fedbary.data.objects.families import foreign, is_of
 
 if TYPE_CHECKING:
@@ -30,8 +32,10 @@ def is_frame(data: object) -> bool:
     return _is_batches(data) or isinstance(nw.from_native(data, pass_through=True), nw.DataFrame | nw.LazyFrame)
 
 
-def frame_cells(data: Any) -> pd.DataFrame:
+def frame_cells(data: Any, *, alone: bool = False) -> pd.DataFrame:
     """The cells of a frame as pandas holds them; whole numbers and booleans with gaps stay what they are.
+
+    Where each is ``alone``, a cell that Python has no room for is missing.
 
     Examples
     --------
@@ -43,11 +47,12 @@ def frame_cells(data: Any) -> pd.DataFrame:
 
     if isinstance(data, pd.DataFrame):
         return data
+    cells_of_table = partial(as_frame, alone=True) if alone else arrow_cells
     with foreign(data):
         if _is_batches(data):
             import pyarrow as pa
 
-            return arrow_cells(pa.table(data) if isinstance(data, pa.RecordBatch) else data.read_all())
+            return cells_of_table(pa.table(data) if isinstance(data, pa.RecordBatch) else data.read_all())
         import narwhals as nw
 
         frame = nw.from_native(data)
@@ -56,7 +61,7 @@ def frame_cells(data: Any) -> pd.DataFrame:
         if frame.implementation.is_pandas_like():
             cells: pd.DataFrame = frame.to_pandas()
             return cells
-        return arrow_cells(frame.to_arrow())
+        return cells_of_table(frame.to_arrow())
 
 
 def arrow_cells(table: Any) -> pd.DataFrame:

@@ -27,7 +27,7 @@ class Held:
     label: str | None = None
 
 
-def held(data: Any, splits: Sequence[str] = OF_CLIENTS) -> Held:
+def held(data: Any, splits: Sequence[str] = OF_CLIENTS, *, alone: bool = False) -> Held:
     """Take the rows out of an object of another library; a stream is gone through once."""
     if isinstance(data, Held):
         return data
@@ -39,7 +39,7 @@ def held(data: Any, splits: Sequence[str] = OF_CLIENTS) -> Held:
     if _is_pair(data):
         X, y = data
         return Held((features_of(X), labels_of(y)))
-    return Held(data if isinstance(data, Table) or _is_path(data) else Cells(frame_cells(data)))
+    return Held(data if isinstance(data, Table) or _is_path(data) else Cells(frame_cells(data, alone=alone)))
 
 
 def clients_in(data: Any, column: str) -> dict[str, Held]:
