@@ -50,7 +50,7 @@ from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
-from fedbary.valuation.verdict import COLUMN_OFF, DISPUTED, NO_WEIGHT
+from fedbary.valuation.verdict import COLUMN_OFF, DISPUTED, INCLUDE_BELOW, NO_WEIGHT
 from fedbary.valuation.worth import with_worth
 
 _KINDS = ("card", "model", "evidence", "flags")
@@ -310,8 +310,8 @@ class CardsServer:
     def _judged(self) -> _Held:
         """What the clients' evidence says of each of them, beside the reference's, as far as their cards allow it.
 
-        Nobody else is judged by evidence that its client's card contradicts, and its share of wrong labels is the
-        card's.
+        Nobody else is judged by evidence that its client's card contradicts, whose share of wrong labels is the card's;
+        nor by that of a client which says that it is clean, and whose card has no weight.
         """
         if self._held is None:
             models, evidence, rate = self._models(), self._evidence, self._rules.fdr
@@ -325,16 +325,22 @@ class CardsServer:
             claimed = judgements(evidence, held_out, rate=rate)
             disputed = contradicted({name: one.wrong for name, one in claimed.items()}, models.shares_of_cards())
             found = {name: replace(one, wrong=disputed.get(name, one.wrong)) for name, one in claimed.items()}
-            kept = {name: one for name, one in evidence.items() if name not in disputed}
-            if disputed and (len(kept) > 1 or held_out is not None):
+            aside = {name for name, one in claimed.items() if self._weightless(name) and one.wrong.high < INCLUDE_BELOW}
+            aside |= set(disputed)
+            kept = {name: one for name, one in evidence.items() if name not in aside}
+            if aside and (len(kept) > 1 or held_out is not None):
                 found |= judgements(kept, held_out, rate=rate)
-                findings |= systematic({name: one for name, one in labels.items() if name not in disputed})
+                findings |= systematic({name: one for name, one in labels.items() if name not in aside})
             notes = {
                 name: Note(DISPUTED, {"card": round(card.share, 3), "says": round(claimed[name].wrong.share, 3)})
                 for name, card in disputed.items()
             }
             self._held = _Held(found, notes, labels, findings)
         return self._held
+
+    def _weightless(self, name: str) -> bool:
+        """Whether a card counts for nothing in the others' models, as it contradicts theirs."""
+        return self._models().weight(name) < _HARDLY
 
     def _held_at_home(self) -> Evidence | None:
         """The reference's evidence by the weights that clients got who are asked once."""
@@ -402,12 +408,12 @@ class CardsServer:
             blur = (np.nan, 0.0) if one is None else (one.blur, one.blur_deviations)
             if any(note.code == COLUMN_OFF for note in notes[name]):  # a unit is no site effect
                 shift, blur = np.nan, (np.nan, 0.0)
+            elif self._weightless(name):
+                notes[name].append(Note(NO_WEIGHT))
             notes[name] += judging_notes(shift, offsets, models.schema, *blur)
             notes[name] += label_notes(name, judged.labels, judged.findings, models.schema.label.classes)
             if name in judged.disputed:
                 notes[name].append(judged.disputed[name])
-            if models.weight(name) < _HARDLY:
-                notes[name].append(Note(NO_WEIGHT))
         return notes
 
     def _usually_missing(self, missing: Mapping[str, float]) -> float:
