@@ -311,7 +311,7 @@ class CardsServer:
         """What the clients' evidence says of each of them, beside the reference's, as far as their cards allow it.
 
         Nobody else is judged by evidence that its client's card contradicts, whose share of wrong labels is the card's;
-        nor by that of a client which says that it is clean, and whose card has no weight.
+        nor, where cards tell no share, by that of a client which says that it is clean, and whose card has no weight.
         """
         if self._held is None:
             models, evidence, rate = self._models(), self._evidence, self._rules.fdr
@@ -323,16 +323,17 @@ class CardsServer:
                 return self._held
             held_out = models.evidence_of_reference(self._common()) if self._weights else self._held_at_home()
             claimed = judgements(evidence, held_out, rate=rate)
-            disputed = contradicted({name: one.wrong for name, one in claimed.items()}, models.shares_of_cards())
+            claims, cards = {name: one.wrong for name, one in claimed.items()}, models.shares_of_cards()
+            disputed = contradicted(claims, cards)
             found = {name: replace(one, wrong=disputed.get(name, one.wrong)) for name, one in claimed.items()}
-            aside = {name for name, one in claimed.items() if self._weightless(name) and one.wrong.high < INCLUDE_BELOW}
-            aside |= set(disputed)
+            clean = {name for name, claim in claims.items() if name not in cards and claim.high < INCLUDE_BELOW}
+            aside = {*disputed, *filter(self._weightless, clean)}
             kept = {name: one for name, one in evidence.items() if name not in aside}
             if aside and (len(kept) > 1 or held_out is not None):
                 found |= judgements(kept, held_out, rate=rate)
                 findings |= systematic({name: one for name, one in labels.items() if name not in aside})
             notes = {
-                name: Note(DISPUTED, {"card": round(card.share, 3), "says": round(claimed[name].wrong.share, 3)})
+                name: Note(DISPUTED, {"card": round(card.share, 3), "says": round(claims[name].share, 3)})
                 for name, card in disputed.items()
             }
             self._held = _Held(found, notes, labels, findings)
