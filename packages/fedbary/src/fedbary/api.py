@@ -8,6 +8,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from fedbary.checks import truth
 from fedbary.compute import computing_on
 from fedbary.compute.device import Device
 from fedbary.data.objects import as_table, check_types, client_tables, clients_in, private_table, reference_table
@@ -53,6 +54,7 @@ def value(
     device: Device = "auto",
     engine: Engine | None = None,
     progress: Listener | None = None,
+    require_card: bool = False,
 ) -> Valuation:
     """Say what each client's data is worth, and how good each row is, before any training.
 
@@ -91,6 +93,8 @@ def value(
         clients run here, and in which folder the run is logged.
     progress : callable, optional
         Called with an `Event` whenever a client has answered.
+    require_card : bool
+        Refuse a protocol without cards: what clients say of themselves is held against their cards, or against nothing.
 
     Returns
     -------
@@ -115,6 +119,7 @@ def value(
     assert clients is None or isinstance(clients, Mapping)
     if alone and reference is None and not chosen.needs_reference:
         raise SettingsError("settings.one-client")
+    truth(require_card, "require_card", "value")
     check_types(clients or {})
     carrier = engine or LocalEngine()
     with computing_on(device, "value"):
@@ -128,6 +133,7 @@ def value(
             seed=carrier.drawn_seed() if seed is None else int(seed),
             tables=None if clients is None else client_tables(clients, target, label=label, options=options),
             progress=progress,
+            require_card=require_card,
         )
 
 

@@ -11,6 +11,7 @@ from fedbary.protocols.messages import Reply
 from fedbary.protocols.registry import PROTOCOLS, claims_of
 from fedbary.valuation.rules import RowRules
 from fedbary.valuation.verdict import Advice
+from fedbary.views.result_tables import valuation_text
 from talks import table, talk
 
 
@@ -79,12 +80,15 @@ class Elsewhere(fb.LocalEngine):
         return result
 
 
-def test_a_result_says_which_numbers_are_self_reported():
+def test_a_result_says_which_numbers_are_self_reported(tmp_path):
     protocol = fb.Sketch()
     asked = {"reference": table(9, 80), "space": protocol.space(None), "rules": RowRules(), "seed": 0}
     far = run_session(protocol, Elsewhere(workers=1), **asked)
     note = far.notes[-1]
     assert (note.code, note.facts["numbers"]) == ("valuation.self-reported", claims_of("sketch"))
+    assert str(note) in " ".join(valuation_text(far).split())
+    far.report(tmp_path / "report.html")
+    assert "are what the clients say of themselves" in (tmp_path / "report.html").read_text(encoding="utf-8")
     here = fb.value({f"c{i}": table(i) for i in range(2)}, table(9, 80), protocol=protocol, seed=0)
     assert not any(note.code == "valuation.self-reported" for note in here.notes)
     np.testing.assert_array_equal(far.clients["distance"], here.clients["distance"])

@@ -31,6 +31,7 @@ _OWN: dict[str, Scalar] = {
     "poll": 0.2,
     "fdr": 0.1,
     "rule": "bh",
+    "require-card": False,
     "train-rounds": 0,
 }
 _OF_PROTOCOLS = [field.name for settings in PROTOCOLS.values() for field in fields(settings)]  # type: ignore[arg-type]

@@ -56,7 +56,15 @@ def valued(engine: NetworkedEngine, run: RunConfig) -> Valuation:
     """The result of a run."""
     with EventLog(run.output / EVENTS, append=run.resume).until_stopped():
         reference = reference_of(run)
-    return run_session(run.protocol, engine, reference=reference, space=run.space, rules=run.rules, seed=run.seed)
+    return run_session(
+        run.protocol,
+        engine,
+        reference=reference,
+        space=run.space,
+        rules=run.rules,
+        seed=run.seed,
+        require_card=run.require_card,
+    )
 
 
 def reference_of(run: RunConfig) -> Table | None:

@@ -19,7 +19,7 @@ from fedbary.valuation.rules import RowRules
 _SPACE, _SIMULATED = "space-", ("dataset", "partition", "clients", "rows")
 _OWN = (
     "protocol", "reference", "label", "id", "output", "resume", "seed", "nodes", "num-nodes", "min-nodes",
-    "join-deadline", "settle", "timeout", "retries", "poll", "fdr", "rule", "train-rounds",
+    "join-deadline", "settle", "timeout", "retries", "poll", "fdr", "rule", "require-card", "train-rounds",
 )  # fmt: skip
 _OWNER = "the run config"
 
@@ -40,6 +40,7 @@ class RunConfig:
     resume: bool
     attendance: Attendance
     patience: Patience
+    require_card: bool = False
     train_rounds: int = 0
 
     @classmethod
@@ -76,6 +77,7 @@ class RunConfig:
                 number(given.get("poll", 0.2), "poll", _OWNER),
                 whole(given.get("retries", 1), "retries", _OWNER, least=0),
             ),
+            require_card=bool(given.get("require-card", False)),
             train_rounds=whole(given.get("train-rounds", 0), "train-rounds", _OWNER, least=0),
         )
 

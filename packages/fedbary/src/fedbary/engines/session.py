@@ -21,6 +21,7 @@ from fedbary.engines.run import SILENT, Engine, Observer, Observers, Work, run
 from fedbary.errors import SettingsError, Waiting
 from fedbary.guard.questions import most_messages
 from fedbary.notes import Note
+from fedbary.protocols.cards import Cards
 from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.randomness import shared_secret
@@ -47,8 +48,14 @@ def run_session(
     seed: int,
     tables: Mapping[str, Table | FedbaryError] | None = None,
     progress: Listener | None = None,
+    require_card: bool = False,
 ) -> Valuation:
-    """Ask who takes part, run the protocol with them, and say in the result how it was made."""
+    """Ask who takes part, run the protocol with them, and say in the result how it was made.
+
+    With ``require_card`` a protocol without cards is refused: its numbers are claims that nothing is held against.
+    """
+    if require_card and protocol.name != Cards.name:
+        raise SettingsError("engines.no-card", protocol=protocol.name)
     if not isinstance(engine, LocalEngine):
         if type(protocol) is not PROTOCOLS.get(protocol.name):
             raise only_in_one_process(protocol.name)
@@ -82,7 +89,8 @@ def run_session(
     result = with_reading_notes(result, reference, tables or {})
     notes = result.notes
     if tables is None:  # in one process nobody claims anything
-        notes = (*notes, Note("valuation.self-reported", {"numbers": claims_of(protocol.name)}))
+        said = "held-against-cards" if protocol.name == Cards.name else "self-reported"
+        notes = (*notes, Note(f"valuation.{said}", {"numbers": claims_of(protocol.name)}))
     return replace(result, settings=result.settings | settings | {"device": device_used()}, notes=notes)
 
 

@@ -54,6 +54,9 @@ SENTENCES = {
         "rows by it with `fedbary rows TABLE --model FILE`."
     ),
     "no-answer": say("no answer within {seconds:g} s", "seconds"),
+    "no-card": say(
+        "Cards are required, and by the {protocol} protocol nothing is held against what clients say of themselves: use <protocol=cards>, or do not require cards."
+    ),
     "no-clients": say("There is no client to value: give their data, or an engine that reaches them."),
     "no-file": say("There is no file '{file}': check the path, or ask for it."),
     "no-chosen-node-online": say(

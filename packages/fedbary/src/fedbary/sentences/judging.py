@@ -11,6 +11,10 @@ SENTENCES = {
         "about {share:whole_percent} of its {rows:number} {label!r} are wrong: they look like {meant!r}",
         "label share rows meant",
     ),
+    "disputed": say(
+        "disputed: its card says that about {card:whole_percent} of its labels are wrong, it says {says:whole_percent}",
+        "card says",
+    ),
     "label-coding": say(
         "its labels seem to be coded in another order: read {found:named} as {meant:named}", "found meant"
     ),

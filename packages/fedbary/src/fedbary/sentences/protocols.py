@@ -38,6 +38,9 @@ SENTENCES = {
     "card-no-model": say(
         "too few other clients hold its classes and are believed, for a model that is not one client's card: get more cards, or owners' consent (share_card_with_others = true in their policies)"
     ),
+    "card-no-weight": say(
+        "its card contradicts the others' and has no weight in their models: nothing bears out what it says"
+    ),
     "card-noise": say("the card does not say with how much noise it was made: have it made again"),
     "card-not-finite": say("the card's '{name}' are not finite numbers: have it made again", "name"),
     "card-not-moments": say("the card's sums and products are none that rows could have: have it made again"),

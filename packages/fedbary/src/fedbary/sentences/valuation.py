@@ -50,6 +50,10 @@ SENTENCES = {
     "scoring-too-few-rows": say(
         "A scoring model needs two classes of at least {least} rows; the smallest has {smallest}.", "least"
     ),
+    "held-against-cards": say(
+        "{numbers:listed} are what the clients say of themselves; only their shares of wrong labels are held against their cards",
+        "numbers",
+    ),
     "self-reported": say("{numbers:listed} are what the clients say of themselves, and nobody checked them", "numbers"),
     "values-of-other-rows": say(
         "These values are not of this table's rows, in this order: pass the table that was valued, whole."

@@ -31,7 +31,9 @@ OTHER_CODING, COLUMN_BEYOND, MANY_COPIES = "schema.other-coding", "schema.column
 _JUDGED = (
     "judging.label-coding", "judging.label-means", "judging.label-shares", "judging.class-labels", "judging.blur",
 )  # fmt: skip
-SHIFT = "judging.shift"
+SHIFT, DISPUTED = "judging.shift", "judging.disputed"
+# Of a card that nobody else's bears out.
+NO_WEIGHT = "protocols.card-no-weight"
 COLUMN_OFF, LEVEL_CODING, SAME_CARD = "protocols.card-column-off", "protocols.card-level-coding", "protocols.same-card"
 STATEMENTS = (MANY_COPIES, SAME_CARD, SHIFT, "judging.own-label", "judging.one-label")
 # A client is left out, or looked at first, where more than this share of its rows is bad for sure: the whole interval
@@ -85,10 +87,11 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
       written in another way, coded in another order, wrong in one class or not what its measurements look like, all its
       rows scatter more than the others', a column is in another unit, 5 % more of its cells are missing than of the
       reference's (without one: the median client's), it has hardly a row of any class of the target, or claims to be
-      less than half as far away as rows of the target itself; or more of its rows are flagged than the upper end of the
+      less than half as far away as rows of the target itself; or its card says that many more labels are wrong than it
+      says itself; or more of its rows are flagged than the upper end of the
       interval and 5 % explain, or 60 % and more; or its Shapley value is not above zero;
     - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 20 %, or its
-      rows are too few to have one class of the target;
+      rows are too few to have one class of the target, or its card has no weight in the models of the others;
     - *not valued*: it failed, refused or did not answer;
     - *include*: everybody else, so that at most 20 % of its rows are bad by the whole interval.
 
@@ -165,7 +168,8 @@ class _Run:
 def _advice(client: dict[str, Any], outcome: Outcome, run: _Run) -> tuple[Advice, list[Note]]:
     bad, worth = _bad_rows(client), run.shapley.get(str(client["client"]))
     harms = worth is not None and worth[2] < 0
-    spoilt = bad is not None and bad.low > LEAVE_OUT_ABOVE + _ROUNDING
+    # Where card and client contradict each other, nobody knows before somebody has looked.
+    spoilt = bad is not None and bad.low > LEAVE_OUT_ABOVE + _ROUNDING and not outcome.has(DISPUTED)
     concerns: list[Note] = []
     if worth is not None and (harms or worth[0] <= 0):
         concerns.append(_note("harms" if harms else "adds-nothing", value=worth[0]))
@@ -178,7 +182,9 @@ def _advice(client: dict[str, Any], outcome: Outcome, run: _Run) -> tuple[Advice
         concerns += _compared(client, run.others)
     if concerns:
         return (Advice.LEAVE if harms or spoilt else Advice.LOOK), concerns
-    unknown = _unknown(client, outcome, bad, run)
+    # Nobody is included whose card nobody else's bears out.
+    weightless = next((note for note in outcome.notes if note.code == NO_WEIGHT), None)
+    unknown = _unknown(client, outcome, bad, run) or weightless
     if unknown is not None:
         return Advice.UNKNOWN, [unknown]
     return Advice.INCLUDE, _praise(client, bad, worth)
@@ -204,7 +210,7 @@ def _channels(client: Mapping[str, Any], bad: Estimate) -> list[Note]:
 
 
 def _findings(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> list[Note]:
-    codes = (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF, *_JUDGED)
+    codes = (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF, *_JUDGED, DISPUTED)
     found = sorted((note for note in outcome.notes if note.code in codes), key=lambda note: codes.index(note.code))
     missing = _known(client["missing"])
     if missing is not None and missing - run.reference_missing > _MORE_MISSING + _ROUNDING:

@@ -18,6 +18,7 @@ from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
 from fedbary.judging.moving import Moved
 from fedbary.protocols.cards.card import Card
+from fedbary.protocols.cards.claims import shares_of_cards
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.protocols.cards.distance import Apart, apart
 from fedbary.protocols.cards.leave_one_out import Holders, Sums
@@ -204,6 +205,22 @@ class Models:
         ]
         believed = (self._weights.cards > 0.0).tolist()[: len(models)]
         return relative_shares(list(self.placed.values()), models, believed)
+
+    def shares_of_cards(self) -> dict[str, Estimate]:
+        """Wrong-label shares that claims are held against: of exact cards, three of which there must be."""
+        if self._numeric or len(self._parts) < _SOME_CLIENTS:
+            return {}
+        models, times = {}, {}
+        for name, place in self._places.items():
+            others = discriminant(self._sums.without(place), *self._coordinates)
+            moved = self._moved(name, np.ones(len(others.counts), dtype=bool), others) if self.may_have(name) else None
+            if moved is not None:
+                models[name], times[name] = others, moved.times
+        return shares_of_cards(self.placed, models, times, [name for name in models if self.weight(name) > 0.0])
+
+    def weight(self, name: str) -> float:
+        """How much a card counts in the others' models."""
+        return float(self._weights.cards[self._places[name]])
 
     def classes(self, name: str) -> tuple[str, ...]:
         """The names of the classes of a client's model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,12 @@ from fedbary.errors import ProtocolError, SettingsError
 from fedbary.judging.competition import moved_or_not
 from fedbary.judging.federation import Evidence, Judgement, judgements
 from fedbary.judging.label_evidence import LabelEvidence
-from fedbary.judging.systematic import systematic
+from fedbary.judging.systematic import LabelFinding, systematic
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import ARRAYS, Card
 from fedbary.protocols.cards.checks import check_card
+from fedbary.protocols.cards.claims import contradicted
 from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.findings import Findings
@@ -49,12 +50,14 @@ from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
 from fedbary.valuation.rules import RowRules
-from fedbary.valuation.verdict import COLUMN_OFF
+from fedbary.valuation.verdict import COLUMN_OFF, DISPUTED, INCLUDE_BELOW, NO_WEIGHT
 from fedbary.valuation.worth import with_worth
 
 _KINDS = ("card", "model", "evidence", "flags")
 # What the reference is called among clients; no client has an empty name.
 _REFERENCE = ""
+# A card with less weight in the others' models has none to speak of.
+_HARDLY = 0.05
 
 
 class CardsServer:
@@ -88,6 +91,7 @@ class CardsServer:
         self._failures: dict[str, Failure] = {}
         self._agreed: Schema | None = None
         self._found: Models | None = None
+        self._held: _Held | None = None
 
     def tasks(self) -> Mapping[str, Message]:
         """The question for a card, the same for all; then to each the model of the others."""
@@ -105,7 +109,7 @@ class CardsServer:
         if kind == "evidence":
             return dict.fromkeys(self._weights, Message(kind, number, {}, {"weights": self._common()}))
         if kind == "flags":
-            found = self._judgements()
+            found = self._judged().judgements
             told = {name: found[name].to_arrays() if name in found else {} for name in self._modelled()}
             return {name: Message(kind, number, {}, arrays) for name, arrays in told.items()}
         models, schema = self._models(), self._schema()
@@ -120,7 +124,7 @@ class CardsServer:
         asked = self._names if self._stage == "card" else self._modelled()
         if self._stage == "evidence":
             asked = list(self._weights)
-        form = EXCHANGES[self._stage].reply
+        form, self._held = EXCHANGES[self._stage].reply, None
         for name, reply in fitting_replies(asked, replies, form, number=_KINDS.index(self._stage)).items():
             if isinstance(reply, Reply):
                 self._take(name, reply)
@@ -151,7 +155,7 @@ class CardsServer:
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
-        self._stage, self._found = array_text(state["stage"]), None
+        self._stage, self._found, self._held = array_text(state["stage"]), None, None
         for index, name in enumerate(self._names):
             if f"{index}.card" in state:
                 arrays = below(state, f"{index}.array.")
@@ -303,12 +307,41 @@ class CardsServer:
         ]
         return common_weights([self._weights[name] for name in two or self._weights])
 
-    def _judgements(self) -> dict[str, Judgement]:
-        """What the clients' evidence says of each of them, beside the reference's."""
-        if not self._evidence:
-            return {}
-        held_out = self._models().evidence_of_reference(self._common()) if self._weights else self._held_at_home()
-        return judgements(self._evidence, held_out, rate=self._rules.fdr)
+    def _judged(self) -> _Held:
+        """What the clients' evidence says of each of them, beside the reference's, as far as their cards allow it.
+
+        Nobody else is judged by evidence that its client's card contradicts, whose share of wrong labels is the card's;
+        nor, where cards tell no share, by that of a client which says that it is clean, and whose card has no weight.
+        """
+        if self._held is None:
+            models, evidence, rate = self._models(), self._evidence, self._rules.fdr
+            reference = models.label_evidence_of_reference()
+            labels = self._labels | ({} if reference is None else {_REFERENCE: reference})
+            findings = systematic(labels)
+            if not evidence:
+                self._held = _Held({}, {}, labels, findings)
+                return self._held
+            held_out = models.evidence_of_reference(self._common()) if self._weights else self._held_at_home()
+            claimed = judgements(evidence, held_out, rate=rate)
+            claims, cards = {name: one.wrong for name, one in claimed.items()}, models.shares_of_cards()
+            disputed = contradicted(claims, cards)
+            found = {name: replace(one, wrong=disputed.get(name, one.wrong)) for name, one in claimed.items()}
+            clean = {name for name, claim in claims.items() if name not in cards and claim.high < INCLUDE_BELOW}
+            aside = {*disputed, *filter(self._weightless, clean)}
+            kept = {name: one for name, one in evidence.items() if name not in aside}
+            if aside and (len(kept) > 1 or held_out is not None):
+                found |= judgements(kept, held_out, rate=rate)
+                findings |= systematic({name: one for name, one in labels.items() if name not in aside})
+            notes = {
+                name: Note(DISPUTED, {"card": round(card.share, 3), "says": round(claims[name].share, 3)})
+                for name, card in disputed.items()
+            }
+            self._held = _Held(found, notes, labels, findings)
+        return self._held
+
+    def _weightless(self, name: str) -> bool:
+        """Whether a card counts for nothing in the others' models, as it contradicts theirs."""
+        return self._models().weight(name) < _HARDLY
 
     def _held_at_home(self) -> Evidence | None:
         """The reference's evidence by the weights that clients got who are asked once."""
@@ -322,7 +355,7 @@ class CardsServer:
 
     def _shares(self) -> dict[str, dict[str, float]]:
         """Columns about bad rows: by the clients' evidence, or else by what the cards tell."""
-        models, valued, found = self._models(), self._valued(), self._judgements()
+        models, valued, found = self._models(), self._valued(), self._judged().judgements
         silent = any(name not in found for name in valued)
         by_card = dict(zip(valued, models.relative_shares() if silent else [None] * len(valued), strict=True))
         told: dict[str, dict[str, float]] = {}
@@ -363,10 +396,7 @@ class CardsServer:
         for name in valued:
             twins.setdefault(_content(self._cards[name]), []).append(name)
         notes: dict[str, list[Note]] = {}
-        judged = self._judgements()
-        reference = models.label_evidence_of_reference()
-        labels = self._labels | ({} if reference is None else {_REFERENCE: reference})
-        findings = systematic(labels)
+        judged = self._judged()
         for name in valued:
             notes[name] = found.of(name)
             # Whoever sends another's card under a name of its own adds nothing, and should be known.
@@ -375,12 +405,16 @@ class CardsServer:
             if not models.may_have(name):
                 notes[name].append(Note("protocols.card-no-model"))
             shift, offsets = models.shift(name)
-            one = judged.get(name)
+            one = judged.judgements.get(name)
             blur = (np.nan, 0.0) if one is None else (one.blur, one.blur_deviations)
             if any(note.code == COLUMN_OFF for note in notes[name]):  # a unit is no site effect
                 shift, blur = np.nan, (np.nan, 0.0)
+            elif self._weightless(name):
+                notes[name].append(Note(NO_WEIGHT))
             notes[name] += judging_notes(shift, offsets, models.schema, *blur)
-            notes[name] += label_notes(name, labels, findings, models.schema.label.classes)
+            notes[name] += label_notes(name, judged.labels, judged.findings, models.schema.label.classes)
+            if name in judged.disputed:
+                notes[name].append(judged.disputed[name])
         return notes
 
     def _usually_missing(self, missing: Mapping[str, float]) -> float:
@@ -408,6 +442,16 @@ class CardsServer:
                 Note("judging.reference-differs", {"shift": round(shift, 2), "columns": columns, "clients": clients})
             )
         return said
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What is made of the clients' evidence, held against their cards."""
+
+    judgements: Mapping[str, Judgement]
+    disputed: Mapping[str, Note]
+    labels: Mapping[str, LabelEvidence]
+    findings: Mapping[str, Sequence[LabelFinding]]
 
 
 def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:

@@ -20,14 +20,14 @@ from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 Floats = NDArray[np.float64]
 
 # Where ρ is looked for: below 0 lies a client whose labels are cleaner than the others'.
-_GRID = np.linspace(-0.6, 0.98, 80)
+GRID = np.linspace(-0.6, 0.98, 80)
 # A class of the others with fewer rows says nothing.
-_LEAST_ROWS = 5.0
+LEAST_ROWS = 5.0
 # Shares are relative to this quantile of how right the clients' labels are.
-_CLEANER = 0.75
+CLEANER = 0.75
 # Standard errors to both sides, and what clients differ in besides their labels (`fedbary reproduce cards`).
-_Z, _DIFFERENCES = 2.0, 0.04
-_LEAST_RIGHT = 0.05
+Z, DIFFERENCES = 2.0, 0.04
+LEAST_RIGHT = 0.05
 
 
 def relative_shares(
@@ -42,14 +42,14 @@ def relative_shares(
     right = [share for share, heard in told if heard] or [share for share, _ in told]
     if not right:
         return [None] * len(found)
-    cleanest = max(float(np.quantile(right, _CLEANER)), _LEAST_RIGHT)
+    cleanest = max(float(np.quantile(right, CLEANER)), LEAST_RIGHT)
     estimates: list[Estimate | None] = []
     for one in found:
         if one is None:
             estimates.append(None)
             continue
         share = float(np.clip(1.0 - (1.0 - one[0]) / cleanest, 0.0, 1.0))
-        error = _Z * float(np.hypot(one[1] / cleanest, _DIFFERENCES))
+        error = Z * float(np.hypot(one[1] / cleanest, DIFFERENCES))
         estimates.append(Estimate(share, max(0.0, share - error), min(1.0, share + error)))
     return estimates
 
@@ -57,7 +57,7 @@ def relative_shares(
 def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float] | None:
     """Ρ and its standard error, by least squares over class means in the model's metric."""
     counts = np.maximum(part.counts, 0.0)
-    known = model.counts >= _LEAST_ROWS
+    known = model.counts >= LEAST_ROWS
     held = known & (counts > np.sqrt(part.noise.count)) & (counts >= 1.0)
     if held.sum() < 2:
         return None
@@ -68,20 +68,20 @@ def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float]
     precise = np.where(held, 1.0 / ((1.0 + blur) / np.maximum(counts, 1.0) + 1.0 / np.maximum(model.counts, 1.0)), 0.0)
     shares = np.where(known, counts, 0.0) / counts[known].sum()
     costs = np.array(
-        [float(precise @ ((own - _mixture(share, shares, known) @ means) ** 2).sum(axis=1)) for share in _GRID]
+        [float(precise @ ((own - mixture(share, shares, known) @ means) ** 2).sum(axis=1)) for share in GRID]
     )
-    at = int(np.clip(np.argmin(costs), 1, len(_GRID) - 2))
-    step = _GRID[1] - _GRID[0]
+    at = int(np.clip(np.argmin(costs), 1, len(GRID) - 2))
+    step = GRID[1] - GRID[0]
     curvature = max(float(costs[at - 1] - 2.0 * costs[at] + costs[at + 1]) / step**2, 1e-9)
-    share = _GRID[at] - float(costs[at + 1] - costs[at - 1]) / (2.0 * step) / curvature
+    share = GRID[at] - float(costs[at + 1] - costs[at - 1]) / (2.0 * step) / curvature
     error = np.sqrt(2.0 / curvature)
     if part.noise != EXACT:
         # Costs bend most near the ends, where noise may have brought a client: as usual in the middle, at least.
         error = max(error, 1.0 / np.sqrt(precise @ ((means - shares @ means) ** 2).sum(axis=1)))
-    return float(np.clip(share, _GRID[0], 1.0)), float(min(error, 1.0))
+    return float(np.clip(share, GRID[0], 1.0)), float(min(error, 1.0))
 
 
-def _mixture(share: float, shares: Floats, known: NDArray[np.bool_]) -> Floats:
+def mixture(share: float, shares: Floats, known: NDArray[np.bool_]) -> Floats:
     """Of which classes the rows with each label are, if this share of labels was replaced by another at random."""
     others = max(int(known.sum()) - 1, 1)
     right = 1.0 - share - share / others
