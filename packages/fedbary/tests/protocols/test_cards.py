@@ -185,12 +185,37 @@ def test_where_some_cards_lack_products_the_others_stand_for_them():
     assert np.allclose(told.within() / told.rows, expected)
 
 
-def test_a_class_needs_three_holders_or_their_consent():
-    held = np.array([[True, True], [True, True], [True, False]])
-    alone = np.zeros(3, dtype=bool)
-    assert Holders(held, alone).modelled(0).tolist() == [True, False]
-    assert Holders(held, np.array([False, True, False])).modelled(0).tolist() == [True, True]
-    assert Holders(held[:2], alone[:2]).modelled(0).tolist() == [False, False]
+def test_a_class_needs_three_other_holders_of_a_tenth_or_their_consent():
+    rows, closed = np.array([[50.0, 5.0], [70.0, 1.0], [15.0, 1.0], [15.0, 0.0]]), np.zeros(4, dtype=bool)
+    assert Holders(rows, closed).modelled(0).tolist() == [True, False]
+    assert Holders(rows, np.array([False, True, True, False])).modelled(0).tolist() == [True, True]
+    assert Holders(rows[:3], closed[:3]).modelled(0).tolist() == [False, False]
+    few = np.where(rows == 15.0, 8.0, rows)
+    assert not Holders(few, closed).modelled(0).any()
+    many = np.array([[50.0], [80.0], *[[2.0]] * 15])
+    assert Holders(many, np.zeros(17, dtype=bool)).modelled(0).all(), "small ones stand together"
+
+
+def test_the_covariance_is_of_three_others_too():
+    """It is of all classes together: one client's large class may not be nearly all of it."""
+    rows = np.array([[9.0, 9.0], [9.0, 900.0], [9.0, 0.0], [9.0, 0.0]])
+    assert not Holders(rows, np.zeros(4, dtype=bool)).modelled(0).any()
+    assert Holders(rows, np.zeros(4, dtype=bool)).modelled(1).tolist() == [True, False]
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(0, 50), min_size=2, max_size=2), min_size=1, max_size=7),
+    place=st.integers(0, 6),
+)
+def test_whichever_two_of_the_others_are_taken_away_a_tenth_of_a_model_is_left(rows, place):
+    counts = np.array(rows, dtype=float)
+    place %= len(counts)
+    others = np.delete(counts, place, axis=0)
+    for code in np.flatnonzero(Holders(counts, np.zeros(len(counts), dtype=bool)).modelled(place)):
+        for held in (others[:, code], others.sum(axis=1)):
+            largest = np.sort(held)[::-1]
+            assert largest[2:].sum() >= 0.1 * held.sum() * (1 - 1e-6) > 0
+            assert largest[1:].sum() >= 0.2 * held.sum() * (1 - 1e-6)
 
 
 def _schema() -> fb.Schema:

@@ -290,7 +290,7 @@ _WORDS = {
     ),
     "share_card_with_others": (
         "true: another client may receive a model that is made of your card alone. false: only models that are made of",
-        "three cards and more for each class.",
+        "three cards and more for each class, each with its share of the rows.",
     ),
     "max_rounds": (
         "Most rounds of one run of interpolation. Without trust_server it has fewer than min_group in any case, as",

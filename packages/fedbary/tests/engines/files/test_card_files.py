@@ -100,7 +100,7 @@ def test_a_model_stays_as_it_is_and_its_answer_the_same(cards, owners, tmp_path)
 def test_another_model_for_the_same_card_gets_no_second_answer(cards, owners, tmp_path):
     """A coordinator that leaves clients out in turn could subtract the answers from each other."""
     valued(cards, tmp_path / "all")
-    valued(cards[:4], tmp_path / "fewer")
+    valued([*cards[:2], *cards[3:]], tmp_path / "fewer")
     first = answer_file(MessageFile.load(tmp_path / "all" / "models" / "north.model"), owners["north"])
     second = answer_file(MessageFile.load(tmp_path / "fewer" / "models" / "north.model"), owners["north"])
     assert "likelihood" in first.packed.arrays

@@ -54,8 +54,8 @@ class Cards:
     schema : str, optional
         File of the public schema (``fedbary schema make``) in whose coordinates cards are asked for.
     shared : bool
-        A guarded card may be all that others' models are made of. Otherwise a class that fewer than three clients hold
-        has no part in models, as with two the model is the other's card.
+        A guarded card may be all that others' models are made of. Otherwise a class has a part in a client's model
+        only where three others hold a tenth of its rows each, as with one the model is the other's card.
     numbers : bool
         Clients answer the model with estimated shares of wrong labels and odd features. Without them, and with
         ``epsilon``, the shares are those that the cards themselves tell, compared with the other clients.

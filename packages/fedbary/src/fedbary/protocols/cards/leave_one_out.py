@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from fedbary.protocols.cards.class_moments import ClassMoments
 
+Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# With two holders the model of one is the other's card.
-FEWEST_HOLDERS = 3
+# Of a model's rows the largest holder has no more than 8 in 10, and the two largest no more than 9 in 10: so of three
+# holders each has a tenth, and where there are more, the small ones stand together.
+_LARGEST, _TWO_LARGEST = 0.8, 0.9
+_ROUNDING = 1e-9
 
 
 class Sums:
@@ -44,21 +47,42 @@ class Sums:
 
 
 class Holders:
-    """Who holds which class, by which a class may have a part in a client's model or not.
+    """Who holds how much of which class, by which a class may have a part in a client's model or not.
 
-    ``held`` says which card (N) has which class (K), ``shared`` whose owners agree that a model is made of it alone.
+    ``rows`` are those of each card (N) and class (K) as far as they are believed; ``shared`` says whose owners agree
+    that a model is made of it alone.
     """
 
-    def __init__(self, held: Bools, shared: Bools) -> None:
-        self.held, self._closed = held, held & ~shared[:, None]
-        # Added up once: for each client all others' holdings would be as many steps as there are clients.
-        self._holders, self._not_agreed = held.sum(axis=0), self._closed.sum(axis=0)
+    def __init__(self, rows: Floats, shared: Bools) -> None:
+        self.held = rows > 0
+        # The covariance is of all classes together, so it has to be several holders', too.
+        self._rows = np.column_stack([rows, rows.sum(axis=1)])
+        self._closed, self._open = (self._rows > 0) & ~shared[:, None], self.held & shared[:, None]
+        # Added up and sorted once: for each client all others' rows would be as many steps as there are clients.
+        self._total, self._all_closed = self._rows.sum(axis=0), self._closed.sum(axis=0)
+        self._largest = np.argsort(-self._rows, axis=0, kind="stable")[:3]
 
     def modelled(self, place: int) -> Bools:
-        """Which classes may have a part in a client's model: three hold it, or all other holders agree."""
-        others = self._holders - self.held[place]
-        agreed = self._not_agreed == self._closed[place]
-        return np.asarray((others > 0) & (agreed | (others >= FEWEST_HOLDERS - 1)))
+        """Which classes may have a part in a client's model: three others hold enough, or all other holders agree."""
+        others = self._total - self._rows[place]
+        top = np.where(self._largest == place, 0.0, np.take_along_axis(self._rows, self._largest, axis=0))
+        top = -np.sort(-top, axis=0)
+        limit = others * (1.0 + _ROUNDING)
+        several = (top[0] <= _LARGEST * limit) & (top[:2].sum(axis=0) <= _TWO_LARGEST * limit)
+        fine = (others > _ROUNDING * self._total) & (several | self._agreed(place))
+        return np.asarray(fine[:-1] & fine[-1])
+
+    def shared(self, place: int) -> Bools:
+        """Which classes others hold who agree that a model is made of their card alone."""
+        return np.asarray(self._open.sum(axis=0) > self._open[place])
+
+    def compared(self, place: int) -> Bools:
+        """Which classes the server itself, which has all cards, compares a client's with: of two others, or agreed."""
+        others = self.held.sum(axis=0) - self.held[place]
+        return np.asarray((others > 0) & ((others > 1) | self._agreed(place)[:-1]))
+
+    def _agreed(self, place: int) -> Bools:
+        return np.asarray(self._all_closed == self._closed[place])
 
 
 def _total(parts: Sequence[ClassMoments]) -> ClassMoments:

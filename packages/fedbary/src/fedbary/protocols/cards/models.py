@@ -59,10 +59,12 @@ class Models:
         self._sums = Sums(believed)
         self._coordinates = common_coordinates(self._sums.without(None))
         # With noise of differential privacy every public class has a model, whoever has it.
-        held = np.array([(part.counts > 0) | (part.noise != EXACT) for part in believed])
+        rows = np.array([np.maximum(part.counts, np.sqrt(part.noise.count)) for part in believed])
         # The coordinator's own rows may be all that a model is made of.
         shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
-        self._holders = Holders(held, shared)
+        self._holders = Holders(rows, shared)
+        self._open = {place: at for at, place in enumerate(np.flatnonzero(shared).tolist())}
+        self._open_sums = Sums([believed[place] for place in self._open]) if trusted else None
         self._apart: Apart | None = None
 
     @property
@@ -90,22 +92,47 @@ class Models:
 
     def known(self, name: str) -> Bools:
         """The classes of a client's model."""
-        return self._holders.modelled(self._places[name])
+        place = self._places[name]
+        known = self._holders.modelled(place)
+        # Without a reference the scales that come with a model are the clients', also of those who do not share.
+        return known if self._reference is None else known | self._holders.shared(place)
 
     def may_have(self, name: str) -> bool:
         """Whether there is a model for a client: of two classes at least, or a line."""
-        return int(self.known(name).sum()) >= (1 if self._numeric else 2)
+        return self._enough(self.known(name))
+
+    def _enough(self, known: Bools) -> bool:
+        return int(known.sum()) >= (1 if self._numeric else 2)
 
     def model(self, name: str) -> JudgingModel:
         """What a client judges its rows by."""
         known = self.known(name)
-        others = discriminant(restricted(self._sums.without(self._places[name]), known), *self._coordinates)
-        return self._with_reference(self._classes(known), others)
+        moments, coordinates = self._behind(name)
+        return self._with_reference(self._classes(known), discriminant(restricted(moments, known), *coordinates))
+
+    def _behind(self, name: str) -> tuple[ClassMoments, tuple[Floats, Floats]]:
+        """The moments that a client's model is made of, and its coordinates.
+
+        All others' in classes that enough of them hold; in the rest the reference's and those of shared cards alone.
+        """
+        place = self._places[name]
+        several = self._holders.modelled(place)
+        if self._open_sums is None or (several == self.known(name)).all():
+            return self._sums.without(place), self._coordinates
+        shared = self._open_sums.without(self._open.get(place))
+        if not several.any():
+            return shared, common_coordinates(shared)
+        everybody = self._sums.without(place)
+        counts = np.where(several, everybody.counts, shared.counts)
+        sums = np.where(several[:, None], everybody.sums, shared.sums)
+        mixed = ClassMoments(counts, sums, np.zeros_like(everybody.second), everybody.noise)
+        within = everybody.within() * (mixed.rows / max(everybody.rows, 1e-12))
+        return replace(mixed, second=within - mixed.within()), self._coordinates
 
     def shift(self, name: str) -> tuple[float, Floats]:
         """How far a client's card lies from where the others expect it, and in each coordinate of its features."""
-        known = self.known(name)
-        if not self.may_have(name):
+        known = self._holders.compared(self._places[name])
+        if not self._enough(known):
             return np.nan, np.zeros(0)
         others = discriminant(restricted(self._sums.without(self._places[name]), known), *self._coordinates)
         moved = self._moved(name, known, others)
@@ -174,7 +201,7 @@ class Models:
         """What the reference's labels look like to all clients together; None without a reference, and for numbers."""
         if self._reference is None or self._numeric:
             return None
-        known = self._holders.modelled(len(self._parts) - 1)
+        known = self._holders.compared(len(self._parts) - 1)
         if known.sum() < 2:
             return None
         others = discriminant(restricted(self._sums.without(len(self._parts) - 1), known), *self._coordinates)
@@ -200,8 +227,10 @@ class Models:
         if self._numeric:
             return [None] * len(self._places)
         models = [
-            discriminant(self._sums.without(place), *self._coordinates) if self.may_have(name) else None
-            for name, place in self._places.items()
+            discriminant(self._sums.without(place), *self._coordinates)
+            if self._enough(self._holders.compared(place))
+            else None
+            for place in self._places.values()
         ]
         believed = (self._weights.cards > 0.0).tolist()[: len(models)]
         return relative_shares(list(self.placed.values()), models, believed)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.systematic import LabelFinding, systematic
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
-from fedbary.protocols.cards.card import ARRAYS, Card
+from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.cards.claims import contradicted
 from fedbary.protocols.cards.client import card_of
@@ -27,6 +26,7 @@ from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.narrow import by_name, narrowed
 from fedbary.protocols.cards.placing import agreed_schema, missing_share
+from fedbary.protocols.cards.same_cards import counted_as
 from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host
@@ -59,6 +59,9 @@ _REFERENCE = ""
 # A card with less weight in the others' models has none to speak of.
 _HARDLY = 0.05
 
+_Told = TypeVar("_Told")
+_Made = TypeVar("_Made")
+
 
 class CardsServer:
     """Holds the cards; learns class moments of each client and, where owners share them, estimated shares."""
@@ -85,6 +88,8 @@ class CardsServer:
         self._reference = own if own is None or self._public is not None else narrowed(own)
         self._stage = "card"
         self._cards: dict[str, Card] = {}
+        # For each client the one whose card says the same, and that counts for both.
+        self._counted: dict[str, str] = {}
         self._weights: dict[str, np.ndarray] = {}
         self._evidence: dict[str, Evidence] = {}
         self._labels: dict[str, LabelEvidence] = {}
@@ -117,7 +122,9 @@ class CardsServer:
         if self._asks_once:
             scalars["alone"] = 1
         made = models.at_home if self._asks_once else models.model
-        return {name: Message(kind, number, scalars, made(name).to_arrays()) for name in self._modelled()}
+        return {
+            name: Message(kind, number, scalars, made(self._counted[name]).to_arrays()) for name in self._modelled()
+        }
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad one takes its client out and nobody else."""
@@ -170,6 +177,7 @@ class CardsServer:
                 found = LabelEvidence.from_arrays(labels, len(labels["label.counts"]))
                 assert found is not None
                 self._labels[name] = found
+        self._order()
 
     def result(self) -> Valuation:
         """Distances to the target, estimated shares of bad rows, and what stands out in a card."""
@@ -223,7 +231,7 @@ class CardsServer:
                 self._weights[name] = reply.arrays["weights"]
             elif "likelihood" in reply.arrays:
                 told, models = Evidence.from_arrays(reply.arrays), self._models()
-                self._evidence[name] = models.of_all_classes(told, models.classes(name))
+                self._evidence[name] = models.of_all_classes(told, models.classes(self._counted[name]))
                 labels = LabelEvidence.from_arrays(reply.arrays, len(models.schema.label.classes))
                 if labels is not None:
                     self._labels[name] = labels
@@ -247,10 +255,10 @@ class CardsServer:
         return self._host.one_answer or self._settings.epsilon is not None
 
     def _modelled(self) -> list[str]:
-        return [name for name in self._valued() if self._models().may_have(name)]
+        return [name for name in self._valued() if self._models().may_have(self._counted[name])]
 
     def _candidates(self) -> int:
-        model = self._models().model(self._modelled()[0])
+        model = self._models().model(self._counted[self._modelled()[0]])
         return model.candidates + model.numeric
 
     def _reference_card(self) -> Card | None:
@@ -261,14 +269,34 @@ class CardsServer:
         """Cards that have no place beside the others' are out."""
         if not self._cards:
             return
-        # An order that neither names nor arrival decide, for it moves the last digits of sums.
+        self._order()
+        own, once = self._reference_card(), self._once(self._cards)
+        self._agreed, reasons = agreed_schema(once, self._space, reference=own, min_group=self._settings.min_group)
+        for name, counted in self._counted.items():
+            if counted in reasons:
+                self._failures[name] = Failure(reasons[counted])
+
+    def _order(self) -> None:
+        """Cards in an order that neither names nor arrival decide, as it moves last digits; and which are the same."""
         self._cards = dict(sorted(self._cards.items(), key=_place))
-        own = self._reference_card()
-        self._agreed, reasons = agreed_schema(
-            self._cards, self._space, reference=own, min_group=self._settings.min_group
-        )
-        for name, note in reasons.items():
-            self._failures[name] = Failure(note)
+        self._counted = counted_as(self._cards)
+
+    def _once(self, told: Mapping[str, _Told], name: str | None = None) -> dict[str, _Told]:
+        """What clients told, of those with the same card one alone: the first, or the named one."""
+        first: dict[str, str] = {}
+        for one in told if name is None else (name, *told):
+            first.setdefault(self._counted.get(one, one), one)
+        return {one: told[one] for one in told if first[self._counted.get(one, one)] == one}
+
+    def _each(
+        self, told: Mapping[str, _Told], judged: Callable[[Mapping[str, _Told]], dict[str, _Made]]
+    ) -> dict[str, _Made]:
+        """What is made of what clients told, each of them in its turn in the place of those with the same card."""
+        found = judged(self._once(told))
+        for name in told:
+            if name not in found:
+                found[name] = judged(self._once(told, name))[name]
+        return found
 
     def _schema(self) -> Schema:
         return self._models().schema
@@ -284,7 +312,10 @@ class CardsServer:
             if self._agreed is None:
                 self._fail_unlike()
             assert self._agreed is not None
-            cards = {name: self._cards[name] for name in self._valued()}
+            cards = self._once({name: self._cards[name] for name in self._valued()})
+            # Rows that two clients have are shared where both agree.
+            closed = {self._counted[name] for name in self._valued() if not self._cards[name].shared}
+            cards = {name: replace(card, shared=name not in closed) for name, card in cards.items()}
             reference = self._held_reference(self._agreed)
             self._found = Models(cards, self._agreed, reference, robust=self._settings.robust)
         return self._found
@@ -302,10 +333,10 @@ class CardsServer:
         """The weights that everybody judges by."""
         two = [
             name
-            for name in self._weights
+            for name in self._once(self._weights)
             if np.sort(self._cards[name].counts)[-1] < 0.95 * self._cards[name].counts.sum()
         ]
-        return common_weights([self._weights[name] for name in two or self._weights])
+        return common_weights([self._weights[name] for name in two or self._once(self._weights)])
 
     def _judged(self) -> _Held:
         """What the clients' evidence says of each of them, beside the reference's, as far as their cards allow it.
@@ -317,21 +348,22 @@ class CardsServer:
             models, evidence, rate = self._models(), self._evidence, self._rules.fdr
             reference = models.label_evidence_of_reference()
             labels = self._labels | ({} if reference is None else {_REFERENCE: reference})
-            findings = systematic(labels)
+            findings = self._each(labels, systematic)
             if not evidence:
                 self._held = _Held({}, {}, labels, findings)
                 return self._held
             held_out = models.evidence_of_reference(self._common()) if self._weights else self._held_at_home()
-            claimed = judgements(evidence, held_out, rate=rate)
-            claims, cards = {name: one.wrong for name, one in claimed.items()}, models.shares_of_cards()
+            claimed = self._each(evidence, lambda told: judgements(told, held_out, rate=rate))
+            claims, by_card = {name: one.wrong for name, one in claimed.items()}, models.shares_of_cards()
+            cards = {name: by_card[self._counted[name]] for name in claims if self._counted[name] in by_card}
             disputed = contradicted(claims, cards)
             found = {name: replace(one, wrong=disputed.get(name, one.wrong)) for name, one in claimed.items()}
             clean = {name for name, claim in claims.items() if name not in cards and claim.high < INCLUDE_BELOW}
             aside = {*disputed, *filter(self._weightless, clean)}
             kept = {name: one for name, one in evidence.items() if name not in aside}
             if aside and (len(kept) > 1 or held_out is not None):
-                found |= judgements(kept, held_out, rate=rate)
-                findings |= systematic({name: one for name, one in labels.items() if name not in aside})
+                found |= self._each(kept, lambda told: judgements(told, held_out, rate=rate))
+                findings |= self._each({name: one for name, one in labels.items() if name not in aside}, systematic)
             notes = {
                 name: Note(DISPUTED, {"card": round(card.share, 3), "says": round(claims[name].share, 3)})
                 for name, card in disputed.items()
@@ -341,7 +373,7 @@ class CardsServer:
 
     def _weightless(self, name: str) -> bool:
         """Whether a card counts for nothing in the others' models, as it contradicts theirs."""
-        return self._models().weight(name) < _HARDLY
+        return self._models().weight(self._counted[name]) < _HARDLY
 
     def _held_at_home(self) -> Evidence | None:
         """The reference's evidence by the weights that clients got who are asked once."""
@@ -351,19 +383,20 @@ class CardsServer:
     # --- the result -----------------------------------------------------------------------------------
 
     def _distances(self) -> dict[str, float]:
-        return self._models().distances()
+        far = self._models().distances()
+        return {name: far[self._counted[name]] for name in self._valued()}
 
     def _shares(self) -> dict[str, dict[str, float]]:
         """Columns about bad rows: by the clients' evidence, or else by what the cards tell."""
         models, valued, found = self._models(), self._valued(), self._judged().judgements
         silent = any(name not in found for name in valued)
-        by_card = dict(zip(valued, models.relative_shares() if silent else [None] * len(valued), strict=True))
+        by_card = dict(zip(models.cards, models.relative_shares() if silent else [None] * len(valued), strict=False))
         told: dict[str, dict[str, float]] = {}
         for name in valued:
-            told[name] = {"shift": models.shift(name)[0]}
+            told[name] = {"shift": models.shift(self._counted[name])[0]}
             if name in found:
                 told[name] |= client_numbers(found[name])
-            elif (one := by_card[name]) is not None:
+            elif (one := by_card[self._counted[name]]) is not None:
                 told[name] |= one.columns("wrong_labels") | quality_columns(one)
         return told
 
@@ -392,19 +425,20 @@ class CardsServer:
         """What stands out in each card, and what there is no model for."""
         valued, own = self._valued(), self._reference_card()
         found = Findings(models.cards, models.placed, models.schema, own)
-        twins: dict[bytes, list[str]] = {}
-        for name in valued:
-            twins.setdefault(_content(self._cards[name]), []).append(name)
         notes: dict[str, list[Note]] = {}
         judged = self._judged()
+        together: dict[str, list[str]] = {}
         for name in valued:
-            notes[name] = found.of(name)
+            together.setdefault(self._counted[name], []).append(name)
+        for name in valued:
+            counted = self._counted[name]
+            notes[name] = found.of(counted)
             # Whoever sends another's card under a name of its own adds nothing, and should be known.
-            if same := tuple(other for other in twins[_content(self._cards[name])] if other != name):
+            if same := tuple(other for other in together[counted] if other != name):
                 notes[name].append(Note("protocols.same-card", {"others": same}))
-            if not models.may_have(name):
+            if not models.may_have(counted):
                 notes[name].append(Note("protocols.card-no-model"))
-            shift, offsets = models.shift(name)
+            shift, offsets = models.shift(counted)
             one = judged.judgements.get(name)
             blur = (np.nan, 0.0) if one is None else (one.blur, one.blur_deviations)
             if any(note.code == COLUMN_OFF for note in notes[name]):  # a unit is no site effect
@@ -412,7 +446,9 @@ class CardsServer:
             elif self._weightless(name):
                 notes[name].append(Note(NO_WEIGHT))
             notes[name] += judging_notes(shift, offsets, models.schema, *blur)
-            notes[name] += label_notes(name, judged.labels, judged.findings, models.schema.label.classes)
+            notes[name] += label_notes(
+                name, self._once(judged.labels, name), judged.findings, models.schema.label.classes
+            )
             if name in judged.disputed:
                 notes[name].append(judged.disputed[name])
         return notes
@@ -421,12 +457,13 @@ class CardsServer:
         """The share of cells that the reference lacks, or without one the median client."""
         if (own := self._reference_card()) is not None:
             return missing_share(own, self._schema()) if missing else 0.0
-        return float(np.median(list(missing.values()))) if missing else 0.0
+        return float(np.median(list(self._once(missing).values()))) if missing else 0.0
 
     def _with_worth(self, result: Valuation, models: Models) -> Valuation:
         self._host.busy(f"playing coalitions of {len(self._valued())} clients")
         seed = derived_seed(self._seed, "worth") % 2**31
-        scores = play_worth(models.placed, models.judge(seed), self._settings, seed=seed)
+        players = {name: models.placed[self._counted[name]] for name in self._valued()}
+        scores = play_worth(players, models.judge(seed), self._settings, seed=seed)
         alone = [Note("protocols.worth-self-consistency")] if self._reference is None else []
         return with_worth(result, scores, alone)
 
@@ -458,9 +495,3 @@ def _place(named: tuple[str, Card]) -> tuple[list[float], list[float]]:
     """By what a card says."""
     _, card = named
     return card.counts.tolist(), card.sums.ravel().tolist()
-
-
-def _content(card: Card) -> bytes:
-    """The same for cards that say the same."""
-    arrays = b"".join(np.ascontiguousarray(getattr(card, name)).tobytes() for name in ARRAYS)
-    return hashlib.sha256(repr(card.classes).encode() + arrays).digest()
