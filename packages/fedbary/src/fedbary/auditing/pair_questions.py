@@ -34,9 +34,10 @@ DOSE, AGAIN, _OTHER = "dose", "dose again", "another label"
 # The first mark outweighs all others of all rows together, so that it is told beside them.
 _PLACES = np.append(16, np.arange(CELLS - 1))
 _WEIGHTS = 2.0**_PLACES
-# So many of the rows have a mark; a cap that no row reaches; the cell from which on rows are odd; rounding.
-_SHARE, _NO_CAP, _ODD_CELL, _WHOLE = 0.3, 1e20, 10, 0.01
-# Engines of the first and of the second question.
+# So many of the rows have a mark; more than any row weighs; the cell from which on rows are odd; rounding.
+_SHARE, _CAP, _ODD_CELL, _WHOLE = 0.3, 2.0**17, 10, 0.01
+# Owners of each kind in a game: with fewer nothing is refuted. And engines of the first and of the second question.
+MOST_TRIALS = 60
 _ENGINES = (("local", "local"), ("files", "files"), ("node", "node"), ("files", "node"), ("node", "files"))
 
 
@@ -67,21 +68,33 @@ class Asked:
 
 
 class Told(NamedTuple):
-    """Rows with the first mark, weights of all marks of all rows, and how many rows these are; NaN where untold."""
+    """Rows with the first mark, weights of all marks of all rows, and how many rows these are; NaN where untold.
+
+    Of a sketch ``mean`` is the weight of a row, and how many rows it is the mean of has to be found out.
+    """
 
     first: float = np.nan
     packed: float = np.nan
     rows: float = np.nan
+    mean: float = np.nan
 
     def less(self, other: Told) -> Floats:
         """The marks that two answers differ in by one row; NaN where they do not tell."""
-        for times in (1.0, other.rows / self.rows):  # a mean may be of as many rows as the other answer's
-            difference = self.packed * times - other.packed
-            whole = round(difference) if np.isfinite(difference) else 0
-            marks = np.sign(whole) * ((abs(whole) >> _PLACES) & 1).astype(float)
-            if abs(difference - whole) < _WHOLE and _WEIGHTS @ marks == whole:
-                return np.asarray(marks)
-        return np.append(self.first - other.first, np.full(CELLS - 1, np.nan))
+        one, two = self._of_rows(other.rows), other._of_rows(self.rows)
+        difference = one.packed - two.packed
+        whole = round(difference) if abs(difference) < _CAP else 0
+        marks = np.sign(whole) * ((abs(whole) >> _PLACES) & 1).astype(float)
+        if abs(difference - whole) < _WHOLE and _WEIGHTS @ marks == whole:
+            return np.asarray(marks)
+        return np.append(one.first - two.first, np.full(CELLS - 1, np.nan))
+
+    def _of_rows(self, others: float) -> Told:
+        """Sums, of as many rows as is said or as the other answer has: the one by which they are whole numbers."""
+        for rows in (self.rows, others):
+            total = self.mean * rows
+            if np.isfinite(total) and abs(total - round(total)) < _WHOLE:
+                return Told(np.floor(total / _WEIGHTS[0] + _WHOLE), total, rows)
+        return self
 
 
 class Asker:
@@ -90,6 +103,7 @@ class Asker:
     def __init__(self, scene: Scene) -> None:
         policy, asked, rng = scene.defence.policy, scene.defence.asked, scene.rng("pairs")
         tables = marked(scene.table, rng), marked(scene.reference, rng)
+        self._thorough = scene.trials >= MOST_TRIALS
         self._scenes: dict[tuple[str, str], Scene] = {}
         for name, label in product((asked.name,) if policy is None else policy.protocols, ("", _OTHER)):
             settings = asked if policy is None or name == asked.name else policy.most_telling(name)
@@ -97,10 +111,11 @@ class Asker:
             self._scenes[name, label] = Scene(own, theirs, Defence(settings, policy), scene.trials, scene.seed)
 
     def pairs(self) -> Iterator[tuple[Asked, Asked]]:
-        """Every pair of questions, labels and engines."""
+        """Every pair of questions, labels and engines; for a quick look, in one process alone."""
         known = {name for name, _ in self._scenes}
         kinds = [what for what in ("card", "sketch", "interpolation", "evidence") if Asked(what).protocol in known]
-        for (one, other), label, first, second in product(_ENGINES, ("", _OTHER), kinds, kinds):
+        engines = _ENGINES if self._thorough else _ENGINES[:1]
+        for (one, other), label, first, second in product(engines, ("", _OTHER), kinds, kinds):
             yield Asked(first, one), Asked(second, other, label)
 
     def both(self, owner: Owner, versions: tuple[Table, Table], pair: tuple[Asked, Asked]) -> tuple[Told, Told]:
@@ -136,9 +151,9 @@ class Asker:
             sums = card_sums(card, MARKS)
             return Told(sums[0], float(_WEIGHTS @ sums), float(card.counts.sum()))
         if asked.what == "sketch":
-            rows, packed = float(reply.scalars["rows"]), float(reply.scalars["cost"]) * float(reply.scalars["rows"])
-            return Told(np.floor(packed / _WEIGHTS[0] + _WHOLE), packed, rows)
-        return Told(reply.arrays["features"][_ODD_CELL:].sum()) if "features" in reply.arrays else Told()
+            return Told(rows=float(reply.scalars["rows"]), mean=float(reply.scalars["cost"]))
+        counts = reply.arrays.get("features", np.full(1, np.nan))
+        return Told(counts[_ODD_CELL:].sum() + 0.0 * counts[0], rows=counts.sum())
 
 
 def _relabelled(table: Table, label: str) -> Table:
@@ -160,7 +175,7 @@ def _messages(scene: Scene, what: str) -> list[Message]:
     )
     schema = replace(scene.schema, columns=columns, label=silent, projection=None, whitening=None)
     if what == "sketch":
-        return [sketch(scene, schema, np.zeros(schema.point_width), np.ones(1), cap=_NO_CAP)]
+        return [sketch(scene, schema, np.zeros(schema.point_width), np.ones(1), cap=_CAP)]
     # Most rows lack the mark, so that those with it lie farther from the middle of all.
     one, zeros = np.ones(1), np.zeros((len(label.classes), 1))
     others = Discriminant(0.0 * one, one, zeros[:, 0] + 100.0, zeros, np.eye(1))

@@ -15,7 +15,7 @@ from fedbary.auditing.finding import INFERENCE, Finding, measured
 from fedbary.auditing.game import play
 from fedbary.auditing.intervals import PROOF, clopper_pearson
 from fedbary.auditing.owner import Owner
-from fedbary.auditing.pair_questions import AGAIN, CELLS, MARKS, Asked, Asker, Told, marked
+from fedbary.auditing.pair_questions import AGAIN, CELLS, MARKS, MOST_TRIALS, Asked, Asker, Told, marked
 from fedbary.auditing.promises import Promises
 from fedbary.auditing.scene import NOBODY, Scene
 from fedbary.data.table import Table
@@ -27,8 +27,8 @@ Pair = tuple[Asked, Asked]
 SECRETS = ("hidden row", "lone class", "added row", "removed row", "edited cell")
 # Every second mark; the two rows that are told apart are this one and its opposite.
 _EVERY_SECOND = np.arange(CELLS) % 2
-# Rows, owners of each kind in a game, and owners of each kind that choose among all pairs.
-_MOST_ROWS, _MOST_TRIALS, _TRIED = 200, 60, 2
+# Rows of an owner, and owners of each kind that choose among all pairs.
+_MOST_ROWS, _TRIED = 200, 2
 
 
 def pairs(scene: Scene) -> tuple[Finding, ...]:
@@ -49,7 +49,7 @@ class PairGame:
 
     def finding(self) -> Finding:
         """The pair that looks best on a few owners, played with others."""
-        pair, trials = self._best(), min(self._scene.trials, _MOST_TRIALS)
+        pair, trials = self._best(), min(self._scene.trials, MOST_TRIALS)
         worlds = partial(self.table, 0), partial(self.table, 1)
         read = list[bool]()
 
