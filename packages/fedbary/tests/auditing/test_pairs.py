@@ -5,7 +5,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.auditing.owner import Defence, guarding_policy, private_policy, undisturbed
-from fedbary.auditing.pair_questions import CELLS, Asked, Asker, Told
+from fedbary.auditing.pair_questions import CELLS, MOST_TRIALS, Asked, Asker, Told
 from fedbary.auditing.pairs import SECRETS, PairGame, pairs
 from fedbary.auditing.scene import Scene
 
@@ -85,14 +85,19 @@ def test_no_pair_of_questions_leads_to_the_row(kind, questions, engines, label):
     assert not all(marks_read(scene(), pair, kind, world, seed)[1] > 0.0 for seed, world in enumerate([0, 1] * 3))
 
 
-@pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
-def test_the_default_policy_keeps_the_promise_about_pairs(numbers):
+@pytest.mark.parametrize(("kind", "numbers"), [("hidden row", False), ("added row", True)])
+def test_the_default_policy_keeps_the_promise_about_pairs(kind, numbers):
+    played = scene(trials=MOST_TRIALS - 1, numbers=numbers)  # in one process alone
     with undisturbed():
-        found = pairs(scene(numbers=numbers))
-    assert len(found) == len(SECRETS) - numbers
-    for one in found:
-        assert one.holds, str(one.what)
-        assert one.what.facts["read"] < 0.1
+        found = PairGame(played, Asker(played), kind).finding()
+    assert found.holds, str(found.what)
+    assert found.what.facts["read"] < 0.1
+
+
+def test_every_secret_has_a_line_and_numbers_have_no_lone_class(monkeypatch):
+    monkeypatch.setattr(PairGame, "finding", lambda game: game._kind)
+    assert pairs(scene()) == SECRETS
+    assert set(SECRETS) - set(pairs(scene(numbers=True))) == {"lone class"}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +110,7 @@ def test_the_default_policy_keeps_the_promise_about_pairs(numbers):
     ids=lambda defence: defence.asked.name,
 )
 def test_a_table_with_all_its_versions_is_asked_once(defence):
-    played = scene(defence, trials=40)
+    played = scene(defence, trials=20)
     with undisturbed():
         found = PairGame(played, Asker(played), "added row").finding()
     assert found.holds

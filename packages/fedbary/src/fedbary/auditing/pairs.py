@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.auditing.finding import INFERENCE, Finding, measured
-from fedbary.auditing.game import play
+from fedbary.auditing.game import Played, play
 from fedbary.auditing.intervals import PROOF, clopper_pearson
 from fedbary.auditing.owner import Owner
 from fedbary.auditing.pair_questions import AGAIN, CELLS, MARKS, MOST_TRIALS, Asked, Asker, Told, marked
@@ -59,14 +59,14 @@ class PairGame:
             read.append(bool((marks == secret).all()))
             return np.array([self.towards(marks), *map(_number, (*told[0], *told[1]))])
 
-        def alone(place: int, owner: Owner, _: np.random.Generator) -> Floats:
-            told = self._asker.alone(owner, self._versions(owner.table)[place], pair[place])
-            return np.array([*map(_number, told)])
+        def alone(owner: Owner, _: np.random.Generator) -> Floats:
+            return np.array([*map(_number, self._asker.alone(owner, self._versions(owner.table)[1], pair[1]))])
 
-        both, *single = (
-            play(self._scene.defence, *worlds, probe, trials=trials, rng=self._rng)
-            for probe in (together, partial(alone, 0), partial(alone, 1))
+        both, second = (
+            play(self._scene.defence, *worlds, probe, trials=trials, rng=self._rng) for probe in (together, alone)
         )
+        width = second.first.shape[1]  # the first answer is what it would be alone
+        single = Played(both.first[:, 1 : 1 + width], both.second[:, 1 : 1 + width]), second
         better = max((game.right_guesses() for game in single), key=lambda rate: rate.value)
         limit = Promises.of(self._scene.defence).pairs
         if limit is not None:
