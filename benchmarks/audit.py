@@ -3,8 +3,8 @@
 For each attack its value with a 95 % interval, beside what is promised: `sketch` and `cards` for an owner who trusts
 the server, for one who has chosen nothing (``coarsen``, ``guarded``; one question), and with ε = 1; `interpolation`
 for one who has chosen nothing, and for one who trusts the server. Pairs of questions are of both `sketch` and `cards`
-for an owner who has chosen nothing (the lines of guarded cards) and with ε, otherwise of one protocol. Run: ``python benchmarks/audit.py`` (``--smoke`` for
-a quick look).
+for an owner who has chosen nothing (the lines of guarded cards) and with ε, otherwise of one protocol. Run: ``python
+benchmarks/audit.py`` (``--smoke`` for a quick look).
 """
 
 from __future__ import annotations
