@@ -16,9 +16,11 @@ import numpy as np
 
 from fedbary.auditing.reached import Ask, reached
 from fedbary.data.table import Table
+from fedbary.errors import PrivacyError
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
+from fedbary.guard.what_leaves import refusal
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
 from fedbary.valuation.rules import RowRules
 
@@ -89,9 +91,13 @@ class Owner:
         if self.engine != "local":
             return Session(reached(self.engine, lambda: self.table, asked, policy, folder=self._folder, run=run))
         ledger = Ledger(self._folder / "ledger.jsonl")
-        client = GuardedClient.for_table(
-            self.table, asked, policy=policy, ledger=ledger, run=run, seed=self._secret, rules=rules
-        )
+        try:
+            client = GuardedClient.for_table(
+                self.table, asked, policy=policy, ledger=ledger, run=run, seed=self._secret, rules=rules
+            )
+        except PrivacyError as error:
+            refused = refusal(error)
+            return Session(lambda _: refused)
         return Session(client.respond)
 
     def ask(self, message: Message) -> Reply | Failure:
