@@ -26,7 +26,6 @@ from fedbary.auditing.owner import (
 from fedbary.auditing.refusals import form, refusals
 from fedbary.auditing.repeated_questions import repeated_questions
 from fedbary.auditing.scene import Scene
-from fedbary.auditing.versions import versions
 from fedbary.protocols.messages import Failure
 
 TRUSTED = Defence(fb.Sketch(), trusting_policy())
@@ -177,19 +176,6 @@ def test_counts_are_read_to_a_row_from_all_exact_answers(defence):
 @pytest.mark.parametrize("defence", [PRIVATE, NOISY_CARDS], ids=lambda d: d.asked.name)
 def test_counts_are_not_read_through_noise(defence):
     assert counts(scene(defence)).holds
-
-
-@pytest.mark.parametrize("defence", [TRUSTED, Defence(fb.Cards(), None)], ids=lambda d: d.asked.name)
-def test_two_versions_of_a_table_show_the_row_that_came(defence):
-    assert versions(scene(defence)).value > 0.95
-
-
-@pytest.mark.parametrize(
-    "defence", [COARSEN, PRIVATE, GUARDED_CARDS, PRIVATE_CARDS, INTERPOLATION], ids=lambda d: d.asked.name
-)
-def test_a_table_with_all_its_versions_is_asked_once(defence):
-    found = versions(scene(defence))
-    assert (found.limit, found.holds) == (0.5, True)
 
 
 # --- side channels ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 
 import fedbary as fb
 from codes import coded, parameter
+from fedbary.auditing import auditor
 from fedbary.auditing.finding import Finding, measured
 from fedbary.auditing.intervals import Rate
 from fedbary.auditing.owner import Defence, guarding_policy, private_policy, trusting_policy
@@ -31,7 +32,7 @@ def frame(rows=90, seed=0):
 @pytest.fixture(scope="module")
 def trusting():
     said = []
-    found = fb.audit(frame(), policy=trusting_policy(), trials=20, progress=said.append)
+    found = fb.audit(frame(), "sketch", policy=trusting_policy(), trials=20, progress=said.append)
     return found, said
 
 
@@ -40,7 +41,7 @@ def test_the_table_has_one_line_for_each_attack(trusting):
     assert list(found.table.columns) == [
         *("attack", "protocol", "setting", "kind", "what", "value", "low", "high", "limit", "holds")
     ]
-    assert len(found.table) == len(found.findings) == 9
+    assert len(found.table) == len(found.findings) == 13
     assert set(found.table["setting"]) == {"trusted"}
     assert (found.table["low"] <= found.table["value"]).all()
     assert found.table["limit"].isna().all()
@@ -79,9 +80,21 @@ def test_a_number_as_label_has_no_classes_to_count():
 
 
 def test_the_largest_epsilon_of_the_policy_is_audited():
-    found = fb.audit(frame(), policy=fb.OwnerPolicy(epsilon_budget=2.0, max_epsilon=0.5), trials=20)
+    found = fb.audit(frame(), "sketch", policy=fb.OwnerPolicy(epsilon_budget=2.0, max_epsilon=0.5), trials=20)
     assert found.setting == "ε = 0.5"
     assert found.table.set_index("attack")["limit"]["empirical ε"] == 0.5
+
+
+def test_by_default_it_is_the_default_protocol_and_policy_that_are_audited(monkeypatch):
+    """Such an owner answers sketches, too."""
+    monkeypatch.setattr(auditor, "_ANY", {})
+    found = fb.audit(frame(), trials=20)
+    assert (found.protocol, found.setting) == ("cards", "guarded")
+    assert found.defence.policy == fb.OwnerPolicy()
+    assert fb.audit(frame(), "interpolation", trials=20).defence.policy.protocols == (
+        *fb.OwnerPolicy().protocols,
+        "interpolation",
+    )
 
 
 def test_a_large_table_is_sampled_and_given_rows_are_the_servers():

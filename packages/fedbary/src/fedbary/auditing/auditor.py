@@ -18,18 +18,18 @@ from fedbary.auditing.joint_rounds import joint_rounds
 from fedbary.auditing.membership import membership
 from fedbary.auditing.neighbours import neighbours
 from fedbary.auditing.owner import Defence, undisturbed
+from fedbary.auditing.pairs import pairs
 from fedbary.auditing.refusals import refusals
 from fedbary.auditing.repeated_questions import repeated_questions
 from fedbary.auditing.result import Audit
 from fedbary.auditing.scene import Scene
-from fedbary.auditing.versions import versions
 from fedbary.checks import whole
 from fedbary.data.objects import as_table
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError, wrong_parameter
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import Settings
-from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.registry import DEFAULT, PROTOCOLS
 
 if TYPE_CHECKING:
     from fedbary.api import Data
@@ -53,14 +53,14 @@ _ANY: dict[str, Attack] = {
     "looking for a row, others known": neighbours,
     "guessing a label": attribute,
     "counting a class": counts,
-    "comparing two versions": versions,
+    "subtracting two answers": pairs,
     "provoking refusals": refusals,
 }
 
 
 def audit(
     table: Data | None = None,
-    protocol: Settings | str = "sketch",
+    protocol: Settings | str = DEFAULT,
     *,
     policy: OwnerPolicy | str | Path | Literal["default", "none"] = "default",
     reference: Data | None = None,
@@ -79,8 +79,9 @@ def audit(
         The owner's rows, in the forms that `value` takes. Default: tumours of ``breast-cancer``, as a stand-in. Of
         more than 400 rows so many are drawn.
     protocol : Sketch, Cards, Interpolation or str
-        The settings that a server asks for. By name: its defaults, with the largest ε (``sketch`` and ``cards``, if
-        the policy asks for one) or the most rounds (``interpolation``) that the policy allows.
+        The settings that a server asks for; pairs of questions are of all protocols that the policy allows. By name:
+        its defaults, with the largest ε (``sketch`` and ``cards``, if the policy asks for one) or the most rounds
+        (``interpolation``) that the policy allows.
     policy : OwnerPolicy, path, "default" or "none"
         The owner's; ``"default"`` is that of an owner who has not written one, ``"none"`` no guard at all, as in one
         process.
@@ -137,11 +138,17 @@ def _defence(protocol: Settings | str, policy: OwnerPolicy | str | Path) -> Defe
     elif policy == "none":
         own = None
     else:
-        own = OwnerPolicy(protocols=(name,)) if policy == "default" else OwnerPolicy.load(policy)
+        own = _default_policy(name) if policy == "default" else OwnerPolicy.load(policy)
     named = PROTOCOLS[name]() if own is None else own.most_telling(name)
     defence = Defence(named if isinstance(protocol, str) else protocol, own)
     _ = defence.settings  # a policy that refuses them says so now
     return defence
+
+
+def _default_policy(protocol: str) -> OwnerPolicy:
+    """That of an owner who has not written one, who also takes part in this protocol."""
+    usual = OwnerPolicy()
+    return usual if protocol in usual.protocols else replace(usual, protocols=(*usual.protocols, protocol))
 
 
 def _rows(table: Data | None, reference: Data | None, rng: np.random.Generator) -> tuple[Table, Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,13 @@ def of_class(scene: Scene, name: str) -> Probe:
         return np.array([card.counts[card.classes.index(name)], 0.0])
 
     return probe
+
+
+def card_sums(card: Card, names: Sequence[str]) -> Floats:
+    """Sums of these columns over all rows behind a card, about zero; with noise in the units of the public schema."""
+    columns = card.columns if card.schema is None else card.schema.columns
+    places = dict(zip((c.name for c in columns), np.cumsum([0, *(c.coordinates for c in columns)]), strict=False))
+    return np.asarray(card.about(np.zeros(card.width)).sums.sum(axis=0)[[places[name] for name in names]])
 
 
 class _Seen:

@@ -14,10 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from fedbary.auditing.reached import Ask, reached
 from fedbary.data.table import Table
+from fedbary.errors import PrivacyError
 from fedbary.guard.guarded_client import GuardedClient
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
+from fedbary.guard.what_leaves import refusal
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
 from fedbary.valuation.rules import RowRules
 
@@ -73,47 +76,50 @@ class Owner:
     def __init__(self, defence: Defence, table: Table, folder: Path, secret: int) -> None:
         self.defence = defence
         self.table = table
-        self._ledger = Ledger(folder / "ledger.jsonl")
+        self.engine = "local"
+        self._folder = folder
         self._secret = secret
         self._sessions = 0
+        (folder / "secret").write_text(str(secret))
 
     def session(self) -> Session:
         """A new run, which the server may name as it likes."""
         self._sessions += 1
-        asked, policy, rules = self.defence.asked, self.defence.policy, RowRules()
+        asked, policy, run, rules = self.defence.asked, self.defence.policy, f"{self._sessions:032x}", RowRules()
         if policy is None:
-            return Session(asked.client(self.table, rules=rules, seed=self._secret))
-        return Session(
-            GuardedClient.for_table(
-                self.table,
-                asked,
-                policy=policy,
-                ledger=self._ledger,
-                run=f"{self._sessions:032x}",
-                seed=self._secret,
-                rules=rules,
+            return Session(_unguarded(asked.client(self.table, rules=rules, seed=self._secret)))
+        if self.engine != "local":
+            return Session(reached(self.engine, lambda: self.table, asked, policy, folder=self._folder, run=run))
+        ledger = Ledger(self._folder / "ledger.jsonl")
+        try:
+            client = GuardedClient.for_table(
+                self.table, asked, policy=policy, ledger=ledger, run=run, seed=self._secret, rules=rules
             )
-        )
+        except PrivacyError as error:
+            refused = refusal(error)
+            return Session(lambda _: refused)
+        return Session(client.respond)
 
     def ask(self, message: Message) -> Reply | Failure:
         """The answer to one message in a run of its own."""
         return self.session().ask(message)
 
 
+@dataclass(frozen=True)
 class Session:
-    """One run: what leaves for each message of it."""
+    """One run: what leaves for each message of it, an answer, or why there is none."""
 
-    def __init__(self, client: ClientProtocol) -> None:
-        self._client = client
+    ask: Ask
 
-    def ask(self, message: Message) -> Reply | Failure:
-        """What leaves for a message: an answer, or why there is none."""
-        if isinstance(self._client, GuardedClient):
-            return self._client.respond(message)
+
+def _unguarded(client: ClientProtocol) -> Ask:
+    def ask(message: Message) -> Reply | Failure:
         try:
-            return self._client.answer(message)
+            return client.answer(message)
         except Exception as error:
             return Failure.of(error).redacted()
+
+    return ask
 
 
 @contextmanager

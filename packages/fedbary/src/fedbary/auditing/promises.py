@@ -21,7 +21,7 @@ class Promises:
 
     membership: float | None = None
     guess: float | None = None
-    versions: float | None = None
+    pairs: float | None = None
     epsilon: float | None = None
     refusal: float | None = None
     questions: float | None = None
@@ -36,15 +36,15 @@ class Promises:
         >>> import fedbary as fb
         >>> from fedbary.auditing.owner import Defence, private_policy
         >>> made = Promises.of(Defence(fb.Sketch(epsilon=1.0), private_policy(1.0)))
-        >>> round(made.membership, 4), round(made.guess, 3), made.versions
-        (0.0272, 0.731, 0.5)
+        >>> round(made.membership, 4), round(made.guess, 3), round(made.pairs, 3)
+        (0.0272, 0.731, 0.731)
         """
         epsilon, once = defence.epsilon, defence.one_question
         if epsilon is not None:
             return cls(
                 membership=min(1.0, FALSE_POSITIVES * math.exp(epsilon)),
                 guess=largest_guess(epsilon),
-                versions=largest_guess(0.0 if once else 2.0 * epsilon),
+                pairs=largest_guess(epsilon if once else 2.0 * epsilon),
                 epsilon=epsilon,
                 refusal=0.0,
                 questions=0.0,
@@ -53,7 +53,7 @@ class Promises:
         shows = getattr(defence.settings, "allow_reconstruction", getattr(defence.settings, "policy", "") == "trusted")
         guarded = defence.policy is not None and once
         return cls(
-            versions=0.5 if guarded else None,
+            pairs=0.5 if guarded and not shows else None,
             questions=0.0 if guarded and not shows else None,
             averages=0.0 if not shows else None,
         )

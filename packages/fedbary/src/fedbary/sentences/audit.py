@@ -50,6 +50,10 @@ SENTENCES = {
         "min_group",
     ),
     "nothing-to-change": say("Nothing here speaks for other settings."),
+    "pair": say(
+        "right guesses which of two rows it is from {first} and then {second}; the better one alone has {alone:percent}, half is chance; by subtraction all {cells} cells were read of {read:percent} of the owners ({trials} owners of each kind)",
+        "first second alone cells read trials",
+    ),
     "promise-broken": say(
         "The attack '{attack}' went beyond what is promised: do not take part with these settings, and report it (SECURITY.md).",
         "attack",
@@ -78,9 +82,5 @@ SENTENCES = {
     "use-sketch": say(
         "{protocol} has no ε: where membership must stay unknown, take part in sketch with epsilon_budget only.",
         "protocol",
-    ),
-    "versions": say(
-        "right guesses whether the row that came into a table is a known one, from an answer before and one after; half is chance ({trials} owners of each kind)",
-        "trials",
     ),
 }

@@ -16,7 +16,7 @@ from fedbary.cli.ui.protocol_options import chosen_protocol
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
-from fedbary.protocols.registry import PROTOCOLS
+from fedbary.protocols.registry import DEFAULT, PROTOCOLS
 
 if TYPE_CHECKING:
     from fedbary.auditing import Audit
@@ -41,7 +41,7 @@ def audit(
     unguarded: Annotated[bool, typer.Option("--unguarded", help="No policy and no ledger, as in one process.")] = False,
     protocol: Annotated[
         str, typer.Option(metavar="NAME", help=f"{', '.join(PROTOCOLS)}.", autocompletion=one_of(*PROTOCOLS))
-    ] = "sketch",
+    ] = DEFAULT,
     epsilon: Annotated[
         float | None,
         typer.Option(help="sketch, cards: the ε that the server asks for. Default: the most your policy allows."),
@@ -70,8 +70,9 @@ def audit(
 
     TABLE is your file, folder of images or database; without one a public table stands in. The attacks ask the real
     client behind your policy, with a ledger in a temporary folder: rebuilding rows, finding a known row, guessing a
-    label, counting a class, comparing two versions, provoking refusals, timing. Nothing is sent. Values are beside
-    what is promised.
+    label, counting a class, provoking refusals, timing; and subtracting the answers to any two questions, of all
+    protocols that your policy allows, two versions or two labels of the table, by files or at a node. Nothing is
+    sent. Values are beside what is promised.
 
     Exit code 3: a promise is broken (beyond doubt, at 99.9 %), or --fail-above is exceeded.
     """
