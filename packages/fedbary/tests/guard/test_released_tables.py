@@ -136,6 +136,10 @@ def test_consent_is_that_of_today(ledger):
     assert lines(ledger) == ["question", "reply"]
 
 
+def test_a_server_that_is_trusted_does_not_share_what_its_owner_does_not(ledger):
+    assert not card_of(owner(rows(100), ledger, trust_server=True).answer(CARD)).shared
+
+
 def test_after_a_reset_the_rows_are_others(ledger):
     first = owner(rows(100), ledger).answer(CARD)
     ledger.reset("another table")

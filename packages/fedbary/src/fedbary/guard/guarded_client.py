@@ -312,17 +312,22 @@ class GuardedClient:
         if self._cards is None or self._question or self._ledger.read(head_needed=True).answered(asked) is None:
             return None
         kept = kept_reply(self._card_place(asked))
-        if kept is None:
-            return None
-        if self._settings.epsilon is None and self._settings.policy == "guarded":
-            kept = card_reply(replace(card_of(kept), shared=self._settings.shared))  # as its owner says today
-        return replace(kept, round=message.round)
+        return None if kept is None else replace(self._with_consent(kept), round=message.round)
 
     def _kept(self, message: Message, made: Reply) -> Reply:
         """A card that is about to leave is kept before."""
-        if self._cards is not None and isinstance(self._settings, Cards) and message.kind == "card":
-            keep_reply(self._card_place(asked_digest(self._settings, message)), made)
-        return made
+        if self._cards is None or not isinstance(self._settings, Cards) or message.kind != "card":
+            return made
+        card = self._with_consent(made)
+        keep_reply(self._card_place(asked_digest(self._settings, message)), card)
+        return card
+
+    def _with_consent(self, reply: Reply) -> Reply:
+        """An exact card with what its owner says today of sharing it."""
+        assert isinstance(self._settings, Cards)
+        if self._settings.epsilon is not None:
+            return reply
+        return replace(card_reply(replace(card_of(reply), shared=self._settings.shared)), round=reply.round)
 
     def _card_place(self, asked: str) -> Path:
         assert self._cards is not None
