@@ -45,7 +45,8 @@ def test_values_flags_and_digests_are_those_of_tables_in_memory(protocol, monkey
 
 
 @pytest.mark.usefixtures("everything_is_large")
-def test_commands_take_large_tables(tmp_path):
+def test_commands_take_large_tables(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDBARY_STATE", str(tmp_path / "state"))
     south, reference = str(CLIENTS["south"]), str(HOSPITALS / "validation.parquet")
     columns = ["--label", "diagnosis", "--id", "patient"]
     out = str(tmp_path / "out")

@@ -176,7 +176,7 @@ def test_one_more_question_is_allowed_once_its_owner_has_read_what_it_could_reve
     code, out, _ = fedbary("policy", "allow", "ledger.jsonl", "--reason", "the June report")
     told = " ".join(out.split())
     assert (code, "1 question of the sketch protocol so far" in told) == (0, True)
-    assert "give the whole table away" in told
+    assert "give all released rows away" in told
     assert (ledger.read().left("sketch", 1), ledger.read().left("interpolation", 1)) == (1, 0)
     assert ledger.read().entries[-1].note == "the June report"
 

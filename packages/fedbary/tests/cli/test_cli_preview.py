@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from cli_fixtures import people
 
 import fedbary as fb
 from fedbary.engines.files.message_file import MessageFile, save_question
@@ -71,7 +72,9 @@ def test_without_a_reference_every_reply_is_shown(fedbary, sites):
     code, out, _ = fedbary(*several, "--protocol", "interpolation", "--json")
     assert code == 0
     assert [answer["asked"] for answer in json.loads(out)["answers"]][:3] == ["describe", "start", "step"]
-    several += ("--with", "sites/north.csv")
+    for name, seed in (("east", 4), ("west", 5)):
+        people(45, seed=seed).to_csv(sites / f"{name}.csv", index=False)
+        several += ("--with", f"sites/{name}.csv")
     code, out, _ = fedbary(*several, "--json")
     card, *others = json.loads(out)["answers"]
     assert (code, card["asked"], [other["asked"] for other in others]) == (0, "card", ["model", "evidence", "flags"])

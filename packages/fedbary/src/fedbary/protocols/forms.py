@@ -45,6 +45,7 @@ def fitting_replies(
 
     Examples
     --------
+    >>> from fedbary.forms import Number
     >>> found = fitting_replies(["a", "b"], {"a": Reply(0, {"rows": -1})}, Form({"rows": Number()}), number=0)
     >>> found["a"].note.code, found["b"].note.code
     ('protocols.number-unfit', 'protocols.no-answer')

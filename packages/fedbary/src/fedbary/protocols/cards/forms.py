@@ -9,7 +9,7 @@ from fedbary.protocols.forms import Exchange
 from fedbary.protocols.sketch.forms import JUDGING_MODEL, ROWS, SCHEMA
 
 # What a client says of itself, and nobody else can check.
-CLAIMS = ("rows", "class moments", "what its labels and features are like by everybody's model")
+CLAIMS = ("rows", "class moments", "what its rows look like")
 
 _WEIGHTS = Numbers(("weights",), 0.0, 1e6)
 _EVIDENCE = {

@@ -60,8 +60,11 @@ class Models:
         self._coordinates = common_coordinates(self._sums.without(None))
         # With noise of differential privacy every public class has a model, whoever has it.
         rows = np.array([np.maximum(part.counts, np.sqrt(part.noise.count)) for part in believed])
-        # The coordinator's own rows may be all that a model is made of.
-        shared = np.array([*(card.shared for card in cards.values()), *([True] * len(trusted))])
+        # The coordinator's own rows may be all that a model is made of, and so may what differential privacy covers.
+        closed = [
+            part.noise == EXACT and not card.shared for part, card in zip(self._parts, cards.values(), strict=False)
+        ]
+        shared = np.array([*np.logical_not(closed), *([True] * len(trusted))])
         self._holders = Holders(rows, shared)
         self._open = {place: at for at, place in enumerate(np.flatnonzero(shared).tolist())}
         self._open_sums = Sums([believed[place] for place in self._open]) if trusted else None

@@ -30,16 +30,19 @@ def counted_as(cards: Mapping[str, Card]) -> dict[str, str]:
     with np.errstate(all="ignore"):  # numbers that are too large are nobody's, and like no other
         said = {name: _Said.of(card) for name, card in cards.items()}
     places = {name: place for place, name in enumerate(cards)}
-    # Side by side by a number that equal cards share, so that not every pair has to be compared.
-    ordered = sorted(cards, key=lambda name: said[name].number)
-    first: dict[str, str] = {}
-    group: list[str] = []
-    for name in ordered:
-        if group and not said[group[-1]].same(said[name]):
+    # In the order of a number that equal cards share but for rounding, so that not every pair has to be compared.
+    groups: list[list[str]] = []
+    near: list[list[str]] = []
+    for name in sorted(cards, key=lambda name: said[name].number):
+        own = said[name]
+        near = [group for group in near if own.number - said[group[-1]].number <= own.rounding]
+        group = next((group for group in near if said[group[-1]].same(own)), None)
+        if group is None:
             group = []
+            groups.append(group)
+            near.append(group)
         group.append(name)
-        for one in group:
-            first[one] = min(group, key=places.__getitem__)
+    first = {name: min(group, key=places.__getitem__) for group in groups for name in group}
     return {name: first[name] for name in cards}
 
 
@@ -69,6 +72,11 @@ class _Said:
     @property
     def number(self) -> float:
         return float(np.nan_to_num(np.abs(self.shares).sum()))
+
+    @property
+    def rounding(self) -> float:
+        """How far the numbers of equal cards can be apart."""
+        return 2.0 * _SAME * (len(self.shares) + self.number)
 
     def same(self, other: _Said) -> bool:
         if self.about != other.about or self.mean.shape != other.mean.shape:
