@@ -142,7 +142,9 @@ def test_a_server_that_is_trusted_does_not_share_what_its_owner_does_not(ledger)
 
 def test_after_a_reset_the_rows_are_others(ledger):
     first = owner(rows(100), ledger).answer(CARD)
+    assert ledger.released.is_file()
     ledger.reset("another table")
+    assert not ledger.released.exists()
     second = owner(rows(101), ledger, run="june").answer(CARD)
     assert reply_digest(first) != reply_digest(second)
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from fedbary.valuation.scored_rows import ScoredRows
 
 _GUARD = "guard"
-_CARDS, _RELEASED = "cards", "released"
+_CARDS = "cards"
 
 
 class GuardedClient:
@@ -145,7 +145,7 @@ class GuardedClient:
         """The owner's half for a server's settings, as strict as the policy; ``seed`` is the owner's secret."""
         settings = policy.applied(asked)
         secret = secrets.randbits(62) if getattr(settings, "fresh_secret", False) else seed
-        release = ReleasedTables(ledger.path.parent / _RELEASED, ledger, secret=seed)
+        release = ReleasedTables(ledger, secret=seed)
         if not epsilon_of(settings):
             release.require_label(table.label_name)
         inner: ClientProtocol

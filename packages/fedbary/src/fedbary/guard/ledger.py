@@ -129,8 +129,15 @@ class Ledger:
         return self._decided(replace(more, protocol=protocol, note=note))
 
     def reset(self, note: str) -> Entry:
-        """Begin a new account; what left before stays in the file."""
-        return self._decided(Entry(RESET, note=note))
+        """Begin a new account; what left before stays in the file, and released rows are forgotten."""
+        decided = self._decided(Entry(RESET, note=note))
+        self.released.unlink(missing_ok=True)
+        return decided
+
+    @property
+    def released(self) -> Path:
+        """The file of the rows that exact answers are made of (`fedbary.guard.released_tables`)."""
+        return self.path.parent / "released" / "rows.npz"
 
     def accept(self, note: str) -> Entry:
         """Go on with a ledger that was damaged, cut or edited: all lines that can be read still count."""

@@ -26,8 +26,6 @@ from fedbary.protocols.messages import Reply, array_text, below, text_array, und
 from fedbary.protocols.released_table import ReleasedTable
 from fedbary.space.row_identity import content_digest, row_keys
 
-_ROWS = "rows.npz"
-
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
@@ -53,16 +51,14 @@ class ReleasedTables:
 
     Parameters
     ----------
-    folder : path
-        Where they are kept.
     ledger : Ledger
         The table's.
     secret : int
         What the owner alone knows.
     """
 
-    def __init__(self, folder: Path, ledger: Ledger, *, secret: int) -> None:
-        self._place, self._ledger, self._secret = folder / _ROWS, ledger, secret
+    def __init__(self, ledger: Ledger, *, secret: int) -> None:
+        self._place, self._ledger, self._secret = ledger.released, ledger, secret
 
     def __call__(self, table: Table, kind: str, min_group: int) -> ReleasedTable:
         """The released rows of the table as it is now."""
