@@ -127,6 +127,23 @@ def test_products_of_columns_need_many_new_rows(ledger):
         assert card_of(owner(old, ledger, run=run).answer(CARD)).full == full
 
 
+@pytest.mark.parametrize("steps", [(50, 100), (200, 40, 40)])
+def test_a_row_that_came_with_few_others_is_not_read_off_products_of_many(ledger, steps):
+    """Among few rows none is left out for a combination that it breaks, as no products are told; then many came."""
+    parts = []
+    for place, count in enumerate(steps):
+        part = rows(count, seed=place, width=12)
+        part.columns["x"][:, -1] = part.columns["x"][:, :2].sum(axis=1)
+        parts.append(part)
+    few = min(range(len(steps)), key=steps.__getitem__)
+    parts[few].columns["x"][7, -1] += 1.5
+    for upto in range(1, len(parts) + 1):
+        card = card_of(owner(joined(*parts[:upto]), ledger, run=str(upto), max_questions=3).answer(CARD))
+        ledger.allow("cards", 1, 0.0, "new rows")
+    broken = np.array([-1.0, -1.0, *[0.0] * 9, 1.0])
+    assert not card.full or broken @ card.about(np.zeros(12)).second @ broken < 1e-9
+
+
 def test_one_new_row_with_a_level_is_not_read_off_two_cards(ledger):
     """Sums over a level differ by the one new row that has it."""
 

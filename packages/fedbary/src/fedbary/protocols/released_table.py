@@ -104,7 +104,7 @@ class ReleasedTable:
             rows = _without_large_cells(_common_rows(whole, kind, least), kind, least)
             if least < 2:
                 break
-            rows = rows.take(np.flatnonzero(~_stand_out(rows, kind, least, each)))
+            rows = rows.take(np.flatnonzero(~stand_out(rows, kind, least, each)))
             if len(rows) == len(whole):
                 break
             # Again from what the others were: a cell that was moved by a row that is left out would tell of it.
@@ -195,7 +195,7 @@ def _without_large_cells(rows: Table, kind: str, min_group: int) -> Table:
     return rows.replace(columns=columns, labels=labels)
 
 
-def _stand_out(rows: Table, kind: str, min_group: int, each: int) -> NDArray[np.bool_]:
+def stand_out(rows: Table, kind: str, min_group: int, each: int) -> NDArray[np.bool_]:
     """Rows that make up half of the sum of squares of some combination of columns, or more.
 
     The most that a row makes up of any is its leverage: ⟨z, Q⁺ z⟩ about the class means, as class sums are known, too.
