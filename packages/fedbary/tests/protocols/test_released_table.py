@@ -127,3 +127,19 @@ def test_a_label_of_another_kind_is_refused():
     one.of("classes")
     with pytest.raises(fb.PrivacyError):
         one.of("number")
+
+
+def test_moments_of_few_rows_are_without_products():
+    """One of fifty rows breaks a combination of twelve columns: it was read off its moments, which no card tells."""
+    from fedbary.protocols.agreement import SchemaAgreement, answer_agreement
+    from fedbary.protocols.released_table import OneRelease
+    from fedbary.space.options import Space
+
+    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(50, 12)), labels(rows=50))
+    one, server = OneRelease(table, ReleasedTable.guarded, min_group=5), SchemaAgreement(Space(metric="within"), seed=0)
+    server.absorb({"me": answer_agreement(table, one, server.message())})
+    told = answer_agreement(table, one, server.message())
+    for name in ("second", "between"):
+        assert np.count_nonzero(told.arrays[name]) == 12
+    assert server.absorb({"me": told}) == {}
+    assert server.schema is not None
