@@ -11,7 +11,7 @@ from fedbary.data.changed import changed
 from fedbary.data.corruptions import duplicate_rows
 from fedbary.data.files import read, read_clients
 from fedbary.data.options import ReadOptions
-from fedbary.data.persons import REPEATS
+from fedbary.data.persons import REPEATS, person_codes
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.data.table import concat
 from fedbary.errors import DataError
@@ -177,3 +177,11 @@ def test_a_reference_may_know_its_persons_or_not():
     for reference in (FRAME, FRAME.drop(columns="patient")):
         result = fb.value(clients, reference, options=BY_PATIENT, seed=0)
         assert all(outcome.ok for outcome in result.outcomes.values())
+
+
+@pytest.mark.parametrize("first", [True, 1, 1.0, "1", b"1", [1], None, 2**70])
+def test_no_object_decides_who_another_row_is(first):
+    """True and 1 are one key in Python: a first True made 1 and "1" two persons, and so did a list."""
+    others = [1, "1", 1.0, " 1 ", True, "True"]
+    alone, after = (person_codes(pd.Series([one, *others], dtype=object))[1:] for one in ("x", first))
+    np.testing.assert_array_equal(alone[:, None] == alone, after[:, None] == after)

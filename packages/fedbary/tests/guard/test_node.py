@@ -426,13 +426,24 @@ def test_a_run_that_is_started_again_gets_the_stored_bytes_and_counts_once(tmp_p
 def test_what_the_owner_allows_is_answered_anew(owner):
     message = question()
     first = owner.ask(message)
+    frame = pd.concat([rows(60, 1), rows(40, 2)])
+    frame.to_csv(owner.file, index=False)
+    assert owner.ask(message).scalars == first.scalars
+    owner.ledger.allow("sketch", 1, 0.0, "forty rows came")
+    assert owner.ask(message).scalars != first.scalars
+    assert owner.lines.count("question") == 2
+
+
+def test_corrected_rows_are_answered_for_after_a_reset(owner):
+    message = question()
+    first = owner.ask(message)
     frame = rows(60, 1)
     frame.loc[:9, "label"] = frame.loc[:9, "label"].map({"no": "yes", "yes": "no"})
     frame.to_csv(owner.file, index=False)
-    assert owner.ask(message).scalars == first.scalars
     owner.ledger.allow("sketch", 1, 0.0, "ten labels were corrected")
+    assert owner.ask(message).scalars == first.scalars
+    owner.ledger.reset("ten labels were corrected")
     assert owner.ask(message).scalars != first.scalars
-    assert owner.lines.count("question") == 2
 
 
 def test_a_whole_run_of_several_messages_is_one_question(tmp_path):

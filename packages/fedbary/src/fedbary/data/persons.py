@@ -62,10 +62,9 @@ def named_codes(cells: pd.Series[Any]) -> tuple[list[str], npt.NDArray[np.intp]]
     """The different names in a column, and for each row the place of its own; −1 where it has none."""
     import pandas as pd
 
-    try:
-        codes, values = pd.factorize(cells)
-    except TypeError:  # lists and the like
-        codes, values = pd.factorize(cells.map(_name, na_action="ignore"))
+    if cells.dtype == object and pd.api.types.infer_dtype(cells, skipna=True) != "string":
+        cells = cells.map(_name, na_action="ignore")  # else True and 1 would be one, and lists none
+    codes, values = pd.factorize(cells)
     texts = [_name(value) for value in values]
     places = {text: place for place, text in enumerate(dict.fromkeys(filter(None, texts)))}
     return list(places), np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.intp)[codes]

@@ -1,7 +1,7 @@
 """`ReleasedTables`: the released rows of a table with all its versions, kept beside its ledger.
 
 Every exact answer is made of them, in whatever protocol, run or engine. So the rows that came or went between two
-versions show only as far as the released rows changed with them, and these change by whole groups.
+versions show only as far as the released rows changed with them, and these grow by whole groups.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class ReleasedTables:
     """What says which rows of a table may be in an exact answer: a `fedbary.protocols.released_table.Release`.
 
     The first exact answer since the owner's last reset decides, and what it decided is kept in a folder that the owner
-    alone can read. Rows that come later are released only as a table of their own, under the same guards; released
-    rows that went stay in, until those that went could be told as a group by themselves. Products of columns are told
-    of a later version only where they could be of what came. With persons, or other columns, nothing changes until a
-    reset: who is who is not kept.
+    alone can read. Rows that come later are released only as a table of their own, under the same guards. Products of
+    columns are told of a later version only where they could be of what came. Once a released row went or was edited,
+    nothing changes until a reset: were a column of all rows edited as one more row comes, the other columns' sums would
+    differ by that row. Nor does it with persons, or other columns: who is who is not kept.
 
     Parameters
     ----------
@@ -103,27 +103,22 @@ class ReleasedTables:
         digest = content_digest(table)
         if digest == before.digest:
             return before
-        if _layout(table) != _layout(old.rows) or table.persons is not None or old.each > 1:
+        hashes = self._hashes(table)
+        went = not np.isin(before.keys, hashes).all()
+        if went or _layout(table) != _layout(old.rows) or table.persons is not None or old.each > 1:
             logging.getLogger("fedbary.owner").warning(
-                "Answers are made of the rows of before: with other columns, or with persons, new ones are left out "
-                "until 'fedbary ledger FILE --reset REASON'."
+                "Answers are made of the rows of before: where rows went or were edited, with other columns, or with "
+                "persons, new ones are left out until 'fedbary ledger FILE --reset REASON'."
             )
             return before
-        hashes = self._hashes(table)
-        rows, keys, since = old.rows, before.keys, before.since
-        stays = np.ones(len(keys), dtype=bool)
-        stays[_told_alone(old, np.flatnonzero(~np.isin(keys, hashes)))] = False
-        rows, keys, since = rows.take(stays), keys[stays], since[stays]
-        came = np.flatnonzero(~np.isin(hashes, keys))
+        came = np.flatnonzero(~np.isin(hashes, before.keys))
         try:
             new = ReleasedTable.guarded(table.take(came), kind, old.least)
         except DataError:  # too few to be a group
-            if len(keys) == len(before.keys):
-                return replace(before, digest=digest)
-        else:
-            rows, keys = concat([rows, new.rows.replace(ids=None)]), np.append(keys, hashes[came[new.places]])
-            since = np.append(since, np.ones(len(new.places), dtype=bool))
-        products = not since.any() or is_plain(replace(old, rows=rows.take(since)))
+            return replace(before, digest=digest)
+        rows, keys = concat([old.rows, new.rows.replace(ids=None)]), np.append(before.keys, hashes[came[new.places]])
+        since = np.append(before.since, np.ones(len(new.places), dtype=bool))
+        products = is_plain(replace(old, rows=rows.take(since)))
         now = replace(old, rows=rows, places=np.arange(len(rows)), declared=len(table), products=products)
         return _Kept(now, keys, since & (not products), digest)
 
@@ -142,21 +137,6 @@ def kept_reply(place: Path) -> Reply | None:
     """What `keep_reply` kept; None where nothing is."""
     arrays = read_arrays(place)
     return Reply(0, json.loads(array_text(arrays["scalars"])), below(arrays, "array.")) if arrays else None
-
-
-def _told_alone(old: ReleasedTable, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of the released rows at some places that could be told as they are, and without any other."""
-    while len(places):
-        rows = old.rows.take(places)
-        try:
-            alone = ReleasedTable.guarded(rows, old.kind, old.least)
-        except DataError:
-            break
-        if alone.rows is rows:
-            return places if is_plain(alone) else places[:0]
-        same = row_keys(rows)[alone.places] == row_keys(alone.rows)
-        places = places[alone.places[same]]
-    return places[:0]
 
 
 def _layout(table: Table) -> tuple[Mapping[str, tuple[str, int]], bool]:

@@ -14,6 +14,7 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
 from fedbary.protocols.agreement_forms import EXCHANGES
+from fedbary.protocols.cards.guards import is_plain
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.messages import (
     Failure,
@@ -120,7 +121,10 @@ def answer_agreement(table: Table, released: OneRelease, message: Message) -> Re
     require_own_kinds(table, draft)
     told = released.of(draft.label.kind)
     part = table_moments(told.rows, draft, min_group=told.least)
-    return Reply(message.round, {}, {"mean": part.mean, "second": part.second, "between": part.between})
+    second, between = part.second, part.between
+    if told.least > 1 and not (told.products and is_plain(told)):  # a card would not tell products of columns either
+        second, between = (np.diag(np.diag(one)) for one in (second, between))
+    return Reply(message.round, {}, {"mean": part.mean, "second": second, "between": between})
 
 
 def require_own_kinds(table: Table, schema: Schema) -> None:

@@ -98,16 +98,17 @@ class ReleasedTable:
         naming = names_of_rows(table)
         nothing = np.full(len(table), RARE, dtype=object)
         columns = {name: nothing if name in naming else values for name, values in table.columns.items()}
-        rows, each = _fewer_of_each(table.replace(columns=columns, ids=np.arange(len(table))))
+        whole, each = _fewer_of_each(table.replace(columns=columns, ids=np.arange(len(table))))
         least = min_group * each
         while True:
-            rows = _without_large_cells(_common_rows(rows, kind, least), kind, least)
+            rows = _without_large_cells(_common_rows(whole, kind, least), kind, least)
             if least < 2:
                 break
-            plain = ~_stand_out(rows, kind, least, each)
-            if plain.all():
+            rows = rows.take(np.flatnonzero(~stand_out(rows, kind, least, each)))
+            if len(rows) == len(whole):
                 break
-            rows = rows.take(np.flatnonzero(plain))
+            # Again from what the others were: a cell that was moved by a row that is left out would tell of it.
+            whole = whole.take(np.flatnonzero(np.isin(whole.row_names, rows.row_names)))
         order = np.argsort(rows.row_names)
         rows, places = rows.take(order), np.asarray(rows.row_names, dtype=np.int64)[order]
         same = len(rows) == len(table) and all(
@@ -194,7 +195,7 @@ def _without_large_cells(rows: Table, kind: str, min_group: int) -> Table:
     return rows.replace(columns=columns, labels=labels)
 
 
-def _stand_out(rows: Table, kind: str, min_group: int, each: int) -> NDArray[np.bool_]:
+def stand_out(rows: Table, kind: str, min_group: int, each: int) -> NDArray[np.bool_]:
     """Rows that make up half of the sum of squares of some combination of columns, or more.
 
     The most that a row makes up of any is its leverage: ⟨z, Q⁺ z⟩ about the class means, as class sums are known, too.

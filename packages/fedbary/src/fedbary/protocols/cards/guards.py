@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.exact_card import card_of_rows, card_points
-from fedbary.protocols.released_table import ReleasedTable, enough_rows, points_of
+from fedbary.protocols.released_table import ReleasedTable, enough_rows, points_of, stand_out
 from fedbary.space.k_anonymous import RARE
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ def guarded_card(released: ReleasedTable) -> Card:
     rows = released.as_a_card(released.rows)
     card = card_of_rows(rows, released.kind, unnamed=RARE)
     _, points = points_of(rows, released.kind)
-    if released.products and enough_rows(points, released.each):
+    if released.products and enough_rows(points, released.each) and not _one_stands_out(released):
         return replace(card, second=_told_products(card, points, released.least))
     return replace(card, second=np.diag(card.second).copy())
 
@@ -47,7 +47,13 @@ def is_plain(released: ReleasedTable) -> bool:
     rows = released.as_a_card(released.rows)
     columns, points = card_points(rows, unnamed=RARE)
     enough = enough_rows(points_of(rows, released.kind)[1], released.each)
-    return enough and not _few_have_both(points, columns, released.least).any()
+    few = _few_have_both(points, columns, released.least).any()
+    return enough and not few and not _one_stands_out(released)
+
+
+def _one_stands_out(released: ReleasedTable) -> bool:
+    """Whether a combination of columns singles out a row that came with too few others for that to be looked at."""
+    return bool(stand_out(released.rows, released.kind, released.least, released.each).any())
 
 
 def _told_products(card: Card, points: Floats, min_group: int) -> Floats:
