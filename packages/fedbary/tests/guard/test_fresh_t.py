@@ -1,5 +1,7 @@
 """Interpolation's t over a network: another one in every run, lest runs be subtracted; after a stop the same one."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,6 +103,7 @@ def test_a_client_that_was_stopped_goes_on_with_its_own_t(tmp_path, answered):
         step(client, number, eta_q)
     state, copy = client.state(), tmp_path / "copy"
     copy.mkdir()
+    shutil.copytree(tmp_path / "released", copy / "released")
     for name in ("ledger.jsonl", "head"):
         (copy / name).write_bytes((tmp_path / name).read_bytes())
     again = guarded(copy)()

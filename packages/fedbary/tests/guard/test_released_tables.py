@@ -259,9 +259,10 @@ def test_no_evidence_leaves_beside_the_card(ledger, asked, kind):
 
 def test_numbers_leave_once_and_later_models_are_read_at_home(ledger):
     inner, model = Model(), Message("model", 0)
-    first = with_model(ledger, fb.Cards(), inner).respond(model)
+    june, again = (with_model(ledger, fb.Cards(), inner) for _ in range(2))
+    first = june.respond(model)
     assert first.scalars["wrong_labels"] == 0.25
-    second = with_model(ledger, fb.Cards(), inner).respond(Message("model", 0, {"other": 1}))
+    second = again.respond(Message("model", 0, {"other": 1}))
     assert second.scalars == {"rows": 100}
     assert (inner.seen, lines(ledger)) == (["model", "model"], ["question", "reply"])
 
@@ -367,6 +368,14 @@ def test_two_versions_subtract_to_nothing(ledger, order, fewer):
     more, less = patients(400), patients(400).take(range(1, 400))
     first, second = (less, more) if fewer == 0 else (more, less)
     assert subtracted(first, second, ledger, order) == pytest.approx(0.0, abs=1e-3)
+
+
+def test_without_the_rows_that_were_released_nothing_is_released_anew(ledger):
+    owner(rows(100), ledger, trust_server=True).answer(CARD)
+    with pytest.raises(PrivacyError, check=coded("guard.released-missing")):
+        owner(rows(100), ledger, run="june", asked=fb.Sketch())
+    ledger.reset("the server is not trusted any more")
+    assert isinstance(owner(rows(100), ledger, run="july"), GuardedClient)
 
 
 def test_with_another_label_rows_are_not_released_again(ledger):

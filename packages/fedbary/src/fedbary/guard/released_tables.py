@@ -72,11 +72,13 @@ class ReleasedTables:
             write_arrays(self._place, _to_arrays(now), mode=0o600)
         return now.released
 
-    def require_label(self, name: str) -> None:
-        """Refuse another label than that of the rows that were released, by its name."""
+    def require(self, label: str) -> None:
+        """Refuse another label than that of the rows that were released, and answers of which none are kept."""
         before = self.kept()
-        if before is not None and name != before.rows.label_name:
-            raise PrivacyError("guard.released-label", label=name, first=before.rows.label_name)
+        if before is None and self._ledger.read().exact_answers():
+            raise PrivacyError("guard.released-missing", ledger=str(self._ledger.path))
+        if before is not None and label != before.rows.label_name:
+            raise PrivacyError("guard.released-label", label=label, first=before.rows.label_name)
 
     def kept(self) -> ReleasedTable | None:
         """The rows that were released; None before the first exact answer, and where the server is trusted."""

@@ -127,6 +127,9 @@ SENTENCES = {
         "Rows of this table were released with the label '{first}', and an answer with the label '{label}' could be subtracted from that; 'fedbary ledger FILE --reset REASON' begins anew.",
         "label first",
     ),
+    "released-missing": say(
+        "Exact answers left by the ledger '{ledger}', and the rows that they were made of are not kept: another one could be subtracted from them; 'fedbary ledger FILE --reset REASON' begins anew."
+    ),
     "training-needs-classes": say("The server asks for a training whose label is no class."),
     "training-not-allowed": say("The owner allows no training on this node (train=true in the node config does)."),
     "training-without-epsilon": say(
