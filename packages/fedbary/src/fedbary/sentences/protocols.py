@@ -133,9 +133,7 @@ SENTENCES = {
         "{count:counted client} said nothing of {count:either its their} rows: shares of wrong labels follow from the cards alone, relative to the cleaner clients",
         "count",
     ),
-    "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
-    "sketch-masses": say("The sketch has masses that are too small or do not sum to one, or negative variances."),
-    "sketch-shape": say("The sketch has the wrong shape, or holds values that are not finite or far too large."),
+    "sketch-masses": say("The sketch has masses that are too small or do not sum to one."),
     "sketch-too-large": say(
         "The sketch has {points} points, too many for {rows:counted row}: give a smaller <support>.", "points rows"
     ),

@@ -12,6 +12,7 @@ from fedbary.judging.scoring.line import LINE
 from fedbary.privacy.row_costs import GRID
 from fedbary.protocols.forms import Exchange
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE
+from fedbary.protocols.sketch.sketch import POINTS
 
 # Squared distances and what is made of them; far beyond all tables, and yet their squares are finite.
 COST = Number(most=1e30)
@@ -71,12 +72,7 @@ EXCHANGES = {
                 "odd_from": Number(most=GRID, whole=True, optional=True),
                 "doubted_from": Number(most=GRID, whole=True, optional=True),
             },
-            {
-                "points": Numbers(("points", "width")),
-                "weights": Numbers(("points",), 0.0, 1.0),
-                "variances": Numbers(("points",), 0.0),
-                **JUDGING_MODEL,
-            },
+            {**POINTS, **JUDGING_MODEL},
         ),
         Form(
             {
