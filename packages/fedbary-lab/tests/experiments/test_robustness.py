@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.protocols.cards.client import CardsClient, card_of
+from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.messages import Message
 from fedbary.valuation.rules import RowRules
 from fedbary_lab.experiments import robustness
@@ -16,7 +16,7 @@ from fedbary_lab.experiments.robustness import Cell
 
 def test_a_forged_card_is_a_card():
     table = fb.partitions.by_size(fb.datasets.load("digits").train, [200], seed=0).clients["client_1"]
-    honest = CardsClient(fb.Cards(), table, rules=RowRules()).answer(Message("card", 0, {"task": "auto"}))
+    honest = fb.Cards().client(table, rules=RowRules(), seed=0).answer(Message("card", 0, {"task": "auto"}))
     card, forged = card_of(honest), card_of(robustness._forged(honest))
     assert forged.rows == 10 * card.rows
     assert np.linalg.eigvalsh(forged.second).min() > -1e-6 * np.linalg.eigvalsh(forged.second).max()

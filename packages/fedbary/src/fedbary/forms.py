@@ -259,6 +259,28 @@ class Form:
         return None
 
 
+def optional(form: Mapping[str, Numbers], prefix: str = "") -> dict[str, Numbers]:
+    """The same arrays, which a message may lack, by names with a prefix."""
+    return {f"{prefix}{name}": replace(one, optional=True) for name, one in form.items()}
+
+
+def arrays_of(
+    form: Mapping[str, Numbers], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int | range]
+) -> list[np.ndarray]:
+    """The arrays of a form among all that a server sent, in the form's order; refuses one that is missing or unfit.
+
+    Examples
+    --------
+    >>> arrays_of({"weights": Numbers(("n",))}, {"weights": np.ones(2), "points": np.zeros(3)}, {"n": 2})
+    [array([1., 1.])]
+    """
+    known = dict(sizes)
+    for name, one in form.items():
+        if name not in arrays or one.misfit(name, arrays[name], known) is not None:
+            raise ProtocolError("protocols.server-array", name=name)
+    return [arrays[name] for name in form]
+
+
 def _fits(found: tuple[int, ...], shape: tuple[str | int, ...], sizes: dict[str, int | range]) -> bool:
     """Whether an array has the shape; sizes that were not known before are known afterwards."""
     if len(found) != len(shape):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fedbary as fb
+from audit_policies import MANY_QUESTIONS, guarding_policy, private_policy, trusting_policy
 from clock import Clock
 from fedbary.auditing.attribute import attribute
 from fedbary.auditing.averages import blind, read_averages
@@ -15,14 +16,7 @@ from fedbary.auditing.counts import counts
 from fedbary.auditing.joint_rounds import joint_rounds
 from fedbary.auditing.membership import membership
 from fedbary.auditing.neighbours import neighbours
-from fedbary.auditing.owner import (
-    MANY_QUESTIONS,
-    Defence,
-    Owner,
-    guarding_policy,
-    private_policy,
-    trusting_policy,
-)
+from fedbary.auditing.owner import Defence, Owner
 from fedbary.auditing.refusals import form, refusals
 from fedbary.auditing.repeated_questions import repeated_questions
 from fedbary.auditing.scene import Scene

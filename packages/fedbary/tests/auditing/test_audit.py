@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from audit_policies import guarding_policy, private_policy, trusting_policy
 from codes import coded, parameter
 from fedbary.auditing import auditor
 from fedbary.auditing.finding import Finding, measured
 from fedbary.auditing.intervals import Rate
-from fedbary.auditing.owner import Defence, guarding_policy, private_policy, trusting_policy
+from fedbary.auditing.owner import Defence
 from fedbary.auditing.recommendation import recommended
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.notes import Note

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import fedbary as fb
-from fedbary.auditing.owner import Defence, guarding_policy, private_policy, undisturbed
+from audit_policies import guarding_policy, private_policy
+from fedbary.auditing.owner import Defence, undisturbed
 from fedbary.auditing.pair_questions import CELLS, MOST_TRIALS, Asked, Asker, Told
 from fedbary.auditing.pairs import SECRETS, PairGame, pairs
 from fedbary.auditing.scene import Scene

@@ -302,12 +302,12 @@ def test_numbers_stay_where_costs_can_be_and_noise_is_stated():
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (dict(points=np.full((2, 4), 1e101)), "sketch-shape"),
-        (dict(points=np.full((2, 4), "0")), "sketch-shape"),
-        (dict(weights=np.array(1.0)), "sketch-shape"),
-        (dict(cap=1e-101), "sketch-shape"),
+        (dict(points=np.full((2, 4), 1e101)), "server-array"),
+        (dict(points=np.full((2, 4), "0")), "server-array"),
+        (dict(weights=np.array(1.0)), "server-array"),
+        (dict(cap=1e-101), "message-unfit"),
         (dict(weights=np.array([1.0 - 1e-10, 1e-10])), "sketch-masses"),
-        (dict(variances=np.full(2, -1.0)), "sketch-masses"),
+        (dict(variances=np.full(2, -1.0)), "server-array"),
     ],
 )
 def test_sketches_beyond_bounds_are_refused(change, code):

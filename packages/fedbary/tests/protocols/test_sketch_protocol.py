@@ -195,10 +195,10 @@ def test_a_client_answers_one_sketch(digits):
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (dict(points=np.zeros((2, 3))), "protocols.sketch-shape"),
-        (dict(points=np.full((1, 75), np.nan)), "protocols.sketch-shape"),
+        (dict(points=np.zeros((2, 3))), "protocols.server-array"),
+        (dict(points=np.full((1, 75), np.nan)), "protocols.server-array"),
         (dict(weights=np.array([0.5])), "protocols.sketch-masses"),
-        (dict(variances=np.array([-1.0])), "protocols.sketch-masses"),
+        (dict(variances=np.array([-1.0])), "protocols.server-array"),
     ],
 )
 def test_a_malformed_sketch_is_refused(digits, change, code):

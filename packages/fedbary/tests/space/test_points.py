@@ -242,9 +242,9 @@ def test_long_and_broken_names_are_cut_in_notes_and_refused_as_classes():
     with pytest.raises(fb.FedbaryError, check=coded("schema.label-looks-like-text")):
         describe(table, fb.Space(), min_group=5)
     honest = describe(blobs(), fb.Space())
-    for classes, reason in ((("x" * 201,), "names"), (("\x1b[2J",), "names"), (("\ud800",), "unreadable")):
-        with pytest.raises(fb.FedbaryError, check=coded(f"schema.description-{reason}")):
-            Description.from_json(dataclasses.replace(honest, classes=classes).to_json())
+    for name in ("x" * 201, "\x1b[2J", "\ud800"):
+        with pytest.raises(fb.FedbaryError, check=coded("schema.description-unreadable")):
+            Description.from_json(dataclasses.replace(honest, classes=(name,)).to_json())
 
 
 @pytest.mark.parametrize("width", [3, 784])

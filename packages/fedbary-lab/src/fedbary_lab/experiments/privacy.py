@@ -143,7 +143,7 @@ def _servers(dataset: str, reference_rows: int, seed: int) -> tuple[SketchPoints
     """The sketch that a server sends without ε, and the server with it."""
     reference = split_dataset(dataset, reference_rows, seed=seed).reference
     exact, private = (
-        settings.server([], reference, settings.space(None), rules=RowRules(), seed=seed)
+        SketchServer(settings, [], reference, settings.space(None), rules=RowRules(), seed=seed)
         for settings in (fb.Sketch(), fb.Sketch(epsilon=1.0))
     )
     return exact.sketch, private

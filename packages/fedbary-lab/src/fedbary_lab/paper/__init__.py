@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from fedbary.checks import one_of
 from fedbary.errors import SettingsError, wrong_parameter
-from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.protocols.released_table import Release
-    from fedbary_lab.paper.client import PaperClient
-    from fedbary_lab.paper.server import PaperServer
+    from fedbary.protocols.messages import ServerProtocol
 
 Gradient = Literal["eta", "gamma", "access", "server-eta", "server-gamma", "server-target"]
 
@@ -55,6 +51,7 @@ class PaperInterpolation(Interpolation):
     point_per_row: bool = False
 
     name: ClassVar[str] = "paper"
+    halves: ClassVar[tuple[str, str]] = "fedbary_lab.paper.server:PaperServer", "fedbary_lab.paper.client:PaperClient"
     gradients: ClassVar[tuple[str, ...]] = get_args(Gradient)
 
     def __post_init__(self) -> None:
@@ -78,35 +75,11 @@ class PaperInterpolation(Interpolation):
             space = Space(scaling="none", projection="none")
         return super().space(space)
 
-    def server(
-        self,
-        clients: Sequence[str],
-        reference: Table | None,
-        space: Space,
-        *,
-        rules: RowRules,  # noqa: ARG002 - flags need p-values, which this protocol does not know
-        seed: int,
-        host: Host = ALONE,
-    ) -> PaperServer:
-        """The coordinator's half."""
-        from fedbary_lab.paper.server import PaperServer
-
+    def server(self, clients: Sequence[str], reference: Table | None, *others: Any, **options: Any) -> ServerProtocol:
+        """The coordinator's half; refuses gradients that look at a reference where there is none."""
         if reference is None and self.gradient in _NEEDS_REFERENCE:
             raise SettingsError("research.gradient-without-reference", gradient=self.gradient)
-        return PaperServer(self, clients, reference, space, seed=seed, host=host)
-
-    def client(
-        self,
-        table: Table,
-        *,
-        rules: RowRules,
-        seed: int,
-        release: Release | None = None,  # noqa: ARG002 - in one process nothing is guarded
-    ) -> PaperClient:
-        """A data owner's half; ``seed`` is the owner's secret."""
-        from fedbary_lab.paper.client import PaperClient
-
-        return PaperClient(self, table, rules=rules, seed=seed)
+        return super().server(clients, reference, *others, **options)
 
 
 def published(gradient: Gradient = "eta", rounds: int = 10) -> PaperInterpolation:

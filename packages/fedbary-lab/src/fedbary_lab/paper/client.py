@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.protocols.interpolation.client import InterpolationClient, sent_array
 from fedbary.protocols.messages import Message, Reply
 from fedbary.space.points import Points
 from fedbary.transport import solve
-from fedbary.valuation.rules import RowRules
 from fedbary_lab.paper import PaperInterpolation
 from fedbary_lab.paper.potentials import source_potential
 
@@ -21,9 +19,7 @@ Floats = NDArray[np.float64]
 class PaperClient(InterpolationClient):
     """The core's client, one message longer where row values need what the server has."""
 
-    def __init__(self, settings: PaperInterpolation, table: Table, *, rules: RowRules, seed: int) -> None:
-        super().__init__(settings, table, rules=rules, seed=seed)
-        self._settings = settings
+    _policy: PaperInterpolation
 
     def answer(self, message: Message) -> Reply:
         """Answer one message; the last may be the reference, or the server's scores of the support points."""
@@ -31,7 +27,7 @@ class PaperClient(InterpolationClient):
             return super().answer(message)
         self._first.check(message)
         self._ready()
-        if self._settings.gradient == "access":
+        if self._policy.gradient == "access":
             reference = sent_array(message, "reference", (None, self._gamma.shape[1]))
             weights = sent_array(message, "reference_weights", (len(reference),))
             self._measures |= {"reference": reference, "reference_weights": weights}
@@ -40,11 +36,11 @@ class PaperClient(InterpolationClient):
         return Reply(message.round)
 
     def _allowed_points(self, asked: int, cloud: Points, least: int) -> int:
-        return len(self._table) if self._settings.point_per_row else super()._allowed_points(asked, cloud, least)
+        return len(self._table) if self._policy.point_per_row else super()._allowed_points(asked, cloud, least)
 
     def _potentials(self, cloud: Points) -> Floats:
-        variant, measures = self._settings.gradient, self._measures
-        if variant in ("eta", "gamma") and self._settings.potentials == "exact":
+        variant, measures = self._policy.gradient, self._measures
+        if variant in ("eta", "gamma") and self._policy.potentials == "exact":
             return super()._potentials(cloud)
         name = {"eta": "eta_q", "gamma": "eta_q", "access": "reference"}.get(variant, "scores")
         if not self._gamma.size or name not in measures:
@@ -54,7 +50,7 @@ class PaperClient(InterpolationClient):
         target, mass = measures[name], measures[f"{name}_weights"]
         if variant == "gamma":
             target, mass = self._gamma, self._gamma_weights
-        return source_potential(self._settings, cloud.points, cloud.weights, target, mass)
+        return source_potential(self._policy, cloud.points, cloud.weights, target, mass)
 
     def _scores_of_rows(self, cloud: Points) -> Floats:
         """Of each row the mean of the server's scores of its points.

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.forms import Form
 from fedbary.notes import Note
 from fedbary.protocols.forms import fitting_replies
-from fedbary.protocols.host import Host
 from fedbary.protocols.interpolation.client_track import ClientTrack
 from fedbary.protocols.interpolation.server import InterpolationServer
 from fedbary.protocols.messages import Failure, Message, Reply
-from fedbary.space.options import Space
 from fedbary_lab.paper import PaperInterpolation
 from fedbary_lab.paper.potentials import source_potential
 
@@ -21,18 +18,7 @@ from fedbary_lab.paper.potentials import source_potential
 class PaperServer(InterpolationServer):
     """The core's server, one stage longer where row values need what it has."""
 
-    def __init__(
-        self,
-        settings: PaperInterpolation,
-        clients: Sequence[str],
-        reference: Table | None,
-        space: Space,
-        *,
-        seed: int,
-        host: Host,
-    ) -> None:
-        super().__init__(settings, clients, reference, space, seed=seed, host=host)
-        self._paper = settings
+    _settings: PaperInterpolation
 
     def tasks(self) -> Mapping[str, Message]:
         """Messages for the clients that are still in; empty when done."""
@@ -59,30 +45,30 @@ class PaperServer(InterpolationServer):
 
     def _score_message(self, track: ClientTrack) -> Message:
         target = self._target, self._target_weights
-        if self._paper.gradient == "access":
+        if self._settings.gradient == "access":
             arrays = dict(zip(("reference", "reference_weights"), target, strict=True))
             return Message("scores", self._round, {}, arrays)
         eta_p, eta_q = (track.eta_p, track.eta_p_weights), (track.sent_eta_q, track.sent_eta_q_weights)
         scored, towards = {
             "server-eta": (eta_p, target), "server-gamma": (eta_p, eta_q), "server-target": (eta_q, target)
-        }[self._paper.gradient]  # fmt: skip
-        scores = source_potential(self._paper, *scored, *towards)
+        }[self._settings.gradient]  # fmt: skip
+        scores = source_potential(self._settings, *scored, *towards)
         return Message("scores", self._round, {}, {"scores": scores})
 
     def _sizes(self, allowed: Mapping[str, int]) -> Mapping[str, int]:
-        return allowed if self._paper.point_per_row else super()._sizes(allowed)
+        return allowed if self._settings.point_per_row else super()._sizes(allowed)
 
     def _few_points(self) -> tuple[Note, ...]:
-        return () if self._paper.point_per_row else super()._few_points()
+        return () if self._settings.point_per_row else super()._few_points()
 
     def _advance(self, moving: list[ClientTrack]) -> None:
         super()._advance(moving)
-        if self._stage == "done" and self._paper.gradient not in ("eta", "gamma") and self._active():
+        if self._stage == "done" and self._settings.gradient not in ("eta", "gamma") and self._active():
             self._stage = "scores"
 
     def _take(self, track: ClientTrack, reply: Reply) -> None:
         points = len(reply.arrays["gamma"])
-        if self._paper.gradient.startswith("server") and points != track.rows:
-            facts = {"gradient": self._paper.gradient, "rows": int(track.rows), "points": points}
+        if self._settings.gradient.startswith("server") and points != track.rows:
+            facts = {"gradient": self._settings.gradient, "rows": int(track.rows), "points": points}
             raise ProtocolError("research.gradient-needs-all-rows", **facts)
         super()._take(track, reply)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from fedbary.checks import whole
 from fedbary.errors import wrong_parameter
-from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.halves import TwoHalves
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
-
-if TYPE_CHECKING:
-    from fedbary.data.table import Table
-    from fedbary.protocols.released_table import Release
-    from fedbary_lab.triangle.client import TriangleClient
-    from fedbary_lab.triangle.server import TriangleServer
 
 
 @dataclass(frozen=True)
-class Triangle:
+class Triangle(TwoHalves):
     """Distances from a triangle that is similar to the one between γ, the client's and the reference rows.
 
     All parties share a Gaussian measure γ. Client and server each walk from their rows a fraction ``t`` of the
@@ -60,6 +52,10 @@ class Triangle:
     allow_reconstruction: bool = False
 
     name: ClassVar[str] = "triangle"
+    halves: ClassVar[tuple[str, str]] = (
+        "fedbary_lab.triangle.server:TriangleServer",
+        "fedbary_lab.triangle.client:TriangleClient",
+    )
     needs_reference: ClassVar[bool] = True
     row_values_after: ClassVar[frozenset[str]] = frozenset({"start"})
 
@@ -74,31 +70,3 @@ class Triangle:
     def space(self, space: Space | None) -> Space:
         """The paper's space, where the user did not choose another."""
         return (space or Space()).with_defaults(metric="euclidean", labels="gaussian")
-
-    def server(
-        self,
-        clients: Sequence[str],
-        reference: Table | None,
-        space: Space,
-        *,
-        rules: RowRules,  # noqa: ARG002 - flags need p-values, which this protocol does not know
-        seed: int,
-        host: Host = ALONE,
-    ) -> TriangleServer:
-        """The coordinator's half."""
-        from fedbary_lab.triangle.server import TriangleServer
-
-        return TriangleServer(self, clients, reference, space, seed=seed, host=host)
-
-    def client(
-        self,
-        table: Table,
-        *,
-        rules: RowRules,
-        seed: int,
-        release: Release | None = None,  # noqa: ARG002 - in one process nothing is guarded
-    ) -> TriangleClient:
-        """A data owner's half; it draws nothing at random that is not shared."""
-        from fedbary_lab.triangle.client import TriangleClient
-
-        return TriangleClient(self, table, rules=rules, seed=seed)

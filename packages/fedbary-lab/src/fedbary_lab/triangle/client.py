@@ -16,12 +16,15 @@ from fedbary_lab.triangle import Triangle
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
+    from fedbary.protocols.released_table import Release
 
 
 class TriangleClient(InterpolationClient):
     """An interpolation client that stops after its first half step: guards, states and row values are the same."""
 
-    def __init__(self, settings: Triangle, table: Table, *, rules: RowRules, seed: int) -> None:
+    def __init__(
+        self, settings: Triangle, table: Table, *, rules: RowRules, seed: int, release: Release | None
+    ) -> None:
         policy = Interpolation(
             support=settings.support,
             t=1.0 - settings.t,  # Interpolation counts from γ, Triangle from the rows
@@ -29,7 +32,7 @@ class TriangleClient(InterpolationClient):
             min_group=settings.min_group,
             allow_reconstruction=settings.allow_reconstruction,
         )
-        super().__init__(policy, table, rules=rules, seed=seed)
+        super().__init__(policy, table, rules=rules, seed=seed, release=release)
 
     def answer(self, message: Message) -> Reply:
         """Answer the only message there is, with η_P; η_Q is kept to score rows with.

@@ -38,6 +38,7 @@ from fedbary_lab.triangle import Triangle
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
+    from fedbary.valuation.rules import RowRules
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +55,7 @@ class TriangleServer:
         reference: Table | None,
         space: Space,
         *,
+        rules: RowRules,  # noqa: ARG002 - flags need p-values, which this protocol does not know
         seed: int,
         host: Host = ALONE,
     ) -> None:

@@ -26,8 +26,6 @@ from fedbary.valuation.rules import RowRules
 
 # Ledgers wait for the disk; those of an audit are thrown away, so memory will do where the system has it as a folder.
 _MEMORY = "/dev/shm"  # noqa: S108
-# So many questions that no attack runs out of them.
-MANY_QUESTIONS = 10_000
 
 
 @dataclass(frozen=True)
@@ -133,18 +131,3 @@ def undisturbed() -> Iterator[None]:
             yield
     finally:
         log.disabled = before
-
-
-def trusting_policy(protocol: str = "sketch") -> OwnerPolicy:
-    """The policy of an owner who believes the server and answers whatever it asks, as often as it asks."""
-    return OwnerPolicy(protocols=(protocol,), trust_server=True, max_questions=MANY_QUESTIONS)
-
-
-def guarding_policy(protocol: str = "sketch") -> OwnerPolicy:
-    """The policy of an owner who has chosen nothing: one question, guarded answers."""
-    return OwnerPolicy(protocols=(protocol,))
-
-
-def private_policy(epsilon: float) -> OwnerPolicy:
-    """The policy of an owner who spends this ε and no more."""
-    return OwnerPolicy(require_epsilon=True, epsilon_budget=epsilon)

@@ -34,8 +34,8 @@ class Promises:
         Examples
         --------
         >>> import fedbary as fb
-        >>> from fedbary.auditing.owner import Defence, private_policy
-        >>> made = Promises.of(Defence(fb.Sketch(epsilon=1.0), private_policy(1.0)))
+        >>> from fedbary.auditing.owner import Defence
+        >>> made = Promises.of(Defence(fb.Sketch(epsilon=1.0), fb.OwnerPolicy(epsilon_budget=1.0)))
         >>> round(made.membership, 4), round(made.guess, 3), round(made.pairs, 3)
         (0.0272, 0.731, 0.731)
         """

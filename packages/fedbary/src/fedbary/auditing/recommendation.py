@@ -21,11 +21,10 @@ def recommended(findings: Sequence[Finding], defence: Defence, rows: int) -> tup
     Examples
     --------
     >>> import fedbary as fb
-    >>> from fedbary.auditing.owner import trusting_policy
     >>> from fedbary.auditing.finding import measured
     >>> from fedbary.auditing.intervals import Rate
     >>> found = measured("membership", MEMBERSHIP, Note("audit.membership", {"trials": 100}), Rate.of(90, 100))
-    >>> for note in recommended([found], Defence(fb.Sketch(), trusting_policy()), 300):
+    >>> for note in recommended([found], Defence(fb.Sketch(), fb.OwnerPolicy(trust_server=True)), 300):
     ...     print(note)
     Have require_epsilon = true and epsilon_budget = 1.6: a known row is then found in 5.0 % of cases at most, ...
     """

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.forms import Numbers, arrays_of
 
 Floats = NDArray[np.float64]
 
@@ -20,6 +21,14 @@ _PSEUDO_ROWS = 3.0
 _LEAST_VARIANCE, _RIDGE = 0.05, 1e-3
 # Coordinates with a smaller spread than this part of the largest do not vary.
 _CONSTANT = 1e-6
+# What a message has of it.
+DISCRIMINANT = {
+    "centre": Numbers(("width of rows",)),
+    "scale": Numbers(("width of rows",), 1e-100),
+    "counts": Numbers(("judged classes",), 0.0),
+    "means": Numbers(("judged classes", "width of rows")),
+    "covariance": Numbers(("width of rows", "width of rows")),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +96,14 @@ class Discriminant:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a message."""
-        return {name: getattr(self, name) for name in ("centre", "scale", "counts", "means", "covariance")}
+        return {name: getattr(self, name) for name in DISCRIMINANT}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], *, width: int, classes: int) -> Discriminant:
         """Read it from a message; refuses what no honest server sends."""
-        try:
-            parts = [np.asarray(arrays[name], dtype=np.float64) for name in cls.__dataclass_fields__]
-        except (KeyError, ValueError, TypeError) as error:
-            raise ProtocolError("protocols.server-array", name="others.means") from error
-        found, shapes = cls(*parts), [part.shape for part in parts]
-        if not all(np.isfinite(part).all() for part in parts) or shapes != [
-            (width,),
-            (width,),
-            (classes,),
-            (classes, width),
-            (width, width),
-        ]:
-            raise ProtocolError("protocols.server-array", name="others.means")
-        symmetric = np.allclose(found.covariance, found.covariance.T)
-        if not symmetric or not (found.scale > 0).all() or not (found.counts >= 0).all():
+        sizes = {"width of rows": width, "judged classes": classes}
+        found = cls(*arrays_of(DISCRIMINANT, arrays, sizes))
+        if not np.allclose(found.covariance, found.covariance.T):
             raise ProtocolError("protocols.server-array", name="others.covariance")
         try:
             finite = np.isfinite(found.root).all()

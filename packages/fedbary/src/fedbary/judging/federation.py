@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.counts import CELLS, tail
 from fedbary.judging.estimates import Estimate
 from fedbary.judging.labels import SHARES
@@ -40,6 +41,20 @@ _TAILS_DIFFER = 0.15
 _BLUR_SPREAD = 0.15
 # Stands for a number that is not known where arrays must be finite.
 UNKNOWN = -999.0
+# What a reply has of evidence, and a message of a judgement.
+EVIDENCE = {
+    "likelihood": Numbers((len(SHARES),), -1e12, 0.0),
+    "labels": Numbers((CELLS,), 0.0, 1e9),
+    "features": Numbers((CELLS,), 0.0, 1e9),
+    "scatter": Numbers(("scattering classes",), -1e3, 1e3),
+    "seen": Numbers((1,), 0.0, 1.0),
+}
+_SOME_CLASSES = {"scattering classes": range(1, 2**20)}
+JUDGEMENT = {
+    "label_null": Numbers((CELLS,), 0.0, 1e12),
+    "feature_null": Numbers((CELLS,), 0.0, 1e12),
+    "numbers": Numbers((10,), -1.0, 1e12),
+}
 _ROUNDING = 1e-12
 
 
@@ -87,17 +102,8 @@ class Evidence:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Evidence:
         """What `to_arrays` gave, as another party sent it."""
-        try:
-            found = [np.asarray(arrays[name], dtype=np.float64) for name in ("likelihood", "labels", "features")]
-            seen, scatter = float(arrays["seen"][0]), np.asarray(arrays["scatter"], dtype=np.float64)
-        except (KeyError, ValueError, TypeError, IndexError) as error:
-            raise ProtocolError("protocols.server-array", name="likelihood") from error
-        shapes = [array.shape for array in found] == [SHARES.shape, (CELLS,), (CELLS,)]
-        sound = shapes and _sound(-found[0], -1e-6) and _sound(found[1], 0.0) and _sound(found[2], 0.0)
-        sound = sound and scatter.ndim == 1 and len(scatter) > 0 and bool(np.isfinite(scatter).all())
-        if not sound or not 0.0 <= seen <= 1.0:
-            raise ProtocolError("protocols.server-array", name="likelihood")
-        return cls(found[0], seen, found[1], found[2], np.where(scatter <= UNKNOWN, np.nan, scatter))
+        likelihood, labels, features, scatter, seen = arrays_of(EVIDENCE, arrays, _SOME_CLASSES)
+        return cls(likelihood, float(seen[0]), labels, features, np.where(scatter <= UNKNOWN, np.nan, scatter))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +139,11 @@ class Judgement:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Judgement:
         """What `to_arrays` gave, as a server sent it."""
-        try:
-            numbers = np.asarray(arrays["numbers"], dtype=np.float64)
-            nulls = [np.asarray(arrays[name], dtype=np.float64) for name in ("label_null", "feature_null")]
-        except (KeyError, ValueError, TypeError) as error:
-            raise ProtocolError("protocols.server-array", name="label_null") from error
-        if any(null.shape != (CELLS,) or not _sound(null, 0.0) for null in nulls):
-            raise ProtocolError("protocols.server-array", name="label_null")
-        if numbers.shape != (10,) or not _sound(numbers, -1.0) or numbers[:2].min() <= 0.0:
+        label_null, feature_null, numbers = arrays_of(JUDGEMENT, arrays, {})
+        if numbers[:2].min() <= 0.0:
             raise ProtocolError("protocols.server-array", name="numbers")
         shares, wrong, odd = numbers[:4].tolist(), numbers[4:7].tolist(), numbers[7:].tolist()
-        return cls(Estimate(*wrong), Estimate(*odd), 0.0, nulls[0], nulls[1], *shares)
+        return cls(Estimate(*wrong), Estimate(*odd), 0.0, label_null, feature_null, *shares)
 
 
 def judgements(
@@ -180,11 +180,6 @@ def judgements(
             blur_deviations=deviations,
         )
     return _with_cuts(found, evidence, rate)
-
-
-def _sound(array: Floats, least: float) -> bool:
-    """Whether all numbers are finite, and none is smaller than the least."""
-    return bool(np.isfinite(array).all() and (array >= least).all())
 
 
 @dataclass(frozen=True)

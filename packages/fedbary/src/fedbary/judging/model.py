@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.federation import Evidence
 from fedbary.judging.scoring import ScoringModel
@@ -19,6 +21,12 @@ from fedbary.strict_json import read_json
 Floats = NDArray[np.float64]
 
 _LONGEST_NAMES = 2**24
+# What a message has beside the discriminant and the scoring model.
+REFERENCE = {
+    "reference.means": Numbers(("judged classes", "features of rows")),
+    "reference.variances": Numbers(("features of rows",), 0.0),
+}
+WEIGHTS = {"candidate_weights": Numbers(("candidates",), sys.float_info.min, 1e6)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,24 +100,22 @@ class JudgingModel:
         try:
             names = read_json(arrays["classes"].tobytes().decode("utf-8"), longest=_LONGEST_NAMES)
             classes = tuple(str(name) for name in names)
-            inner = {name: arrays[f"others.{name}"] for name in Discriminant.__dataclass_fields__}
         except (KeyError, ValueError, TypeError, RecursionError) as error:
             raise ProtocolError("protocols.server-array", name="classes") from error
         if not classes or len(set(classes)) < len(classes):
             raise ProtocolError("protocols.server-array", name="classes")
         numeric = classes == ("",)
-        others = Discriminant.from_arrays(inner, width=width + numeric, classes=len(classes))
-        held = {name.removeprefix("held."): array for name, array in arrays.items() if name.startswith("held.")}
+        others = Discriminant.from_arrays(_below("others.", arrays), width=width + numeric, classes=len(classes))
+        held = _below("held.", arrays)
         found = cls(
             classes,
             others,
             _reference(arrays, classes, width),
-            _numbers(arrays, "candidate_weights") if "candidate_weights" in arrays else None,
+            arrays.get("candidate_weights"),
             Evidence.from_arrays(held) if held else None,
         )
-        expected = found.candidates + numeric
-        if found.weights is not None and (found.weights.shape != (expected,) or not (found.weights > 0).all()):
-            raise ProtocolError("protocols.server-array", name="candidate_weights")
+        if found.weights is not None:
+            arrays_of(WEIGHTS, arrays, {"candidates": found.candidates + numeric})
         if found.held_out is not None and len(found.held_out.scatter) != len(classes) + 1:
             raise ProtocolError("protocols.server-array", name="held.scatter")
         return found
@@ -118,30 +124,17 @@ class JudgingModel:
 def _reference(arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], width: int) -> ReferenceModel | None:
     if "reference.means" not in arrays:
         return None
-    means, variances = (_numbers(arrays, f"reference.{name}") for name in ("means", "variances"))
-    if means.shape != (len(classes), width) or variances.shape != (width,):
-        raise ProtocolError("protocols.server-array", name="reference.means")
+    means, variances = arrays_of(REFERENCE, arrays, {"judged classes": len(classes), "features of rows": width})
     scoring: ScoringModel | Line | None
     if classes == ("",):
         scoring = Line.from_arrays(arrays, width)
     else:
-        own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
-        scoring = received(own)
+        scoring = received(_below("model.", arrays))
         if scoring.metric.mean.shape != (width,) or not set(scoring.classes) <= set(classes):
             raise ProtocolError("protocols.server-array", name="model.mean")
     if scoring is None:
         raise ProtocolError("protocols.server-array", name="line.coefficients")
     return ReferenceModel(scoring, means, variances)
-
-
-def _numbers(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
-    try:
-        found = np.asarray(arrays[name], dtype=np.float64)
-    except (KeyError, ValueError, TypeError) as error:
-        raise ProtocolError("protocols.server-array", name=name) from error
-    if not np.isfinite(found).all():
-        raise ProtocolError("protocols.server-array", name=name)
-    return found
 
 
 # What was read last, with what it was read from.
@@ -161,3 +154,7 @@ def received(arrays: Mapping[str, np.ndarray]) -> ScoringModel:
 
 def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
+def _below(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

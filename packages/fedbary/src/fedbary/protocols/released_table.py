@@ -130,13 +130,14 @@ Release = Callable[[Table, str, int], ReleasedTable]
 
 
 class OneRelease:
-    """The one released table of a client, made when the first exact answer needs it.
+    """The one released table of a client, made when the first exact answer needs it: all rows for a trusted server.
 
     With the label once as classes and once as a number, two sums would differ by the rows of small classes.
     """
 
-    def __init__(self, table: Table, release: Release, *, min_group: int) -> None:
-        self._table, self._release, self._min_group = table, release, min_group
+    def __init__(self, table: Table, release: Release | None, *, min_group: int, trusted: bool = False) -> None:
+        self._table, self._min_group = table, min_group
+        self._release = ReleasedTable.whole if trusted else release or ReleasedTable.guarded
         self._made: ReleasedTable | None = None
         self.kind = ""
 

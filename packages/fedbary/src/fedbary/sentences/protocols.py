@@ -41,8 +41,6 @@ SENTENCES = {
     "card-no-weight": say(
         "its card contradicts the others' and has no weight in their models: nothing bears out what it says"
     ),
-    "card-noise": say("the card does not say with how much noise it was made: have it made again"),
-    "card-not-finite": say("the card's '{name}' are not finite numbers: have it made again", "name"),
     "card-not-moments": say("the card's sums and products are none that rows could have: have it made again"),
     "card-other-coordinates": say("its card is in other coordinates than the others': ask for the same schema"),
     "card-other-version": say("the card has version {version}, this program reads version {own}", "version own"),
@@ -135,9 +133,7 @@ SENTENCES = {
         "{count:counted client} said nothing of {count:either its their} rows: shares of wrong labels follow from the cards alone, relative to the cleaner clients",
         "count",
     ),
-    "sketch-lacks-array": say("The sketch lacks the array '{name}'.", "name"),
-    "sketch-masses": say("The sketch has masses that are too small or do not sum to one, or negative variances."),
-    "sketch-shape": say("The sketch has the wrong shape, or holds values that are not finite or far too large."),
+    "sketch-masses": say("The sketch has masses that are too small or do not sum to one."),
     "sketch-too-large": say(
         "The sketch has {points} points, too many for {rows:counted row}: give a smaller <support>.", "points rows"
     ),

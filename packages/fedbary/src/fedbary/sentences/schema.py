@@ -50,11 +50,6 @@ SENTENCES = {
     ),
     "constant-column": say("column '{column}' is constant and left out of this run", "column"),
     "description-length": say("the description of [[column '{column}'|a column]] has the wrong length"),
-    "description-names": say(
-        "the description of the table holds names of more than {longest} characters, or with control characters",
-        "longest",
-    ),
-    "description-numbers": say("the description of the table holds numbers that no table has"),
     "description-too-wide": say("the description of the table has more than {most} coordinates and categories", "most"),
     "description-unreadable": say("the description of the table cannot be read[[ ({why})]]"),
     "file-too-large": say("'{file}' is {size} bytes: too large to be a schema."),

@@ -14,6 +14,7 @@ from fedbary.data.columns import missing_rows
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
+from fedbary.forms import LARGEST, LONGEST_TEXT, MOST_ROWS, Field, Fields, Flag, Listed, Number, Text, Word
 from fedbary.space.encode import category_texts, column_kind
 from fedbary.space.k_anonymous import RARE, refuse_few
 from fedbary.space.labels import class_names, label_kind
@@ -22,13 +23,37 @@ from fedbary.space.options import Space
 from fedbary.space.row_identity import different_rows, without_rare_values
 from fedbary.space.schema_bounds import KINDS, LONGEST_CLASS, is_made_of, is_reading_of
 from fedbary.strict_json import read_json
-from fedbary.wording import is_clean, on_one_line
+from fedbary.wording import on_one_line
 
 # A text column with more different values than this, most of them seen once or twice, is an identifier.
 _MANY_CATEGORIES = 100
-# Bounds on what another party describes: far beyond all tables, and yet squares are finite and schemas fit in memory.
-_MOST_ROWS, _MOST_COORDINATES, _LARGEST, _LONGEST = 10**9, 10**5, 1e100, 64 * 2**20
+# Coordinates and categories that another party may describe: far beyond all tables, and yet schemas fit in memory.
+_MOST_COORDINATES = 10**5
 LONGEST_CATEGORY = 10_000
+_NAME, _MEAN, _VARIANCE = Text(LONGEST_CATEGORY), Number(-LARGEST, LARGEST), Number(0.0, LARGEST**2)
+_LISTS = ("mean", "variance", "categories")
+_COLUMN: dict[str, Field] = {
+    "name": _NAME,
+    "kind": Word(KINDS),
+    "width": Number(1, 2**20, whole=True),
+    "mean": Listed(_MEAN),
+    "variance": Listed(_VARIANCE),
+    "categories": Listed(_NAME),
+    "lacks": Flag(),
+    "unusable": Flag(),
+}
+_FORM = Fields(
+    {
+        "rows": Number(1, MOST_ROWS, whole=True),
+        "columns": Listed(Fields(_COLUMN)),
+        "label_name": _NAME,
+        "label_kind": Word(("classes", "number")),
+        "classes": Listed(Text(LONGEST_CLASS)),
+        "label_mean": _MEAN,
+        "label_variance": _VARIANCE,
+        "reading": Text(LONGEST_TEXT),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -76,38 +101,24 @@ class Description:
     def from_json(cls, text: str) -> Description:
         """Read and check what another party's `to_json` wrote."""
         try:
-            content = read_json(text, longest=_LONGEST)
+            content = read_json(text, longest=LONGEST_TEXT)
+            if (error := _FORM.misfit("description", content)) is not None:
+                raise ValueError(str(error))
             columns = tuple(
-                ColumnDescription(
-                    **{
-                        **column,
-                        "mean": _numbers(column["mean"], least=-_LARGEST),
-                        "variance": _numbers(column["variance"], most=_LARGEST**2),
-                        "categories": _names(column["categories"], LONGEST_CATEGORY),
-                    }
-                )
+                ColumnDescription(**{**column, **{name: tuple(column[name]) for name in _LISTS}})
                 for column in content["columns"]
             )
-            classes = _names(content["classes"], LONGEST_CLASS)
-            reading = Reading.from_json(content["reading"])
+            classes, reading = tuple(content["classes"]), Reading.from_json(content["reading"])
             description = cls(**{**content, "columns": columns, "classes": classes, "reading": reading})
             description._check()
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except ValueError as error:
             raise SchemaError("schema.description-unreadable", why=str(error)) from error
         return description
 
     def _check(self) -> None:
-        names = _names([self.label_name, *(column.name for column in self.columns)], LONGEST_CATEGORY)
-        if len(set(names[1:])) < len(self.columns) or self.label_kind not in ("classes", "number"):
-            raise ValueError("a column comes twice, or the label has no kind")
-        if type(self.rows) is not int or not 1 <= self.rows <= _MOST_ROWS:
-            raise ValueError("the number of rows makes no sense")
-        _numbers([self.label_mean], least=-_LARGEST)
-        _numbers([self.label_variance], most=_LARGEST**2)
+        if len({column.name for column in self.columns}) < len(self.columns):
+            raise ValueError("a column comes twice")
         for column in self.columns:
-            flags = type(column.lacks) is type(column.unusable) is bool
-            if column.kind not in KINDS or type(column.width) is not int or not flags:
-                raise ValueError("a column has no kind or width")
             coordinates = 0 if column.kind == "categorical" else column.width
             if not len(column.mean) == len(column.variance) == coordinates or (not coordinates and column.width != 1):
                 raise SchemaError("schema.description-length", column=on_one_line(column.name))
@@ -115,24 +126,6 @@ class Description:
             raise ValueError("the columns are not those that it reads")
         if sum(len(column.mean) + len(column.categories) for column in self.columns) > _MOST_COORDINATES:
             raise SchemaError("schema.description-too-wide", most=_MOST_COORDINATES)
-
-
-def _numbers(values: object, *, least: float = 0.0, most: float = _LARGEST) -> tuple[float, ...]:
-    """Numbers of a description, refused outside their range."""
-    if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
-        raise ValueError("not a list of numbers")
-    if not all(least <= value <= most for value in values):
-        raise SchemaError("schema.description-numbers")
-    return tuple(float(value) for value in values)
-
-
-def _names(values: object, longest: int) -> tuple[str, ...]:
-    """Names of a description, refused if one is long or holds control characters."""
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ValueError("not a list of names")
-    if not all(len(value) <= longest and is_clean(value) for value in values):
-        raise SchemaError("schema.description-names", longest=longest)
-    return tuple(values)
 
 
 def describe(table: Table, settings: Space, *, min_group: int = 1) -> Description:

@@ -1,26 +1,11 @@
-"""Persons, not rows: whose rows guards count, and the one row of each person that an answer with ε is made of."""
+"""Persons, not rows: the one row of each person that an answer with ε is made of."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.persons import Persons
 from fedbary.data.table import Table
-from fedbary.space.row_identity import same_rows
-
-
-def persons_of(table: Table) -> Persons:
-    """Whose each row is, as numbers from 0 on; each different row is a person of its own where nobody named persons.
-
-    Examples
-    --------
-    >>> table = Table({"age": [31, 45, 31]}, ["ill", "ill", "ill"])
-    >>> persons_of(table), persons_of(table.replace(persons=["ann", "ben", "cy"]))
-    (array([0, 1, 0]), array([0, 1, 2]))
-    """
-    whose = same_rows(table) if table.persons is None else table.persons
-    return np.unique(whose, return_inverse=True)[1].astype(np.int64)
 
 
 def one_row_each(table: Table, order: NDArray[np.intp] | None = None) -> Table:

@@ -176,11 +176,6 @@ def order_digest(table: Table) -> str:
     return hashlib.sha256(b"".join(row_keys(table).tolist())).hexdigest()
 
 
-def same_rows(table: Table) -> NDArray[np.int64]:
-    """A number for each row, the same for equal ones."""
-    return np.unique(_hashes(table), return_inverse=True)[1].astype(np.int64)
-
-
 def place_of_first(table: Table) -> NDArray[np.int64]:
     """For each row its place in `different_rows`.
 

@@ -9,7 +9,7 @@ import typer
 
 from fedbary.cli.ui.completion import one_of
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, Json, OnDevice, OwnTable, RowId
+from fedbary.cli.ui.options import OWN_READING, Json, OnDevice, OwnLabel, OwnTable, RowId
 from fedbary.cli.ui.owner_options import LedgerFolder, OwnName, PolicyFile
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
@@ -20,9 +20,7 @@ from fedbary.space.options import Task
 def card(
     table: OwnTable,
     *,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="The label column. Default: the schema's, or 'label'.")
-    ] = None,
+    label: OwnLabel = None,
     row_id: RowId = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Differential privacy: the smaller, the more noise. Needs --schema.")

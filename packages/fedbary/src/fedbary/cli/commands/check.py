@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, Json, OwnTable, RowId
+from fedbary.cli.ui.options import OWN_READING, Json, OwnLabel, OwnTable, RowId
 from fedbary.cli.ui.settings_options import with_settings
 from fedbary.data.options import ReadOptions
 
@@ -23,9 +23,7 @@ _REFUSED = 2
 def check(
     table: OwnTable,
     *,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="The label column. Default: the schema's, or 'label'.")
-    ] = None,
+    label: OwnLabel = None,
     row_id: RowId = None,
     schema: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The federation's schema.json, from its coordinator.")

@@ -30,6 +30,9 @@ OwnTable = Annotated[
         metavar="TABLE",
     ),
 ]
+OwnLabel = Annotated[
+    str | None, typer.Option(metavar="COL", help="The label column. Default: the schema's, or 'label'.")
+]
 Label = Annotated[str, typer.Option(help="The column that holds the label.", metavar="COL", show_default=False)]
 RowId = Annotated[str | None, typer.Option("--id", help="A column of unique row ids.", metavar="COL")]
 Config = Annotated[

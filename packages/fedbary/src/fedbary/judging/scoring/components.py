@@ -38,10 +38,6 @@ class SharedMetric:
         """Coordinates in which the shrunk within-class covariance is the identity."""
         return np.asarray(rotated / shrunk(self.variances, self.level, a))
 
-    def whiten(self, values: Floats, a: float) -> Floats:
-        """Both steps at once."""
-        return self.rescale(self.rotate(values), a)
-
 
 def shrunk(variances: Floats, level: float, a: float) -> Floats:
     """Standard deviations of (1 − a)·Σ + a·level·I along the directions of Σ."""

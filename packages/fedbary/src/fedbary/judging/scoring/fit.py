@@ -53,7 +53,6 @@ def fit_scoring_model(
     codes: Integers,
     classes: tuple[str, ...],
     *,
-    copies: Integers | None = None,
     min_group: int = 5,
     seed: int = 0,
     busy: Callable[[str], None] = lambda _: None,
@@ -61,7 +60,7 @@ def fit_scoring_model(
     """Fit shared, class and linear parts to scaled feature rows with class codes 0…K−1.
 
     No centroid or covariance of fewer than ``min_group`` rows is made; classes with fewer rows must be left out
-    by the caller. Where ``copies`` gives equal rows the same number, the model's groups count different rows.
+    by the caller.
     """
     counts = np.bincount(codes, minlength=len(classes))
     if len(classes) < 2 or counts.min() < max(min_group, 2):
@@ -79,7 +78,7 @@ def fit_scoring_model(
     chosen = _choose(found, linear.potentials, log_prior, codes)
     busy("fitting the scoring model, all rows")
     (per_class, a, epsilon), (class_count, b) = chosen.shared, chosen.by_class
-    grouping = partial(grouped_by_class, codes=codes, copies=copies, min_group=min_group, seed=seed)
+    grouping = partial(grouped_by_class, codes=codes, min_group=min_group, seed=seed)
     shared = rows.whitened(a)
     centroids = Centroids.of(rows.padded(shared), codes, grouping(shared, most=per_class))
     metric, whitened = rows.metric, rows.whitened(CLASS_SHRINKAGE)

@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.forms import Numbers, arrays_of
 
 Floats = NDArray[np.float64]
 
 _FOLDS = 5
 _PENALTIES = 10.0 ** np.arange(-3, 4)
+
+# What a message has of it.
+LINE = {"line.coefficients": Numbers(("features of rows",)), "line.numbers": Numbers((2,))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +41,10 @@ class Line:
         """Read it from a message for rows of ``width`` features; None where there is none."""
         if "line.coefficients" not in arrays:
             return None
-        coefficients, numbers = arrays["line.coefficients"], arrays.get("line.numbers")
-        fits = numbers is not None and numbers.shape == (2,) and coefficients.shape == (width,)
-        if numbers is None or not fits or not (np.isfinite(coefficients).all() and np.isfinite(numbers).all()):
-            raise ProtocolError("protocols.server-array", name="line.coefficients")
+        coefficients, numbers = arrays_of(LINE, arrays, {"features of rows": width})
         if numbers[1] <= 0:
             raise ProtocolError("protocols.server-array", name="line.numbers")
-        return cls(coefficients.astype(float), float(numbers[0]), float(numbers[1]))
+        return cls(coefficients, float(numbers[0]), float(numbers[1]))
 
 
 @dataclass(frozen=True, eq=False)

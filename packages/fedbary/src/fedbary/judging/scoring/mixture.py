@@ -41,10 +41,9 @@ def grouped_by_class(
     *,
     min_group: int,
     seed: int,
-    copies: Integers | None = None,
 ) -> Integers:
     """Assign rows to `grouped` groups that never cross classes, at most ``most`` in each class."""
-    return groupings_by_class(values, codes, (most,), min_group=min_group, seed=seed, copies=copies)[0]
+    return groupings_by_class(values, codes, (most,), min_group=min_group, seed=seed)[0]
 
 
 def groupings_by_class(
@@ -54,49 +53,35 @@ def groupings_by_class(
     *,
     min_group: int,
     seed: int,
-    copies: Integers | None = None,
 ) -> list[Integers]:
     """`grouped_by_class` for several ``most`` at the price of little more than one."""
     groupings, starts = [np.zeros(len(codes), dtype=np.int64) for _ in mosts], [0] * len(mosts)
     for code in np.unique(codes):
         mine = codes == code
-        own = None if copies is None else copies[mine]
         rows = fewest_coordinates(values[mine])
         for place, most in enumerate(mosts):
             share = most if isinstance(most, int) else most[int(code)]
-            found = starts[place] + grouped(rows, share, copies=own, min_group=min_group, seed=seed)
+            found = starts[place] + grouped(rows, share, min_group=min_group, seed=seed)
             groupings[place][mine] = found
             starts[place] = int(found.max()) + 1
     return groupings
 
 
-def grouped(rows: Floats, most: int, *, min_group: int, seed: int, copies: Integers | None = None) -> Integers:
-    """Assign rows to at most ``most`` k-means groups; groups under ``min_group`` rows join their nearest one.
-
-    Rows with the same number in ``copies`` count as one.
-    """
-    different = len(rows) if copies is None else len(np.unique(copies))
-    count = max(1, min(most, different // max(min_group, 1)))
+def grouped(rows: Floats, most: int, *, min_group: int, seed: int) -> Integers:
+    """Assign rows to at most ``most`` k-means groups; groups under ``min_group`` rows join their nearest one."""
+    count = max(1, min(most, len(rows) // max(min_group, 1)))
     if count == 1:
         return np.zeros(len(rows), dtype=np.int64)
     groups, centres = k_means(rows, count, seed=seed)
-    sizes = _different(groups, copies, count)
+    sizes = np.bincount(groups, minlength=count)
     while (sizes > 0).sum() > 1 and sizes[sizes > 0].min() < min_group:
         small = int(np.argmin(np.where(sizes > 0, sizes, len(rows) + 1)))
         others = np.flatnonzero((sizes > 0) & (np.arange(count) != small))
         nearest = others[np.argmin(((centres[others] - centres[small]) ** 2).sum(axis=1))]
         groups[groups == small] = nearest
         centres[nearest] = rows[groups == nearest].mean(axis=0)
-        sizes = _different(groups, copies, count)
+        sizes = np.bincount(groups, minlength=count)
     return np.asarray((np.cumsum(sizes > 0) - 1)[groups], dtype=np.int64)
-
-
-def _different(groups: Integers, copies: Integers | None, count: int) -> Integers:
-    """How many different rows each group holds."""
-    if copies is None:
-        return np.bincount(groups, minlength=count)
-    pairs = np.unique(groups * (int(copies.max()) + 1) + copies)
-    return np.bincount(pairs // (int(copies.max()) + 1), minlength=count)
 
 
 def soft_minimum(costs: Floats, centroids: Centroids, epsilon: float, classes: int) -> Floats:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from fedbary.checks import epsilon, number, one_of, truth, whole
 from fedbary.errors import SettingsError, wrong_parameter
-from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.halves import TwoHalves
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
-
-if TYPE_CHECKING:
-    from fedbary.data.table import Table
-    from fedbary.protocols.cards.client import CardsClient
-    from fedbary.protocols.cards.server import CardsServer
-    from fedbary.protocols.released_table import Release
 
 Policy = Literal["trusted", "guarded", "dp"]
 
@@ -25,7 +17,7 @@ _MOST_EXACT = 20
 
 
 @dataclass(frozen=True)
-class Cards:
+class Cards(TwoHalves):
     """One upload: every client sends the class moments of its rows, from which the others' model judges its rows.
 
     The default without a reference; with one, the reference is one more card, and its rows calibrate flags.
@@ -81,6 +73,10 @@ class Cards:
     numbers: bool = True
 
     name: ClassVar[str] = "cards"
+    halves: ClassVar[tuple[str, str]] = (
+        "fedbary.protocols.cards.server:CardsServer",
+        "fedbary.protocols.cards.client:CardsClient",
+    )
     needs_reference: ClassVar[bool] = False
     row_values_after: ClassVar[frozenset[str]] = frozenset({"flags"})
 
@@ -105,33 +101,3 @@ class Cards:
     def space(self, space: Space | None) -> Space:
         """The space in which labels and features weigh the same, where the user did not choose another."""
         return (space or Space()).with_defaults(metric="within", labels="onehot")
-
-    def server(
-        self,
-        clients: Sequence[str],
-        reference: Table | None,
-        space: Space,
-        *,
-        rules: RowRules,
-        seed: int,
-        host: Host = ALONE,
-    ) -> CardsServer:
-        """The coordinator's half."""
-        from fedbary.protocols.cards.server import CardsServer
-
-        return CardsServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
-
-    def client(
-        self,
-        table: Table,
-        *,
-        rules: RowRules,
-        seed: int,  # noqa: ARG002 - nothing is drawn
-        release: Release | None = None,
-    ) -> CardsClient:
-        """A data owner's half."""
-        from fedbary.protocols.cards.client import CardsClient
-        from fedbary.protocols.released_table import ReleasedTable
-
-        guards = ReleasedTable.whole if self.policy == "trusted" else release or ReleasedTable.guarded
-        return CardsClient(self, table, rules=rules, release=guards)

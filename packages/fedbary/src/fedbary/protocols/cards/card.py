@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 VERSION = 2
 ARRAYS = ("centre", "counts", "sums", "second")
 _NAME, _POSITIVE = Text(10_000), Number(sys.float_info.min, LARGEST)
+_SHARE = Number(sys.float_info.min, 1.0 - sys.float_info.epsilon)
 _COLUMN: dict[str, Field] = {
     "name": _NAME,
     "kind": Word(("numeric", "block", "categorical")),
@@ -44,7 +45,7 @@ _HEADER = Fields(
         "kind": Word(("classes", "number")),
         "columns": Listed(Fields(_COLUMN)),
         "classes": Listed(_NAME, 1, different=True),
-        "release": Fields(dict.fromkeys(("epsilon", "delta", "sigma", "clip"), _POSITIVE), empty=True),
+        "release": Fields({**dict.fromkeys(("epsilon", "sigma", "clip"), _POSITIVE), "delta": _SHARE}, empty=True),
         "shared": Flag(),
         "reading": Text(LONGEST_TEXT),
         "schema": Text(LONGEST_TEXT, empty=True),
@@ -187,8 +188,6 @@ class Card:
                 raise ProtocolError("protocols.card-other-version", version=on_one_line(str(version)), own=VERSION)
             if (error := _HEADER.misfit("card", content)) is not None:
                 raise ValueError(str(error))
-            if lacking := [name for name in ARRAYS if name not in arrays]:
-                raise ValueError(f"the array {lacking[0]!r} is missing")
             schema, release = content["schema"], content["release"]
             card = cls(
                 **{name: content[name] for name in ("name", "rows", "label", "kind", "shared")},
@@ -218,6 +217,8 @@ class Card:
             expected = sum(column.coordinates for column in self.columns) + (self.kind == "number")
             if width != expected or not self.columns:
                 raise ValueError("columns and coordinates differ")
+            if self.release is not None:
+                raise ValueError("noise without public coordinates")
         shapes = (self.centre.shape, self.counts.shape, self.sums.shape)
         if shapes != ((width,), (classes,), (classes, width)) or self.second.shape not in ((width,), (width, width)):
             raise ValueError("arrays of other shapes")

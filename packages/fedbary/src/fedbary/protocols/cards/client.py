@@ -42,9 +42,17 @@ if TYPE_CHECKING:
 class CardsClient:
     """Holds the rows, and the owner's policy on what may leave."""
 
-    def __init__(self, settings: Cards, table: Table, *, rules: RowRules, release: Release) -> None:
+    def __init__(
+        self,
+        settings: Cards,
+        table: Table,
+        *,
+        rules: RowRules,
+        seed: int,  # noqa: ARG002 - nothing is drawn
+        release: Release | None,
+    ) -> None:
         self._settings, self._table, self._rules = settings, table, rules
-        self._released = OneRelease(table, release, min_group=settings.min_group)
+        self._released = OneRelease(table, release, min_group=settings.min_group, trusted=settings.policy == "trusted")
         self._asked = table if settings.epsilon is None else one_row_each(table)
         self._first = FirstMessage()
         self._left: dict[str, Reply] = {}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from fedbary.forms import LONGEST_TEXT, Form, Number, Numbers, Text
-from fedbary.judging.counts import CELLS
-from fedbary.judging.labels import SHARES
+from fedbary.forms import LONGEST_TEXT, Form, Number, Numbers, Text, optional
+from fedbary.judging.federation import EVIDENCE, JUDGEMENT
 from fedbary.protocols.forms import Exchange
 from fedbary.protocols.sketch.forms import JUDGING_MODEL, ROWS, SCHEMA
 
@@ -13,11 +12,7 @@ CLAIMS = ("rows", "class moments", "what its rows look like")
 
 _WEIGHTS = Numbers(("weights",), 0.0, 1e6)
 _EVIDENCE = {
-    "likelihood": Numbers((len(SHARES),), -1e12, 0.0, optional=True),
-    "labels": Numbers((CELLS,), 0.0, 1e9, optional=True),
-    "features": Numbers((CELLS,), 0.0, 1e9, optional=True),
-    "scatter": Numbers(("scattering classes",), -1e3, 1e3, optional=True),
-    "seen": Numbers((1,), 0.0, 1.0, optional=True),
+    **optional(EVIDENCE),
     "label.counts": Numbers(("all classes",), 0.0, 1e9, optional=True),
     "label.judged": Numbers(("all classes",), 0.0, 1e9, optional=True),
     "label.looks": Numbers(("all classes", "all classes"), 0.0, 1.0 + 1e-9, optional=True),
@@ -52,13 +47,6 @@ EXCHANGES = {
     ),
     "evidence": Exchange(Form({}, {"weights": _WEIGHTS}), Form({}, _EVIDENCE)),
     "flags": Exchange(
-        Form(
-            {},
-            {
-                "label_null": Numbers((CELLS,), 0.0, 1e12, optional=True),
-                "feature_null": Numbers((CELLS,), 0.0, 1e12, optional=True),
-                "numbers": Numbers((10,), -1.0, 1e12, optional=True),
-            },
-        )
+        Form({}, optional(JUDGEMENT)),
     ),
 }

@@ -101,9 +101,7 @@ def drawn_judge(total: ClassMoments, *, seed: int, numeric: bool = False) -> Jud
     return Judge(total.means[codes] + noise, codes)
 
 
-def play_worth(
-    parts: Mapping[str, ClassMoments], judge: Judge, settings: Cards, *, seed: int, method: str = "cards"
-) -> ClientScores:
+def play_worth(parts: Mapping[str, ClassMoments], judge: Judge, settings: Cards, *, seed: int) -> ClientScores:
     """Shapley values of the clients whose cards these are.
 
     The game is played in fixed coordinates: the discriminant and the principal directions of the judge's rows, never
@@ -127,7 +125,7 @@ def play_worth(
     game = Game(players, utility(list(parts.values()), judge, coordinates=settings.coordinates or COORDINATES))
     found = _shapley(game, settings, seed=seed)
     return ClientScores(
-        method,
+        "cards",
         tuple(players),
         np.where(np.abs(found.values) < _ZERO, 0.0, found.values),
         found.standard_errors,

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from fedbary.checks import one_of, truth, whole
 from fedbary.errors import SettingsError, wrong_parameter
-from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.halves import TwoHalves
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
-
-if TYPE_CHECKING:
-    from fedbary.data.table import Table
-    from fedbary.protocols.interpolation.client import InterpolationClient
-    from fedbary.protocols.interpolation.server import InterpolationServer
-    from fedbary.protocols.released_table import Release
 
 
 @dataclass(frozen=True)
-class Interpolation:
+class Interpolation(TwoHalves):
     """The protocol of the CVPR 2024 paper: distances through interpolating measures.
 
     Parameters
@@ -79,6 +72,10 @@ class Interpolation:
     keep_measures: bool = False
 
     name: ClassVar[str] = "interpolation"
+    halves: ClassVar[tuple[str, str]] = (
+        "fedbary.protocols.interpolation.server:InterpolationServer",
+        "fedbary.protocols.interpolation.client:InterpolationClient",
+    )
     gradients: ClassVar[tuple[str, ...]] = ("eta", "gamma")
     needs_reference: ClassVar[bool] = False
     row_values_after: ClassVar[frozenset[str]] = frozenset()
@@ -116,29 +113,6 @@ class Interpolation:
     def space(self, space: Space | None) -> Space:
         """The paper's space, where the user did not choose another."""
         return (space or Space()).with_defaults(metric="euclidean", labels="gaussian")
-
-    def server(
-        self,
-        clients: Sequence[str],
-        reference: Table | None,
-        space: Space,
-        *,
-        rules: RowRules,  # noqa: ARG002 - flags need p-values, which this protocol does not know
-        seed: int,
-        host: Host = ALONE,
-    ) -> InterpolationServer:
-        """The coordinator's half."""
-        from fedbary.protocols.interpolation.server import InterpolationServer
-
-        return InterpolationServer(self, clients, reference, space, seed=seed, host=host)
-
-    def client(
-        self, table: Table, *, rules: RowRules, seed: int, release: Release | None = None
-    ) -> InterpolationClient:
-        """A data owner's half; ``seed`` is the owner's secret."""
-        from fedbary.protocols.interpolation.client import InterpolationClient
-
-        return InterpolationClient(self, table, rules=rules, seed=seed, release=release)
 
     def _check_weights(self) -> None:
         if self.weights in ("equal", "rows"):

@@ -41,7 +41,7 @@ class InterpolationClient:
         self._first = FirstMessage()
         # With a reference and in one process nothing is described, and γ is of all rows.
         self._of_all_rows = settings.allow_reconstruction or release is None
-        self._released = OneRelease(table, release or ReleasedTable.guarded, min_group=settings.min_group)
+        self._released = OneRelease(table, release, min_group=settings.min_group)
         self._data = ""
         self._schema: Schema | None = None
         self._cloud: Points | None = None

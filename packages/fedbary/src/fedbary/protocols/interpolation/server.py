@@ -42,6 +42,7 @@ from fedbary.space.schema import Schema
 from fedbary.transport import Target, barycentric_projection, solve
 from fedbary.valuation.contribution import client_frame, outcomes_of
 from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
+from fedbary.valuation.rules import RowRules
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +65,7 @@ class InterpolationServer:
         reference: Table | None,
         space: Space,
         *,
+        rules: RowRules,  # noqa: ARG002 - flags need p-values, which this protocol does not know
         seed: int,
         host: Host = ALONE,
     ) -> None:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from fedbary.checks import epsilon, one_of, truth, whole
 from fedbary.errors import SettingsError
-from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.halves import TwoHalves
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
-
-if TYPE_CHECKING:
-    from fedbary.data.table import Table
-    from fedbary.protocols.released_table import Release
-    from fedbary.protocols.sketch.client import SketchClient
-    from fedbary.protocols.sketch.server import SketchServer
 
 Policy = Literal["trusted", "coarsen", "dp"]
 
 
 @dataclass(frozen=True)
-class Sketch:
+class Sketch(TwoHalves):
     """One round: the server sends a sketch of its rows and a scoring model, clients answer with scalars.
 
     A client answers one message a run; the same message gets the same answer again.
@@ -63,6 +55,10 @@ class Sketch:
     numbers: bool = True
 
     name: ClassVar[str] = "sketch"
+    halves: ClassVar[tuple[str, str]] = (
+        "fedbary.protocols.sketch.server:SketchServer",
+        "fedbary.protocols.sketch.client:SketchClient",
+    )
     needs_reference: ClassVar[bool] = True
     row_values_after: ClassVar[frozenset[str]] = frozenset({"sketch"})
 
@@ -81,33 +77,3 @@ class Sketch:
     def space(self, space: Space | None) -> Space:
         """The space in which labels and features weigh the same, where the user did not choose another."""
         return (space or Space()).with_defaults(metric="within", labels="onehot")
-
-    def server(
-        self,
-        clients: Sequence[str],
-        reference: Table | None,
-        space: Space,
-        *,
-        rules: RowRules,
-        seed: int,
-        host: Host = ALONE,
-    ) -> SketchServer:
-        """The coordinator's half."""
-        from fedbary.protocols.sketch.server import SketchServer
-
-        return SketchServer(self, clients, reference, space, rules=rules, seed=seed, host=host)
-
-    def client(
-        self,
-        table: Table,
-        *,
-        rules: RowRules,
-        seed: int,  # noqa: ARG002 - nothing is drawn
-        release: Release | None = None,
-    ) -> SketchClient:
-        """A data owner's half."""
-        from fedbary.protocols.released_table import ReleasedTable
-        from fedbary.protocols.sketch.client import SketchClient
-
-        guards = ReleasedTable.whole if self.policy == "trusted" else release or ReleasedTable.guarded
-        return SketchClient(self, table, rules=rules, release=guards)

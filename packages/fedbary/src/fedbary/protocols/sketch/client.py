@@ -68,10 +68,18 @@ class SeenRows:
 class SketchClient:
     """Holds the rows, and the owner's policy on what may be answered."""
 
-    def __init__(self, settings: Sketch, table: Table, *, rules: RowRules, release: Release) -> None:
+    def __init__(
+        self,
+        settings: Sketch,
+        table: Table,
+        *,
+        rules: RowRules,
+        seed: int,  # noqa: ARG002 - nothing is drawn
+        release: Release | None,
+    ) -> None:
         self._policy = settings
         self._table = table
-        self._released = OneRelease(table, release, min_group=settings.min_group)
+        self._released = OneRelease(table, release, min_group=settings.min_group, trusted=settings.policy == "trusted")
         self._asked = table if settings.epsilon is None else one_row_each(table)
         self._rules = rules
         self._first = FirstMessage()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from fedbary.forms import LONGEST_TEXT, MOST_ROWS, Form, Number, Numbers, Text
-from fedbary.judging.counts import CELLS
-from fedbary.judging.labels import SHARES
+from fedbary.forms import LONGEST_TEXT, MOST_ROWS, Form, Number, Numbers, Text, optional
+from fedbary.judging.discriminant import DISCRIMINANT
+from fedbary.judging.federation import EVIDENCE
+from fedbary.judging.model import REFERENCE, WEIGHTS
+from fedbary.judging.scoring.line import LINE
 from fedbary.privacy.row_costs import GRID
 from fedbary.protocols.forms import Exchange
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE
+from fedbary.protocols.sketch.sketch import POINTS
 
 # Squared distances and what is made of them; far beyond all tables, and yet their squares are finite.
 COST = Number(most=1e30)
@@ -49,22 +52,12 @@ SCORING_MODEL = {
 # What `fedbary.judging.model.JudgingModel.to_arrays` makes.
 JUDGING_MODEL = {
     "classes": Numbers(("letters of classes",), whole=True, optional=True),
-    "others.centre": Numbers(("width of rows",), optional=True),
-    "others.scale": Numbers(("width of rows",), 1e-100, optional=True),
-    "others.counts": Numbers(("judged classes",), 0.0, optional=True),
-    "others.means": Numbers(("judged classes", "width of rows"), optional=True),
-    "others.covariance": Numbers(("width of rows", "width of rows"), optional=True),
-    "reference.means": Numbers(("judged classes", "features of rows"), optional=True),
-    "reference.variances": Numbers(("features of rows",), 0.0, optional=True),
+    **optional(DISCRIMINANT, "others."),
+    **optional(REFERENCE),
     **SCORING_MODEL,
-    "line.coefficients": Numbers(("features of rows",), optional=True),
-    "line.numbers": Numbers((2,), optional=True),
-    "candidate_weights": Numbers(("candidates",), 0.0, 1e6, optional=True),
-    "held.likelihood": Numbers((len(SHARES),), -1e12, 0.0, optional=True),
-    "held.labels": Numbers((CELLS,), 0.0, 1e9, optional=True),
-    "held.features": Numbers((CELLS,), 0.0, 1e9, optional=True),
-    "held.scatter": Numbers(("scattering classes",), -1e3, 1e3, optional=True),
-    "held.seen": Numbers((1,), 0.0, 1.0, optional=True),
+    **optional(LINE),
+    **optional(WEIGHTS),
+    **optional(EVIDENCE, "held."),
 }
 
 # What a client says of itself, and nobody else can check.
@@ -79,12 +72,7 @@ EXCHANGES = {
                 "odd_from": Number(most=GRID, whole=True, optional=True),
                 "doubted_from": Number(most=GRID, whole=True, optional=True),
             },
-            {
-                "points": Numbers(("points", "width")),
-                "weights": Numbers(("points",), 0.0, 1.0),
-                "variances": Numbers(("points",), 0.0),
-                **JUDGING_MODEL,
-            },
+            {**POINTS, **JUDGING_MODEL},
         ),
         Form(
             {

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
+from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.estimates import Estimate
 from fedbary.privacy.row_costs import GRID
 from fedbary.protocols.messages import Scalar
@@ -37,6 +38,7 @@ PARTS = {"transport": 1 / 2, "doubted": 3 / 16, "odd": 3 / 16, "nearest": 1 / 16
 # Standard errors, and the probability that noise exceeds its part of the interval.
 _Z, _MISS = 2.0, 0.05
 _LONGEST_NAMES = 2**24
+_LINEAR = {"model.coefficients": Numbers(("linear", "features")), "model.offsets": Numbers(("linear",))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +60,12 @@ class PublicJudge:
         if schema.label.kind == "number":
             return cls(np.zeros((0, 0)), np.zeros(0), (), odd, doubted)
         try:
-            coefficients, offsets = (
-                np.asarray(arrays[f"model.{name}"], dtype=float) for name in ("coefficients", "offsets")
-            )
             names = read_json(arrays["model.classes"].tobytes().decode("utf-8"), longest=_LONGEST_NAMES)
             classes = tuple(str(name) for name in names)
-        except (KeyError, ValueError, TypeError, RecursionError) as error:
-            raise ProtocolError("protocols.server-array", name="model.coefficients") from error
-        width = sum(column.coordinates for column in schema.columns)
-        finite = np.isfinite(coefficients).all() and np.isfinite(offsets).all()
-        if coefficients.shape != (len(classes), width) or offsets.shape != (len(classes),) or not (finite and classes):
-            raise ProtocolError("protocols.server-array", name="model.coefficients")
+        except (KeyError, ValueError, TypeError) as error:
+            raise ProtocolError("protocols.server-array", name="model.classes") from error
+        sizes = {"linear": len(classes) or 1, "features": sum(column.coordinates for column in schema.columns)}
+        coefficients, offsets = arrays_of(_LINEAR, arrays, sizes)
         return cls(coefficients, offsets, classes, odd, doubted)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.scoring.mixture import grouped_by_class
 from fedbary.space.points import Points
 from fedbary.space.schema_bounds import LARGEST, SMALLEST
@@ -22,6 +23,12 @@ _LEAST_MASS = 1e-9
 _MOST_GROUPS = 300
 _CAP_QUANTILE = 0.99
 _PARTS = 5
+# What a message has of it.
+POINTS = {
+    "points": Numbers(("points", "width")),
+    "weights": Numbers(("points",), 0.0, 1.0),
+    "variances": Numbers(("points",), 0.0),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,18 +48,10 @@ class SketchPoints:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], cap: float, *, width: int) -> SketchPoints:
         """Read a sketch of points with ``width`` coordinates from a message; refuses what no honest server sends."""
-        missing = [name for name in ("points", "weights", "variances") if name not in arrays]
-        if missing:
-            raise ProtocolError("protocols.sketch-lacks-array", name=missing[0])
-        sent = tuple(np.asarray(arrays[name]) for name in ("points", "weights", "variances"))
-        size = sent[1].size
-        shapes = [array.shape for array in sent] == [(size, width), (size,), (size,)] and 1 <= size <= _MOST_POINTS
-        if not shapes or any(array.dtype.kind not in "fiu" for array in sent) or not SMALLEST <= cap <= LARGEST:
-            raise ProtocolError("protocols.sketch-shape")
-        points, weights, variances = (array.astype(np.float64) for array in sent)
-        if not all((np.abs(values) <= LARGEST).all() for values in (points, weights, variances)):
-            raise ProtocolError("protocols.sketch-shape")
-        if (weights < _LEAST_MASS).any() or abs(float(weights.sum()) - 1.0) > 1e-9 or (variances < 0).any():
+        if not SMALLEST <= cap <= LARGEST:
+            raise ProtocolError("protocols.message-unfit", kind="sketch", name="cap")
+        points, weights, variances = arrays_of(POINTS, arrays, {"width": width, "points": range(1, _MOST_POINTS + 1)})
+        if (weights < _LEAST_MASS).any() or abs(float(weights.sum()) - 1.0) > 1e-9:
             raise ProtocolError("protocols.sketch-masses")
         return cls(points, weights, variances, cap)
 
