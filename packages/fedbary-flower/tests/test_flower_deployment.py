@@ -17,7 +17,7 @@ pytestmark = pytest.mark.federation
 
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory, digits):
-    policy = 'protocols = ["sketch", "cards"]\nmax_questions = 2\n'
+    policy = 'protocols = ["sketch", "cards"]\nmax_questions = 2\nshare_card_with_others = true\n'
     with deployed(tmp_path_factory.mktemp("federation"), digits, policy) as made:
         yield made
 
@@ -46,7 +46,7 @@ def test_cards_give_the_numbers_of_the_local_engine_and_leave_no_row(federation)
     home, folder = federation.home, federation.folder
     found, said = federation.run(home / "cards", "")
     clients, _ = federation.read()
-    expected = fb.value(clients, protocol=fb.Cards(policy="guarded"), seed=0)
+    expected = fb.value(clients, protocol=fb.Cards(policy="guarded", shared=True), seed=0)
     same(found, expected, ["distance", "share", "quality", "wrong_labels"])
     for name in NAMES:
         entries = Ledger(folder / "nodes" / name / "state" / name / "ledger.jsonl").read().entries
