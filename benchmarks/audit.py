@@ -35,7 +35,7 @@ DEFENCES = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="twenty trials only")
-    trials = 20 if parser.parse_args().smoke else 200
+    trials = 20 if parser.parse_args().smoke else 500
     print(f"breast-cancer, 398 rows, {trials} owners of each kind in every game, half of them to tune the attack\n")
     for place, (settings, policy) in enumerate(DEFENCES):
         found = fb.audit(
