@@ -234,3 +234,13 @@ def test_only_columns_that_are_asked_for_are_read(tmp_path, monkeypatch):
     for name in ("x.parquet", "x.feather"):
         assert list(read_any_cells(tmp_path / name, "label", options=options, reading=asked).columns) == ["c"]
     assert len(seen) == 4
+
+
+@pytest.mark.parametrize("first", ["[1, 2]", '{"age": "\x01", "label": "a"}', "[", "\x02"])
+def test_the_first_record_decides_nothing(tmp_path, first):
+    """Lines of JSON: a record of any bytes is a row of missing cells."""
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join([first, '{"age": 31, "label": "a"}', '{"age": 45, "label": "b"}']), encoding="utf-8")
+    table = read_any_cells(file, "label", reading=Reading({"age": ColumnReading("number")}))
+    assert table.columns["age"][1:].tolist() == [31.0, 45.0]
+    assert len(table) == 3

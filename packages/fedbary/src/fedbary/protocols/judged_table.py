@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.ahead import ahead
 from fedbary.data.table import PART, Table
+from fedbary.errors import ProtocolError
 from fedbary.judging.federation import Judgement, judgements
 from fedbary.judging.groups import Groups
 from fedbary.judging.judge import Judge, Judged
@@ -66,6 +67,8 @@ def judged_alone(
     model = judge.model
     if weights is None:
         weights = judge.own_weights() if model.weights is None else model.weights
+    if np.shape(weights) != (model.candidates + model.numeric,):
+        raise ProtocolError("protocols.message-unfit", kind="evidence", name="weights")
     judged = judge.judged(weights)
     if judgement is None:
         judgement = judgements({"own": judge.evidence(judged)}, model.held_out, rate=rate)["own"]

@@ -31,10 +31,12 @@ def read_json_lines(path: Path, options: ReadOptions, most: int | None, *, alone
 
 
 def _records(path: Path, options: ReadOptions, *, alone: bool = False) -> Iterator[dict[str, Any]]:
-    file = text_file(path, options.encoding, lenient=alone)
+    file = text_file(path, options.encoding, lenient=alone, headless=alone)
     whole = _whole if alone else None
     with file.text() as text:
-        if file.header.lstrip().startswith("["):
+        # Where each cell is alone, the file's name says what it is, and no record.
+        lines = alone and not path.name.endswith((".json", ".json.gz"))
+        if file.header.lstrip().startswith("[") and not lines:
             found = json.loads(text.read().lstrip("\ufeff"), parse_int=whole)
             if not isinstance(found, list):
                 raise ValueError("it holds no list of records")

@@ -54,8 +54,11 @@ class TextFile:
             yield io.TextIOWrapper(stream, self.encoding, self.errors, newline="")
 
 
-def text_file(path: Path, encoding: str | None, *, lenient: bool = False) -> TextFile:
-    """Look at the beginning of a file that should be text; ``lenient`` to bytes that are none in its encoding."""
+def text_file(path: Path, encoding: str | None, *, lenient: bool = False, headless: bool = False) -> TextFile:
+    """Look at the beginning of a file that should be text; ``lenient`` to bytes that are none in its encoding.
+
+    Where it is ``headless`` its first line is a row, which does not say that the file is none of text.
+    """
     with opened_bytes(path) as stream:
         start = stream.read(_START)
     found = encoding or next((name for mark, name in _MARKS.items() if start.startswith(mark)), "utf-8")
@@ -63,8 +66,9 @@ def text_file(path: Path, encoding: str | None, *, lenient: bool = False) -> Tex
     # A character may be cut in two at the end of what was read.
     text = codecs.getincrementaldecoder(found)("replace" if errors == "strict" else errors).decode(start)
     header = first_line(text)
-    if any(ord(letter) < 32 and letter not in "\t\r\n" for letter in header):
-        kind = next((kind for magic, kind in _OTHERS.items() if start.startswith(magic)), None)
+    kind = next((kind for magic, kind in _OTHERS.items() if start.startswith(magic)), None)
+    odd = any(ord(letter) < 32 and letter not in "\t\r\n" for letter in header)
+    if odd and (kind is not None or not headless):
         raise DataError("formats.not-text", where=str(path), kind=kind)
     return TextFile(path, found, errors, header, text)
 
