@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,15 +34,21 @@ def _records(path: Path, options: ReadOptions, *, alone: bool = False) -> Iterat
     file = text_file(path, options.encoding, lenient=alone, headless=alone)
     whole = _whole if alone else None
     with file.text() as text:
-        # Where each cell is alone, the file's name says what it is, and no record.
-        lines = alone and not path.name.endswith((".json", ".json.gz"))
-        if file.header.lstrip().startswith("[") and not lines:
-            found = json.loads(text.read().lstrip("\ufeff"), parse_int=whole)
-            if not isinstance(found, list):
-                raise ValueError("it holds no list of records")
-            yield from (_record(one, place, alone=alone) for place, one in enumerate(found, start=1))
-            return
-        for place, line in enumerate(text, start=1):
+        lines: Iterable[str] = text
+        if file.header.lstrip().startswith("["):
+            content = text.read().lstrip("\ufeff")
+            try:
+                found = json.loads(content, parse_int=whole)
+                if not isinstance(found, list):
+                    raise ValueError("it holds no list of records")
+            except (ValueError, RecursionError):
+                if not alone:
+                    raise
+                lines = content.split("\n")  # one record alone must not say that the file is a list
+            else:
+                yield from (_record(one, place, alone=alone) for place, one in enumerate(found, start=1))
+                return
+        for place, line in enumerate(lines, start=1):
             if line.strip("\ufeff \t\r\n"):
                 try:
                     yield _record(json.loads(line.lstrip("\ufeff"), parse_int=whole), place, alone=alone)
