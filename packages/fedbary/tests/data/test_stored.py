@@ -252,7 +252,7 @@ def test_a_large_file_stays_where_it_is_and_a_small_one_does_not(tmp_path, monke
     assert type(fb.read(path, "label", most=5)) is fb.Table
     assert type(fb.read(path, "label", stored=False)) is fb.Table
     assert isinstance(fb.read(write(tmp_path, "feather", columns), "label", stored=True), StoredTable)
-    monkeypatch.setattr(stored, "MOST_IN_MEMORY", 4 * ROWS)
+    monkeypatch.setattr(stored, "MOST_IN_MEMORY", 40 * ROWS)
     assert type(fb.read(path, "label")) is fb.Table
 
 
